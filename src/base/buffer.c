@@ -1,0 +1,44 @@
+#include "base/buffer.h"
+
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static char *room(tn_buffer *buffer, size_t length) {
+    if (buffer->status == TN_OK)
+        buffer->status = tn_grow(&buffer->data, &buffer->capacity, buffer->length + length + 1, 1, NULL);
+    return buffer->status == TN_OK ? buffer->data + buffer->length : NULL;
+}
+
+void tn_buffer_bytes(tn_buffer *buffer, const void *bytes, size_t length) {
+    char *to = room(buffer, length);
+    if (!to) return;
+    if (length) memcpy(to, bytes, length);
+    to[length] = '\0';
+    buffer->length += length;
+}
+
+void tn_buffer_text(tn_buffer *buffer, const char *text) {
+    tn_buffer_bytes(buffer, text, strlen(text));
+}
+
+void tn_buffer_format(tn_buffer *buffer, const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *to = length < 0 ? NULL : room(buffer, (size_t)length);
+    if (to) {
+        vsnprintf(to, (size_t)length + 1, format, again);
+        buffer->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+void tn_buffer_free(tn_buffer *buffer) {
+    tn_free(buffer->data);
+    *buffer = (tn_buffer){0};
+}

@@ -1,0 +1,48 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static tn_status record(tn_error *error, tn_status status, tn_position at, const char *format,
+                        va_list arguments) {
+    if (error) {
+        error->status = status;
+        error->line = at.line;
+        error->column = at.column;
+        snprintf(error->file, sizeof error->file, "%s", at.file ? at.file : "");
+        vsnprintf(error->message, sizeof error->message, format, arguments);
+    }
+    return status;
+}
+
+tn_status tn_fail(tn_error *error, tn_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    record(error, status, (tn_position){0}, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+tn_status tn_fail_at(tn_error *error, tn_status status, tn_position at, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    record(error, status, at, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+tn_status tn_fail_system(tn_error *error, const char *file, int error_number, const char *what) {
+    tn_status status = error_number == ENOMEM ? TN_MEMORY : TN_IO;
+    return tn_fail_at(error, status, (tn_position){.file = file}, "%s: %s", what, strerror(error_number));
+}
+
+void tn_error_text(const tn_error *error, char *text, unsigned long capacity) {
+    if (error->file[0] && error->line)
+        snprintf(text, capacity, "%s:%u:%u: %s", error->file, error->line, error->column, error->message);
+    else if (error->file[0])
+        snprintf(text, capacity, "%s: %s", error->file, error->message);
+    else
+        snprintf(text, capacity, "%s", error->message);
+}

@@ -1,0 +1,35 @@
+/* Files: read whole with a limit, written whole or not at all. */
+#ifndef TN_BASE_FILE_H
+#define TN_BASE_FILE_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* *data = the file's bytes with a NUL behind them (tn_free it), *length without the NUL. A missing or
+ * unreadable file is TN_INPUT (the caller named it), a file over `limit_bytes` TN_LIMIT. */
+tn_status tn_file_read(const char *path, size_t limit_bytes, char **data, size_t *length, tn_error *error);
+
+/* A file being written beside its final place: open, write to `stream`, then commit (flush, sync, rename over
+ * the old file) or abandon (remove). Until commit the old file is untouched; after a crash only a temporary
+ * of the name PATH.PID.tmp is left. */
+typedef struct tn_file_writer {
+    FILE *stream;
+    char path[1024], temporary[1064];
+} tn_file_writer;
+
+tn_status tn_file_open(tn_file_writer *writer, const char *path, tn_error *error);
+tn_status tn_file_commit(tn_file_writer *writer, tn_error *error);
+void tn_file_abandon(tn_file_writer *writer);
+
+/* All of the above for a finished text. */
+tn_status tn_file_write(const char *path, const void *data, size_t length, tn_error *error);
+/* As tn_file_write; reports the buffer's own failure (memory) first. */
+tn_status tn_file_write_buffer(const char *path, const tn_buffer *buffer, tn_error *error);
+
+/* Makes the folder and its parents where they are missing. */
+tn_status tn_folder_make(const char *path, tn_error *error);
+
+#endif

@@ -1,0 +1,12 @@
+/* One flag that asks long work to stop at its next good place. The program sets it from SIGINT and SIGTERM.
+ */
+#ifndef TN_BASE_INTERRUPT_H
+#define TN_BASE_INTERRUPT_H
+
+#include <stdbool.h>
+
+void tn_interrupt(void); /* safe in a signal handler */
+void tn_interrupt_clear(void);
+bool tn_interrupted(void);
+
+#endif

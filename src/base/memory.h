@@ -1,0 +1,27 @@
+/* The one place that asks the system for memory, so that tests can make every request fail in turn. */
+#ifndef TN_BASE_MEMORY_H
+#define TN_BASE_MEMORY_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+/* *out = `count` zeroed items of `size` bytes (count 0 gives a valid pointer). TN_MEMORY where there is none
+ * or the product overflows. Freed with tn_free. */
+tn_status tn_alloc(size_t count, size_t size, void *out, tn_error *error);
+
+/* Grows *items (a pointer to an array of `size`-byte items) so that it holds at least `need`; new items are
+ * zeroed. *capacity is in items. On failure *items and *capacity are unchanged. */
+tn_status tn_grow(void *items, size_t *capacity, size_t need, size_t size, tn_error *error);
+
+void tn_free(void *pointer);
+
+/* Copies a string. */
+tn_status tn_copy_text(const char *text, char **out, tn_error *error);
+
+/* For tests: the n-th request from now on (1 = the next), and only that one, fails. 0 switches this off.
+ * tn_memory_requests counts the requests since the last call. Not for use while other threads allocate. */
+void tn_memory_fail_at(long n);
+long tn_memory_requests(void);
+
+#endif

@@ -1,0 +1,17 @@
+/* Progress of long work: the worker calls report(done, total); who watches (the program) decides what to
+ * show. `report` may be called from any thread, one at a time. */
+#ifndef TN_BASE_PROGRESS_H
+#define TN_BASE_PROGRESS_H
+
+#include <stdint.h>
+
+typedef struct tn_progress {
+    void (*report)(void *user, uint64_t done, uint64_t total); /* NULL: nobody watches */
+    void *user;
+} tn_progress;
+
+static inline void tn_progress_report(const tn_progress *progress, uint64_t done, uint64_t total) {
+    if (progress && progress->report) progress->report(progress->user, done, total);
+}
+
+#endif

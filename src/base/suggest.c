@@ -1,0 +1,38 @@
+#include "base/suggest.h"
+
+#include <string.h>
+
+enum { LONGEST_NAME = 63 };
+
+/* Levenshtein distance; names over LONGEST_NAME bytes count as far. */
+static size_t distance(const char *a, const char *b) {
+    size_t m = strlen(a), n = strlen(b), row[LONGEST_NAME + 1];
+    if (m > LONGEST_NAME || n > LONGEST_NAME) return (size_t)-1;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; i <= m; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
+            if (above + 1 < best) best = above + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = above;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *tn_suggest(const char *given, const char *const *names, size_t count) {
+    size_t limit = strlen(given) / 3, least = (size_t)-1;
+    const char *nearest = NULL;
+    if (limit < 2) limit = 2;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(given, names[i]);
+        if (d < least && d <= limit) {
+            least = d;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}

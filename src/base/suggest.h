@@ -1,0 +1,11 @@
+/* The nearest known name, for "did you mean". */
+#ifndef TN_BASE_SUGGEST_H
+#define TN_BASE_SUGGEST_H
+
+#include <stddef.h>
+
+/* The name of `names` with the least edit distance to `given`, or NULL where none is near (over a third of
+ * its length, at least 2). */
+const char *tn_suggest(const char *given, const char *const *names, size_t count);
+
+#endif

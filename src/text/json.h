@@ -1,0 +1,42 @@
+/* JSON out: a writer that keeps commas and nesting right. (Reading is jansson's.)
+ * Doubles are printed with the fewest digits that read back equal; NaN and infinity become null. */
+#ifndef TN_TEXT_JSON_H
+#define TN_TEXT_JSON_H
+
+#include "base/buffer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tn_json {
+    tn_buffer *out;
+    unsigned depth;
+    bool after_item[64]; /* per level: a comma is due */
+    bool after_key;
+    bool compact[64]; /* per level: on one line */
+} tn_json;
+
+void tn_json_begin(tn_json *json, tn_buffer *out); /* starts the document */
+void tn_json_object(tn_json *json);                /* { */
+void tn_json_array(tn_json *json);                 /* [ */
+void tn_json_row(tn_json *json);                   /* [ kept on one line, with all it holds */
+void tn_json_end(tn_json *json);                   /* } or ] of the innermost; the outermost ends the line */
+void tn_json_key(tn_json *json, const char *key);
+
+void tn_json_text(tn_json *json, const char *value); /* NULL: null */
+void tn_json_count(tn_json *json, uint64_t value);
+void tn_json_real(tn_json *json, double value);
+void tn_json_bool(tn_json *json, bool value);
+void tn_json_null(tn_json *json);
+
+/* key and value in one */
+void tn_json_put_text(tn_json *json, const char *key, const char *value);
+void tn_json_put_count(tn_json *json, const char *key, uint64_t value);
+void tn_json_put_real(tn_json *json, const char *key, double value);
+void tn_json_put_bool(tn_json *json, const char *key, bool value);
+
+/* The shortest decimal of `value` that reads back equal, as JSON and CSV print it. */
+void tn_real_text(double value, char *text, size_t capacity);
+
+#endif

@@ -1,0 +1,20 @@
+/* Runs the tenfold program as a user would and keeps what it printed. */
+#ifndef TEST_SUPPORT_PROGRAM_H
+#define TEST_SUPPORT_PROGRAM_H
+
+#include <jansson.h>
+
+typedef struct test_run {
+    int status; /* exit status; 128 + signal if it was killed */
+    char *out, *err;
+} test_run;
+
+/* Arguments after the program's name, ended by NULL; standard input is empty. Free with test_run_free. */
+test_run test_program(const char *first, ...) __attribute__((sentinel));
+/* As test_program; asserts exit status `status` and returns standard output parsed as JSON (decref it). */
+json_t *test_program_json(int status, const char *first, ...) __attribute__((sentinel));
+/* For shapes that need a shell (pipes, ulimit): "$TENFOLD" in `command` is the program. */
+test_run test_shell(const char *command);
+void test_run_free(test_run *run);
+
+#endif
