@@ -1,0 +1,91 @@
+/* tenfold list models|devices|spaces|flows|formats */
+#include "base/arena.h"
+#include "base/locate.h"
+#include "base/suggest.h"
+#include "cli/commands.h"
+#include "text/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Files of a folder, or names that the program knows. */
+typedef struct {
+    const char *what, *folder;
+    const char *const *names; /* ended by NULL */
+} catalogue;
+
+static const char *const flows[] = {
+    "dense", "right-to-left", "bidirectional", "bidirectional-published", "optimal", NULL};
+static const char *const formats[] = {"dense", "tt", "ttm", "tr", "tucker", "ht", "cp", "bt", NULL};
+
+static const catalogue catalogues[] = {
+    {"models", "models", NULL}, {"devices", "models/devices", NULL}, {"spaces", "spaces", NULL},
+    {"flows", NULL, flows},     {"formats", NULL, formats},
+};
+enum { CATALOGUES = sizeof catalogues / sizeof *catalogues };
+
+static tn_status find(const char *what, const catalogue **found, tn_error *error) {
+    const char *names[CATALOGUES];
+    for (size_t i = 0; i < CATALOGUES; i++) {
+        names[i] = catalogues[i].what;
+        if (strcmp(what, names[i]) == 0) {
+            *found = &catalogues[i];
+            return TN_OK;
+        }
+    }
+    const char *near = tn_suggest(what, names, CATALOGUES);
+    return tn_fail(error, TN_INPUT, "nothing called '%s' to list; %s%s", what,
+                   near ? "did you mean " : "one of ",
+                   near ? near : "models, devices, spaces, flows, formats");
+}
+
+static void print(const char *what, const char *const *names, size_t count, bool as_json) {
+    if (!as_json) {
+        for (size_t i = 0; i < count; i++) puts(names[i]);
+        return;
+    }
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_key(&json, what);
+    tn_json_array(&json);
+    for (size_t i = 0; i < count; i++) tn_json_text(&json, names[i]);
+    tn_json_end(&json);
+    tn_json_end(&json);
+    fwrite(out.data, 1, out.length, stdout);
+    tn_buffer_free(&out);
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    const char *what;
+    size_t given;
+    tn_common common = {0};
+    (void)answer;
+    TN_TRY(tn_options_read(command, NULL, 0, argc, argv, 1, 1, &what, &given, &common, error));
+    if (common.help) {
+        tn_options_usage(command, NULL, 0);
+        return TN_OK;
+    }
+    const catalogue *wanted;
+    TN_TRY(find(what, &wanted, error));
+    size_t count = 0;
+    if (!wanted->folder) {
+        while (wanted->names[count]) count++;
+        print(what, wanted->names, count, common.json);
+        return TN_OK;
+    }
+    tn_arena arena = {0};
+    const char **names;
+    tn_status status = tn_locate_list(wanted->folder, &arena, &names, &count, error);
+    if (status == TN_OK) print(what, names, count, common.json);
+    tn_arena_free(&arena);
+    return status;
+}
+
+const tn_command tn_command_list = {
+    .name = "list",
+    .summary = "list what can be named: models, devices, spaces, flows, formats",
+    .usage = "models|devices|spaces|flows|formats",
+    .run = run,
+};

@@ -1,0 +1,12 @@
+/* The table of commands: one line a command, in the order of `tenfold help`; each lives in cmd_NAME.c. */
+#ifndef TN_CLI_COMMANDS_H
+#define TN_CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+extern const tn_command tn_command_list;
+
+extern const tn_command *const tn_commands[];
+extern const size_t tn_commands_count;
+
+#endif

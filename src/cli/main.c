@@ -1,0 +1,104 @@
+/* tenfold COMMAND [ARGUMENTS] [OPTIONS]: finds the command, runs it, turns its failure into message and exit
+ * status. */
+#include "base/interrupt.h"
+#include "base/suggest.h"
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EXIT_USAGE = 2, EXIT_OUTSIDE = 3, EXIT_INTERRUPTED = 130 };
+
+static int exit_status(tn_status status) {
+    switch (status) {
+    case TN_OK:
+        return 0;
+    case TN_INPUT:
+    case TN_OVERFLOW:
+    case TN_LIMIT:
+        return EXIT_USAGE;
+    case TN_MEMORY:
+    case TN_IO:
+        return EXIT_OUTSIDE;
+    case TN_INTERRUPTED:
+        return EXIT_INTERRUPTED;
+    }
+    return EXIT_OUTSIDE;
+}
+
+static void on_signal(int number) {
+    (void)number;
+    tn_interrupt();
+}
+
+static const tn_command *find_command(const char *name) {
+    for (size_t i = 0; i < tn_commands_count; i++)
+        if (strcmp(tn_commands[i]->name, name) == 0) return tn_commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name) {
+    const char *names[64];
+    size_t count = 0;
+    for (; count < tn_commands_count && count < 64; count++) names[count] = tn_commands[count]->name;
+    const char *near = tn_suggest(name, names, count);
+    if (near)
+        fprintf(stderr, "tenfold: unknown command '%s'; did you mean '%s'?\n", name, near);
+    else
+        fprintf(stderr, "tenfold: unknown command '%s'; `tenfold help` lists them\n", name);
+    return EXIT_USAGE;
+}
+
+static int general_help(FILE *stream, int status) {
+    fprintf(stream,
+            "tenfold %s: tensor-train ranks, contraction flow and parallelism, before you build hardware\n\n"
+            "usage: tenfold COMMAND [ARGUMENTS] [OPTIONS]\n\ncommands:\n",
+            TENFOLD_VERSION);
+    for (size_t i = 0; i < tn_commands_count; i++)
+        fprintf(stream, "  %-10s %s\n", tn_commands[i]->name, tn_commands[i]->summary);
+    fprintf(stream, "  %-10s %s\n\n`tenfold help COMMAND` explains one.\n", "help", "explain a command");
+    return status;
+}
+
+/* Output that did not reach its file (a full disk, a closed pipe) is a failure too. */
+static int finish(int status) {
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "tenfold: standard output can't be written: %s\n", strerror(errno));
+        return EXIT_OUTSIDE;
+    }
+    return status;
+}
+
+static int run_command(const tn_command *command, int argc, char **argv) {
+    tn_error error = {0};
+    int answer = 0;
+    tn_status status = command->run(command, argc, argv, &answer, &error);
+    if (status == TN_OK) return finish(answer);
+    char text[2048];
+    tn_error_text(&error, text, sizeof text);
+    fflush(stdout);
+    fprintf(stderr, "tenfold: %s\n", text);
+    return exit_status(status);
+}
+
+int main(int argc, char **argv) {
+    /* The first signal asks for a clean stop, the second kills. */
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+
+    if (argc < 2) return general_help(stderr, EXIT_USAGE);
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("tenfold %s\n", TENFOLD_VERSION);
+        return finish(0);
+    }
+    bool help = strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+    if (help && argc == 2) return finish(general_help(stdout, 0));
+    const tn_command *command = find_command(argv[help ? 2 : 1]);
+    if (!command) return unknown_command(argv[help ? 2 : 1]);
+    char *ask_help[] = {argv[1], (char *)"--help", NULL};
+    return help ? run_command(command, 2, ask_help) : run_command(command, argc - 1, argv + 1);
+}
