@@ -1,0 +1,77 @@
+/* A model file (docs/model-file.md): the layers of a transformer, the format of every weight, and how it is
+ * trained.
+ *
+ *     kind: model
+ *     name: atis-2enc
+ *     batch: 1
+ *     sequence: 32
+ *     precision: fp32            # fp32, fp16, bf16: bytes of an element
+ *     optimizer: sgd             # sgd, momentum, adam
+ *     steps_per_epoch: 4478
+ *     format: as-given           # as-given, or dense: every weight uncompressed
+ *     flow: bidirectional        # of every tensor-format weight unless its entry in `weights` says otherwise
+ *     weights:                   # named shapes that layers refer to; this is what a space varies
+ *       square: {format: tt, m: 12x8x8, n: 8x8x12, rank: 12}
+ *       table: {format: ttm, m: 10x10x10, n: 12x8x8, rank: 30}
+ *     layers:
+ *       - {name: embedding, kind: embedding, ...}
+ *       - repeat: 2
+ *         name: encoder
+ *         layers: [ ... ]
+ *     build: {...}               # hardware choices, read by hardware/build.h
+ *     checkpoint: {...}          # where trained weights lie, read by fit/
+ */
+#ifndef TN_MODEL_MODEL_H
+#define TN_MODEL_MODEL_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "flow/named.h"
+#include "model/step.h"
+#include "tensor/weight.h"
+#include "text/yaml.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A named weight: what a space may vary, and what every layer that names it shares the shape of (not the
+ * values). */
+typedef struct tn_model_weight {
+    const char *name;
+    tn_weight weight;
+    tn_flow_name flow;
+} tn_model_weight;
+
+typedef struct tn_model tn_model;
+
+/* Loads a model by path or bare name, applies `set` ("KEY=VALUE") in order, checks it. Lives in `arena`. */
+tn_status tn_model_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
+                        tn_model **model, tn_error *error);
+/* The same from a YAML tree (sets already applied). */
+tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model, tn_error *error);
+
+const char *tn_model_name(const tn_model *model);
+const tn_yaml *tn_model_root(const tn_model *model);  /* the tree it came from, sets applied */
+const tn_yaml *tn_model_build(const tn_model *model); /* node of `build:`, or NULL */
+const tn_yaml *tn_model_checkpoint(const tn_model *model);
+
+/* The named weights, which the caller may change (format, folding, ranks, flow) before building a step; each
+ * change is checked by tn_step_build. */
+size_t tn_model_weights(const tn_model *model);
+tn_model_weight *tn_model_weight_at(tn_model *model, size_t position);
+tn_model_weight *tn_model_weight_find(tn_model *model, const char *name); /* NULL if there is none */
+
+/* Programs of weights are searched once and kept: a cache keyed by (weight, tokens, flow, options). Not for
+ * two threads at once. */
+typedef struct tn_program_cache tn_program_cache;
+tn_status tn_program_cache_new(tn_program_cache **cache, tn_error *error);
+void tn_program_cache_free(tn_program_cache *cache);
+tn_status tn_program_cache_get(tn_program_cache *cache, const tn_weight *weight, uint64_t tokens,
+                               tn_flow_name flow, const tn_program_options *options,
+                               const tn_program **program, tn_error *error);
+
+/* The training step of the model as it stands. Everything in *step lives in `arena` (and the cache). */
+tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
+                        tn_error *error);
+
+#endif
