@@ -49,7 +49,7 @@ tn_status tn_arena_alloc(tn_arena *arena, size_t count, size_t size, void *out, 
 
 tn_status tn_arena_copy_text(tn_arena *arena, const char *text, size_t length, const char **out,
                              tn_error *error) {
-    char *copy;
+    char *copy = NULL;
     TN_TRY(tn_arena_alloc(arena, length + 1, 1, &copy, error));
     memcpy(copy, text, length);
     *out = copy;

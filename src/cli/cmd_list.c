@@ -67,7 +67,7 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
         tn_options_usage(command, NULL, 0);
         return TN_OK;
     }
-    const catalogue *wanted;
+    const catalogue *wanted = NULL;
     TN_TRY(find(what, &wanted, error));
     size_t count = 0;
     if (!wanted->folder) {

@@ -1,6 +1,6 @@
 /* CSV with a head row (RFC 4180 quoting). Every row has as many cells as the head; names in the head are
- * distinct; errors carry line and column. Blank lines at the end are passed over. A file is limited to 256
- * MiB. */
+ * distinct; errors carry line and column. Blank lines at the end are passed over, and a byte order mark
+ * before the head. A file is limited to 256 MiB and 2^24 cells, and must be UTF-8 text. */
 #ifndef TN_TEXT_CSV_H
 #define TN_TEXT_CSV_H
 

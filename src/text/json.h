@@ -1,20 +1,25 @@
 /* JSON out: a writer that keeps commas and nesting right. (Reading is jansson's.)
- * Doubles are printed with the fewest digits that read back equal; NaN and infinity become null. */
+ * Doubles are printed with the fewest digits that read back equal; NaN and infinity become null; bytes that
+ * are not UTF-8 become U+FFFD. Nesting over 63 levels fails the buffer with TN_LIMIT. */
 #ifndef TN_TEXT_JSON_H
 #define TN_TEXT_JSON_H
 
 #include "base/buffer.h"
+#include "text/number.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+enum { TN_JSON_LEVELS = 64 };
+
 typedef struct tn_json {
     tn_buffer *out;
     unsigned depth;
-    bool after_item[64]; /* per level: a comma is due */
     bool after_key;
-    bool compact[64]; /* per level: on one line */
+    bool after_item[TN_JSON_LEVELS]; /* per level: a comma is due */
+    bool compact[TN_JSON_LEVELS];    /* per level: on one line */
+    bool array[TN_JSON_LEVELS];      /* per level: ends with ] */
 } tn_json;
 
 void tn_json_begin(tn_json *json, tn_buffer *out); /* starts the document */
@@ -35,8 +40,5 @@ void tn_json_put_text(tn_json *json, const char *key, const char *value);
 void tn_json_put_count(tn_json *json, const char *key, uint64_t value);
 void tn_json_put_real(tn_json *json, const char *key, double value);
 void tn_json_put_bool(tn_json *json, const char *key, bool value);
-
-/* The shortest decimal of `value` that reads back equal, as JSON and CSV print it. */
-void tn_real_text(double value, char *text, size_t capacity);
 
 #endif

@@ -38,7 +38,8 @@ typedef enum tn_field_type {
     TN_FIELD_COUNT_LIST, /* tn_count_list; [12, 8, 8] or 12x8x8; one number alone is a list of one */
     TN_FIELD_REAL_LIST,  /* tn_real_list                                            */
     TN_FIELD_TEXT_LIST,  /* tn_text_list                                            */
-    TN_FIELD_MAPPING,    /* struct of schema `sub`, in place; a missing one is filled with its defaults */
+    TN_FIELD_MAPPING,    /* struct of schema `sub`, in place; an absent one is filled with its defaults, and
+                            then the keys it requires stay zero */
     TN_FIELD_LIST,       /* tn_item_list: a sequence of mappings of schema `sub`    */
     TN_FIELD_TABLE, /* tn_item_list: a mapping from free names to mappings of schema `sub`; the name is stored
                        in the item's first member, which must be a const char * */
@@ -69,8 +70,10 @@ typedef struct tn_field {
     tn_field_type type;
     size_t offset; /* of the member in the struct */
     bool required;
-    const char *fallback;    /* default, written as in YAML; NULL: zero, empty or absent */
-    double minimum, maximum; /* numbers and list items; both 0: no bound but the type's (COUNT: 0 to 2^63) */
+    const char *fallback; /* default, written as in YAML; NULL: zero, empty or absent */
+    /* Of numbers and list items. Both 0: no bound but the type's (COUNT: 0 to 2^63); maximum < minimum or
+     * infinite: no upper one but the type's. */
+    double minimum, maximum;
     const char *const *choices; /* CHOICE: names, ended by NULL */
     const tn_schema *sub;       /* MAPPING, LIST, TABLE */
     const char *help;           /* one line: meaning and unit */

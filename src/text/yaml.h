@@ -20,10 +20,10 @@ struct tn_yaml {
     tn_yaml_kind kind;
     tn_position at;
     const char *text; /* scalar: its value */
-    bool quoted;      /* scalar: written in quotes, so a string whatever it looks like */
-    size_t count;     /* sequence: items; mapping: pairs */
-    tn_yaml **item;   /* sequence: items; mapping: values */
-    tn_yaml **key;    /* mapping: keys, scalars */
+    bool quoted;    /* scalar: written in quotes or over several lines, so a string whatever it looks like */
+    size_t count;   /* sequence: items; mapping: pairs */
+    tn_yaml **item; /* sequence: items; mapping: values */
+    tn_yaml **key;  /* mapping: keys, scalars */
 };
 
 /* *root = the document in the file `path` (its text is kept as the positions' file name). */
@@ -46,7 +46,8 @@ tn_status tn_yaml_set(tn_yaml *root, const char *assignment, tn_arena *arena, tn
 tn_status tn_yaml_merge(const tn_yaml *base, const tn_yaml *over, tn_arena *arena, tn_yaml **merged,
                         tn_error *error);
 
-/* Writes the tree as block YAML, so that reading it gives an equal tree. */
+/* Writes the tree as block YAML (short lists of scalars on one line), so that reading it gives an equal tree;
+ * a plain text that only quotes can write comes back quoted. */
 struct tn_buffer;
 void tn_yaml_write(const tn_yaml *root, struct tn_buffer *out);
 

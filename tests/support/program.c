@@ -92,7 +92,7 @@ json_t *test_program_json(int status, const char *first, ...) {
 
 test_run test_shell(const char *command) {
     setenv("TENFOLD", TEST_PROGRAM, 1);
-    char *const arguments[] = {"/bin/sh", "-c", (char *)command, NULL};
+    char *const arguments[] = {(char *)"/bin/sh", (char *)"-c", (char *)command, NULL};
     return run(arguments);
 }
 

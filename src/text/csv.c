@@ -1,0 +1,312 @@
+#include "text/csv.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "text/number.h"
+#include "text/utf8.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t LIMIT_BYTES = (size_t)256 << 20, LIMIT_CELLS = (size_t)1 << 24;
+
+/* The text being read, and where unescaped cells go. Cells never take more bytes than they have in the text:
+ * the separator behind a cell leaves room for its NUL. */
+typedef struct reader {
+    const char *text, *end;
+    tn_position at;
+    char *store;
+    tn_error *error;
+} reader;
+
+static void advance(reader *in) {
+    char c = *in->text++;
+    if (c == '\n') {
+        in->at.line++;
+        in->at.column = 1;
+    } else if (((unsigned char)c & 0xc0) != 0x80) {
+        in->at.column++;
+    }
+}
+
+static bool at_line_end(const reader *in) {
+    return in->text == in->end || *in->text == '\n' ||
+           (*in->text == '\r' && in->text + 1 < in->end && in->text[1] == '\n');
+}
+
+static void skip_line_end(reader *in) {
+    if (in->text < in->end && *in->text == '\r') advance(in);
+    if (in->text < in->end) advance(in);
+}
+
+static tn_status take_character(reader *in) {
+    size_t bytes = tn_utf8_length(in->text, (size_t)(in->end - in->text));
+    if (bytes == 0)
+        return tn_fail_at(in->error, TN_INPUT, in->at,
+                          "byte 0x%02x is not UTF-8; save the file as UTF-8 text",
+                          (unsigned)(unsigned char)*in->text);
+    if (*in->text == '\0') return tn_fail_at(in->error, TN_INPUT, in->at, "NUL byte; a CSV file is text");
+    memcpy(in->store, in->text, bytes);
+    in->store += bytes;
+    while (bytes-- > 0) advance(in);
+    return TN_OK;
+}
+
+static tn_status read_quoted(reader *in) {
+    const tn_position opening = in->at;
+    advance(in);
+    for (;;) {
+        if (in->text == in->end)
+            return tn_fail_at(in->error, TN_INPUT, opening, "quote is never closed; end the cell with \"");
+        if (*in->text == '"') {
+            advance(in);
+            if (in->text == in->end || *in->text != '"') break;
+        }
+        TN_TRY(take_character(in));
+    }
+    if (!at_line_end(in) && *in->text != ',')
+        return tn_fail_at(in->error, TN_INPUT, in->at,
+                          "text behind a closing quote; a comma or the line's end belongs here, and a quote "
+                          "inside a cell is written \"\"");
+    return TN_OK;
+}
+
+static tn_status read_plain(reader *in) {
+    while (!at_line_end(in) && *in->text != ',') {
+        if (*in->text == '"')
+            return tn_fail_at(in->error, TN_INPUT, in->at,
+                              "quote inside an unquoted cell; quote the whole cell and write \"\" for it");
+        if (*in->text == '\r')
+            return tn_fail_at(in->error, TN_INPUT, in->at,
+                              "carriage return inside a line; lines end with LF or CR LF");
+        TN_TRY(take_character(in));
+    }
+    return TN_OK;
+}
+
+static tn_status read_cell(reader *in, tn_csv_cell *cell) {
+    *cell = (tn_csv_cell){.text = in->store, .at = in->at};
+    bool quoted = in->text < in->end && *in->text == '"';
+    TN_TRY(quoted ? read_quoted(in) : read_plain(in));
+    *in->store++ = '\0';
+    return TN_OK;
+}
+
+/* The *count cells of one line. */
+static tn_status read_line(reader *in, tn_csv_cell *cell, size_t *count) {
+    *count = 0;
+    for (;;) {
+        TN_TRY(read_cell(in, &cell[(*count)++]));
+        if (at_line_end(in)) break;
+        advance(in); /* the comma */
+    }
+    skip_line_end(in);
+    return TN_OK;
+}
+
+static int by_text(const void *a, const void *b) {
+    const tn_csv_cell *x = *(const tn_csv_cell *const *)a, *y = *(const tn_csv_cell *const *)b;
+    int order = strcmp(x->text, y->text);
+    return order ? order : (x > y) - (x < y);
+}
+
+static tn_status check_head(const tn_csv *csv, tn_error *error) {
+    const tn_csv_cell **sorted;
+    TN_TRY(tn_alloc(csv->columns, sizeof *sorted, &sorted, error));
+    for (size_t i = 0; i < csv->columns; i++) sorted[i] = &csv->head[i];
+    qsort(sorted, csv->columns, sizeof *sorted, by_text);
+    tn_status status = TN_OK;
+    for (size_t i = 0; i < csv->columns && status == TN_OK; i++) {
+        if (sorted[i]->text[0] == '\0')
+            status = tn_fail_at(error, TN_INPUT, sorted[i]->at, "column without a name in the head row");
+        else if (i > 0 && strcmp(sorted[i]->text, sorted[i - 1]->text) == 0)
+            status = tn_fail_at(error, TN_INPUT, sorted[i]->at,
+                                "column \"%.100s\" is named twice; names in the head row are distinct",
+                                sorted[i]->text);
+    }
+    tn_free(sorted);
+    return status;
+}
+
+static tn_status check_row(const tn_csv *csv, const tn_csv_cell *first, size_t count, tn_error *error) {
+    if (count == csv->columns) return TN_OK;
+    const tn_csv_cell *at = count > csv->columns ? &first[csv->columns] : first;
+    return tn_fail_at(error, TN_INPUT, at->at, "row of %zu cells; the head row has %zu", count, csv->columns);
+}
+
+/* A bound: every cell but the first begins behind a comma or a line end. */
+static size_t most_cells(const char *text, size_t length) {
+    size_t cells = 1;
+    for (size_t i = 0; i < length; i++) cells += text[i] == ',' || text[i] == '\n';
+    return cells;
+}
+
+static size_t without_trailing_blank_lines(const char *text, size_t length) {
+    while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == '\r')) length--;
+    return length;
+}
+
+tn_status tn_csv_parse(const char *name, const char *text, size_t length, tn_arena *arena, tn_csv *csv,
+                       tn_error *error) {
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    const char *file;
+    tn_csv_cell *cell;
+    reader in = {.error = error};
+    TN_TRY(tn_arena_copy_text(arena, name, strlen(name), &file, error));
+    in.at = (tn_position){.file = file, .line = 1, .column = 1};
+    if (length > LIMIT_BYTES)
+        return tn_fail_at(error, TN_LIMIT, in.at, "CSV of %zu bytes; at most %zu are read", length,
+                          LIMIT_BYTES);
+    if (length >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
+        text += 3;
+        length -= 3;
+    }
+    length = without_trailing_blank_lines(text, length);
+    if (length == 0) return tn_fail_at(error, TN_INPUT, in.at, "is empty; a CSV file begins with a head row");
+    size_t cells = most_cells(text, length);
+    if (cells > LIMIT_CELLS)
+        return tn_fail_at(error, TN_LIMIT, in.at, "%zu commas and line ends; at most %zu are read", cells,
+                          LIMIT_CELLS);
+    TN_TRY(tn_arena_alloc(arena, cells, sizeof *cell, &cell, error));
+    TN_TRY(tn_arena_alloc(arena, length + 1, 1, &in.store, error));
+    in.text = text;
+    in.end = text + length;
+
+    tn_csv read = {.file = file, .head = cell};
+    TN_TRY(read_line(&in, read.head, &read.columns));
+    TN_TRY(check_head(&read, error));
+    read.cell = read.head + read.columns;
+    for (tn_csv_cell *row = read.cell; in.text < in.end; row += read.columns, read.rows++) {
+        size_t count;
+        if (at_line_end(&in)) return tn_fail_at(error, TN_INPUT, in.at, "blank line between rows; remove it");
+        TN_TRY(read_line(&in, row, &count));
+        TN_TRY(check_row(&read, row, count, error));
+    }
+    *csv = read;
+    return TN_OK;
+}
+
+tn_status tn_csv_load(const char *path, tn_arena *arena, tn_csv *csv, tn_error *error) {
+    char *text;
+    size_t length;
+    TN_TRY(tn_file_read(path, LIMIT_BYTES, &text, &length, error));
+    tn_status status = tn_csv_parse(path, text, length, arena, csv, error);
+    tn_free(text);
+    return status;
+}
+
+size_t tn_csv_column(const tn_csv *csv, const char *name) {
+    size_t column = 0;
+    while (column < csv->columns && strcmp(csv->head[column].text, name) != 0) column++;
+    return column;
+}
+
+static tn_status unknown_column(const tn_csv_cell *cell, const char *const *names, size_t count,
+                                tn_error *error) {
+    const char *nearest = tn_suggest(cell->text, names, count);
+    if (nearest)
+        return tn_fail_at(error, TN_INPUT, cell->at, "unknown column \"%.100s\"; did you mean \"%s\"?",
+                          cell->text, nearest);
+    return tn_fail_at(error, TN_INPUT, cell->at, "unknown column \"%.100s\"; remove it", cell->text);
+}
+
+tn_status tn_csv_columns(const tn_csv *csv, const char *const *names, size_t count, bool exact,
+                         size_t *column, tn_error *error) {
+    for (size_t i = 0; exact && i < csv->columns; i++) {
+        size_t known = 0;
+        while (known < count && strcmp(csv->head[i].text, names[known]) != 0) known++;
+        if (known == count) return unknown_column(&csv->head[i], names, count, error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        column[i] = tn_csv_column(csv, names[i]);
+        if (column[i] == csv->columns)
+            return tn_fail_at(error, TN_INPUT, csv->head[0].at,
+                              "column \"%s\" is missing; add it to the head row and to every row", names[i]);
+    }
+    return TN_OK;
+}
+
+const tn_csv_cell *tn_csv_at(const tn_csv *csv, size_t row, size_t column) {
+    return &csv->cell[row * csv->columns + column];
+}
+
+static tn_status malformed(const tn_csv *csv, size_t row, size_t column, const char *wanted,
+                           tn_error *error) {
+    const tn_csv_cell *cell = tn_csv_at(csv, row, column);
+    if (cell->text[0] == '\0')
+        return tn_fail_at(error, TN_INPUT, cell->at, "cell of column \"%.100s\" is empty; %s is needed",
+                          csv->head[column].text, wanted);
+    return tn_fail_at(error, TN_INPUT, cell->at, "\"%.100s\" in column \"%.100s\" is not %s", cell->text,
+                      csv->head[column].text, wanted);
+}
+
+tn_status tn_csv_count(const tn_csv *csv, size_t row, size_t column, uint64_t minimum, uint64_t maximum,
+                       uint64_t *value, tn_error *error) {
+    const tn_csv_cell *cell = tn_csv_at(csv, row, column);
+    uint64_t read = 0;
+    tn_number_status status = tn_read_count(cell->text, &read);
+    if (status == TN_NUMBER_MALFORMED) return malformed(csv, row, column, "a whole number", error);
+    if (status == TN_NUMBER_RANGE || read < minimum || read > maximum)
+        return tn_fail_at(error, TN_INPUT, cell->at,
+                          "%.100s in column \"%.100s\" is out of range; it must be %" PRIu64 " to %" PRIu64,
+                          cell->text, csv->head[column].text, minimum, maximum);
+    *value = read;
+    return TN_OK;
+}
+
+tn_status tn_csv_real(const tn_csv *csv, size_t row, size_t column, double minimum, double maximum,
+                      double *value, tn_error *error) {
+    const tn_csv_cell *cell = tn_csv_at(csv, row, column);
+    double read = 0;
+    tn_number_status status = tn_read_real(cell->text, &read);
+    if (status == TN_NUMBER_MALFORMED) return malformed(csv, row, column, "a finite number", error);
+    if (status == TN_NUMBER_RANGE || !(read >= minimum && read <= maximum)) {
+        char low[32], high[32];
+        tn_real_text(minimum, low, sizeof low);
+        tn_real_text(maximum, high, sizeof high);
+        return tn_fail_at(error, TN_INPUT, cell->at,
+                          "%.100s in column \"%.100s\" is out of range; it must be %s to %s", cell->text,
+                          csv->head[column].text, low, high);
+    }
+    *value = read;
+    return TN_OK;
+}
+
+static void put_comma(tn_buffer *out) {
+    if (out->length > 0 && out->data[out->length - 1] != '\n') tn_buffer_text(out, ",");
+}
+
+void tn_csv_put(tn_buffer *out, const char *text) {
+    put_comma(out);
+    bool bare = text[0] != '\0' && strpbrk(text, ",\"\r\n") == NULL;
+    if (bare) {
+        tn_buffer_text(out, text);
+        return;
+    }
+    tn_buffer_text(out, "\"");
+    for (const char *quote; (quote = strchr(text, '"')); text = quote + 1) {
+        tn_buffer_bytes(out, text, (size_t)(quote + 1 - text));
+        tn_buffer_text(out, "\"");
+    }
+    tn_buffer_text(out, text);
+    tn_buffer_text(out, "\"");
+}
+
+void tn_csv_put_count(tn_buffer *out, uint64_t value) {
+    put_comma(out);
+    tn_buffer_format(out, "%" PRIu64, value);
+}
+
+void tn_csv_put_real(tn_buffer *out, double value) {
+    char text[32];
+    put_comma(out);
+    tn_real_text(value, text, sizeof text);
+    tn_buffer_text(out, text);
+}
+
+void tn_csv_line(tn_buffer *out) {
+    tn_buffer_text(out, "\n");
+}

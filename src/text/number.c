@@ -1,0 +1,137 @@
+#include "text/number.h"
+
+#include "base/checked.h"
+
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static const char *skip_digits(const char *text) {
+    while (is_digit(*text)) text++;
+    return text;
+}
+
+/* Digits with single underscores between them, without sign. The value may overflow: *fits says. */
+static const char *read_digits(const char *text, uint64_t *value, bool *fits) {
+    for (; is_digit(*text) || (*text == '_' && is_digit(text[-1]) && is_digit(text[1])); text++) {
+        if (*text == '_') continue;
+        *fits = *fits && tn_mul(*value, 10, value) && tn_add(*value, (uint64_t)(*text - '0'), value);
+    }
+    return text;
+}
+
+/* *value *= 10^power, exactly. */
+static tn_number_status scale_by_ten(uint64_t *value, long power) {
+    if (*value == 0) return TN_NUMBER_OK;
+    for (; power > 0; power--)
+        if (!tn_mul(*value, 10, value)) return TN_NUMBER_RANGE;
+    for (; power < 0; power++) {
+        if (*value % 10 != 0) return TN_NUMBER_MALFORMED;
+        *value /= 10;
+    }
+    return TN_NUMBER_OK;
+}
+
+/* Behind the whole part of a count: ".digits" and "e digits", of which the exponent is required. */
+static tn_number_status read_scaled(const char *rest, uint64_t mantissa, bool fits, uint64_t *value) {
+    enum { MOST_EXPONENT_DIGITS = 4 };
+    long fraction_digits = 0;
+    if (*rest == '.') {
+        const char *end = skip_digits(rest + 1);
+        fraction_digits = end - rest - 1;
+        if (fraction_digits == 0) return TN_NUMBER_MALFORMED;
+        read_digits(rest + 1, &mantissa, &fits);
+        rest = end;
+    }
+    if (*rest != 'e' && *rest != 'E') return TN_NUMBER_MALFORMED;
+    rest += rest[1] == '+' ? 2 : 1;
+    const char *end = skip_digits(rest);
+    if (end == rest || *end != '\0') return TN_NUMBER_MALFORMED;
+    if (!fits || end - rest > MOST_EXPONENT_DIGITS) return TN_NUMBER_RANGE;
+    tn_number_status status = scale_by_ten(&mantissa, strtol(rest, NULL, 10) - fraction_digits);
+    if (status == TN_NUMBER_OK) *value = mantissa;
+    return status;
+}
+
+tn_number_status tn_read_count(const char *text, uint64_t *value) {
+    if (text[0] == '-' && is_digit(text[1]))
+        return *skip_digits(text + 1) ? TN_NUMBER_MALFORMED : TN_NUMBER_RANGE;
+    if (!is_digit(text[0])) return TN_NUMBER_MALFORMED;
+    uint64_t whole = 0;
+    bool fits = true;
+    const char *rest = read_digits(text, &whole, &fits);
+    if (*rest != '\0') return read_scaled(rest, whole, fits, value);
+    if (!fits) return TN_NUMBER_RANGE;
+    *value = whole;
+    return TN_NUMBER_OK;
+}
+
+/* The C locale for this thread while numbers are read or printed, so that "." is the decimal point whatever
+ * the program that uses the library has set. */
+static locale_t enter_c_locale(locale_t *own) {
+    *own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    return *own ? uselocale(*own) : (locale_t)0;
+}
+
+static void leave_c_locale(locale_t own, locale_t before) {
+    if (!own) return;
+    uselocale(before);
+    freelocale(own);
+}
+
+/* Sign, digits with an optional point, optional exponent; *zero: every digit of the mantissa is 0. */
+static bool is_decimal(const char *text, bool *zero) {
+    text += *text == '+' || *text == '-';
+    const char *start = text;
+    size_t digits = 0;
+    *zero = true;
+    for (bool point = false; is_digit(*text) || (*text == '.' && !point); text++) {
+        if (*text == '.') {
+            point = true;
+            continue;
+        }
+        digits++;
+        *zero = *zero && *text == '0';
+    }
+    if (digits == 0 || start == text) return false;
+    if (*text == 'e' || *text == 'E') {
+        text++;
+        text += *text == '+' || *text == '-';
+        if (!is_digit(*text)) return false;
+        text = skip_digits(text);
+    }
+    return *text == '\0';
+}
+
+tn_number_status tn_read_real(const char *text, double *value) {
+    bool zero;
+    if (!is_decimal(text, &zero)) return TN_NUMBER_MALFORMED;
+    locale_t own, before = enter_c_locale(&own);
+    double read = strtod(text, NULL);
+    leave_c_locale(own, before);
+    if (!isfinite(read) || (read == 0 && !zero)) return TN_NUMBER_RANGE;
+    *value = read;
+    return TN_NUMBER_OK;
+}
+
+void tn_real_text(double value, char *text, size_t capacity) {
+    if (!isfinite(value)) {
+        snprintf(text, capacity, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return;
+    }
+    locale_t own, before = enter_c_locale(&own);
+    /* A normal double that has a decimal of at most DBL_DIG digits is printed as it at that precision,
+     * without trailing zeros; subnormal ones have fewer bits and are tried from one digit on. */
+    int precision = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
+    do {
+        snprintf(text, capacity, "%.*g", precision, value);
+    } while (precision++ < DBL_DECIMAL_DIG && strtod(text, NULL) != value);
+    leave_c_locale(own, before);
+}

@@ -1,0 +1,21 @@
+#include "text/utf8.h"
+
+static int continues(unsigned char byte) {
+    return (byte & 0xc0) == 0x80;
+}
+
+size_t tn_utf8_length(const char *text, size_t length) {
+    const unsigned char *byte = (const unsigned char *)text;
+    unsigned char first = byte[0];
+    if (first < 0x80) return 1;
+    size_t bytes = first >= 0xc2 && first < 0xe0   ? 2
+                   : first >= 0xe0 && first < 0xf0 ? 3
+                   : first >= 0xf0 && first < 0xf5 ? 4
+                                                   : 0;
+    if (bytes == 0 || bytes > length) return 0;
+    for (size_t i = 1; i < bytes; i++)
+        if (!continues(byte[i])) return 0;
+    int overlong = (first == 0xe0 && byte[1] < 0xa0) || (first == 0xf0 && byte[1] < 0x90);
+    int beyond = (first == 0xed && byte[1] >= 0xa0) || (first == 0xf4 && byte[1] >= 0x90);
+    return overlong || beyond ? 0 : bytes;
+}
