@@ -75,7 +75,7 @@ static void faults(void **state) {
     refused("\"\": 1\n", TN_INPUT, 1, 1, "without a key");
     refused("a: \"x\\0y\"\n", TN_INPUT, 1, 4, "NUL");
     refused("a: 'x\n", TN_INPUT, 2, 1, "not YAML: found unexpected end of stream");
-    refused("a: 1\n b: 2\n", TN_INPUT, 2, 2, "not YAML: did not find expected key");
+    refused("a: 1\n b: 2\n", TN_INPUT, 2, 3, "not YAML: mapping values are not allowed");
     refused("a: 1\nb: x\xff\n", TN_INPUT, 2, 5, "UTF-8");
     refused("a: x\x01\n", TN_INPUT, 1, 5, "control characters");
     refused("a:\n\t- b\n", TN_INPUT, 2, 1, "not YAML");
