@@ -2,13 +2,15 @@
  *
  * Opening reads the headers only; values are read when asked for, converted to float64 in C order, whatever
  * the file's type (f2, f4, f8 of either byte order; F16, BF16, F32, F64) and order. A header is believed only
- * as far as the file's size bears it out. Integer, complex and structured types are refused by name.
+ * as far as the file's size bears it out. Integer, complex and structured types are refused by name: a .npy
+ * file when it is opened, an array among others (.npz, .safetensors) when it is read.
  */
 #ifndef TN_TEXT_ARRAYS_H
 #define TN_TEXT_ARRAYS_H
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +18,7 @@ enum { TN_ARRAY_AXES = 32 };
 
 typedef struct tn_array_info {
     const char *name; /* .npz: the member without ".npy"; .npy: the file's name without folder and ".npy" */
-    const char *type; /* "f2", "f4", "f8", "bf16" */
+    const char *type; /* "f2", "f4", "f8", "bf16"; else what the file calls it, and it can't be read */
     size_t axes;      /* 0: a scalar */
     uint64_t shape[TN_ARRAY_AXES];
     uint64_t elements;
@@ -26,6 +28,9 @@ typedef struct tn_arrays tn_arrays;
 
 /* Opens by content, not by name. tn_arrays_close(NULL) is allowed. */
 tn_status tn_arrays_open(const char *path, tn_arrays **arrays, tn_error *error);
+/* The same from memory, which must outlive *arrays; `name` stands for the file. */
+tn_status tn_arrays_open_memory(const char *name, const void *bytes, size_t length, tn_arrays **arrays,
+                                tn_error *error);
 void tn_arrays_close(tn_arrays *arrays);
 
 size_t tn_arrays_count(const tn_arrays *arrays);
@@ -33,18 +38,21 @@ const tn_array_info *tn_arrays_info(const tn_arrays *arrays, size_t position);
 /* The array of that name, or an error that suggests the nearest one. */
 tn_status tn_arrays_find(const tn_arrays *arrays, const char *name, size_t *position, tn_error *error);
 
-/* values[info->elements] in C order. NaN and infinity pass; who can't use them refuses them. */
+/* values[info->elements] in C order. NaN and infinity pass; who can't use them refuses them. The CRC of an
+ * .npz member is checked here, not where only rows of it are read. */
 tn_status tn_arrays_read(tn_arrays *arrays, size_t position, double *values, tn_error *error);
 /* Rows first..first+count-1 along axis 0 only (files in C order are read only there). */
 tn_status tn_arrays_read_rows(tn_arrays *arrays, size_t position, uint64_t first, uint64_t count,
                               double *values, tn_error *error);
 
-/* Writing, float64 or float32 little-endian, C order. */
+/* Writing, little-endian, C order. TN_INPUT where a finite value is beyond float32 and `single` is asked for.
+ */
 typedef struct tn_array_out {
     const char *name;
     size_t axes;
     const uint64_t *shape;
     const double *values;
+    bool single; /* float32 instead of float64 */
 } tn_array_out;
 tn_status tn_npy_write(const char *path, const tn_array_out *array, tn_error *error);
 /* Members NAME.npy, stored. */

@@ -1,0 +1,41 @@
+/* What the formats behind text/arrays.h share: a list of entries, each a span of the file with a type, a
+ * shape and an order. */
+#ifndef TN_TEXT_ARRAY_FILE_H
+#define TN_TEXT_ARRAY_FILE_H
+
+#include "base/arena.h"
+#include "text/arrays.h"
+#include "text/byte_stream.h"
+#include "text/element.h"
+
+#include <stdbool.h>
+
+typedef struct tn_array_entry {
+    tn_array_info info;
+    tn_element element;
+    bool big_endian;
+    bool fortran_order; /* the first axis is the fastest */
+    tn_byte_span span;
+    uint64_t values_offset; /* in the span, as read */
+} tn_array_entry;
+
+struct tn_arrays {
+    tn_byte_source source;
+    tn_arena arena; /* names and entries */
+    tn_array_entry *entry;
+    size_t count;
+};
+
+/* info.elements from info.shape; TN_OVERFLOW where they or their bytes don't fit 64 bits. *bytes = 0 for
+ * TN_ELEMENT_OTHER. */
+tn_status tn_array_size(const tn_byte_source *source, tn_array_entry *entry, uint64_t *bytes,
+                        tn_error *error);
+/* Names must be distinct. */
+tn_status tn_array_names(const tn_arrays *arrays, tn_error *error);
+
+/* Each fills entries from the open source. */
+tn_status tn_npy_open(tn_arrays *arrays, tn_error *error);
+tn_status tn_npz_open(tn_arrays *arrays, tn_error *error);
+tn_status tn_safetensors_open(tn_arrays *arrays, tn_error *error);
+
+#endif

@@ -1,0 +1,236 @@
+#include "text/arrays.h"
+
+#include "base/checked.h"
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "text/array_file.h"
+#include "text/npy.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+tn_status tn_array_size(const tn_byte_source *source, tn_array_entry *entry, uint64_t *bytes,
+                        tn_error *error) {
+    tn_array_info *info = &entry->info;
+    if (tn_product(info->shape, info->axes, &info->elements) &&
+        tn_mul(info->elements, tn_element_bytes(entry->element), bytes))
+        return TN_OK;
+    return tn_fail_at(error, TN_OVERFLOW, (tn_position){.file = source->file},
+                      "\"%.100s\" claims more values than 64 bits count", info->name);
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+tn_status tn_array_names(const tn_arrays *arrays, tn_error *error) {
+    const char **name;
+    TN_TRY(tn_alloc(arrays->count, sizeof *name, &name, error));
+    for (size_t i = 0; i < arrays->count; i++) name[i] = arrays->entry[i].info.name;
+    qsort(name, arrays->count, sizeof *name, by_name);
+    tn_status status = TN_OK;
+    for (size_t i = 1; i < arrays->count && status == TN_OK; i++)
+        if (strcmp(name[i - 1], name[i]) == 0)
+            status =
+                tn_byte_source_fail(&arrays->source, error, "holds two arrays named \"%.100s\"", name[i]);
+    tn_free(name);
+    return status;
+}
+
+static bool ends_with(const char *text, const char *ending) {
+    size_t length = strlen(text), tail = strlen(ending);
+    return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
+
+static tn_status open_by_content(tn_arrays *arrays, tn_error *error) {
+    const tn_byte_source *source = &arrays->source;
+    unsigned char start[9] = {0};
+    size_t length = source->size_bytes < sizeof start ? (size_t)source->size_bytes : sizeof start;
+    TN_TRY(tn_byte_source_read(source, 0, start, length, error));
+    if (memcmp(start, TN_NPY_MAGIC, TN_NPY_MAGIC_BYTES) == 0) return tn_npy_open(arrays, error);
+    if (memcmp(start, "PK\3\4", 4) == 0 || memcmp(start, "PK\5\6", 4) == 0) return tn_npz_open(arrays, error);
+    if (start[8] == '{' || ends_with(source->file, ".safetensors")) return tn_safetensors_open(arrays, error);
+    return tn_byte_source_fail(source, error,
+                               "is not a .npy, .npz or .safetensors file (it begins like none of them)");
+}
+
+/* Takes the source over. */
+static tn_status open_source(tn_byte_source source, tn_arrays **arrays, tn_error *error) {
+    tn_arrays *opened;
+    tn_status status = tn_alloc(1, sizeof *opened, &opened, error);
+    if (status != TN_OK) {
+        tn_byte_source_close(&source);
+        return status;
+    }
+    opened->source = source;
+    status =
+        tn_arena_copy_text(&opened->arena, source.file, strlen(source.file), &opened->source.file, error);
+    if (status == TN_OK) status = open_by_content(opened, error);
+    if (status == TN_OK)
+        *arrays = opened;
+    else
+        tn_arrays_close(opened);
+    return status;
+}
+
+tn_status tn_arrays_open(const char *path, tn_arrays **arrays, tn_error *error) {
+    tn_byte_source source;
+    TN_TRY(tn_byte_source_open(path, &source, error));
+    return open_source(source, arrays, error);
+}
+
+tn_status tn_arrays_open_memory(const char *name, const void *bytes, size_t length, tn_arrays **arrays,
+                                tn_error *error) {
+    tn_byte_source source;
+    tn_byte_source_memory(name, bytes, length, &source);
+    return open_source(source, arrays, error);
+}
+
+void tn_arrays_close(tn_arrays *arrays) {
+    if (!arrays) return;
+    tn_byte_source_close(&arrays->source);
+    tn_arena_free(&arrays->arena);
+    tn_free(arrays);
+}
+
+size_t tn_arrays_count(const tn_arrays *arrays) {
+    return arrays->count;
+}
+
+const tn_array_info *tn_arrays_info(const tn_arrays *arrays, size_t position) {
+    return &arrays->entry[position].info;
+}
+
+static tn_status no_such_array(const tn_arrays *arrays, const char *name, tn_error *error) {
+    const char **names;
+    TN_TRY(tn_alloc(arrays->count, sizeof *names, &names, error));
+    for (size_t i = 0; i < arrays->count; i++) names[i] = arrays->entry[i].info.name;
+    const char *nearest = tn_suggest(name, names, arrays->count);
+    tn_free(names);
+    if (nearest)
+        return tn_byte_source_fail(&arrays->source, error,
+                                   "holds no array \"%.100s\"; did you mean \"%.100s\"?", name, nearest);
+    return tn_byte_source_fail(&arrays->source, error,
+                               "holds no array \"%.100s\" among its %zu, the first is \"%.100s\"", name,
+                               arrays->count, arrays->count ? arrays->entry[0].info.name : "absent");
+}
+
+tn_status tn_arrays_find(const tn_arrays *arrays, const char *name, size_t *position, tn_error *error) {
+    for (size_t i = 0; i < arrays->count; i++) {
+        if (strcmp(arrays->entry[i].info.name, name) != 0) continue;
+        *position = i;
+        return TN_OK;
+    }
+    return no_such_array(arrays, name, error);
+}
+
+/* values[i * stride] = the stream's next `count` elements. */
+static tn_status read_elements(tn_byte_stream *stream, const tn_array_entry *entry, uint64_t count,
+                               double *values, uint64_t stride, tn_error *error) {
+    enum { CHUNK_BYTES = 16384 };
+    unsigned char bytes[CHUNK_BYTES];
+    size_t size = tn_element_bytes(entry->element), most = CHUNK_BYTES / size;
+    while (count > 0) {
+        size_t piece = count < most ? (size_t)count : most;
+        TN_TRY(tn_byte_stream_read(stream, bytes, piece * size, error));
+        tn_element_decode(entry->element, entry->big_endian, bytes, piece, values, (size_t)stride);
+        values += piece * stride;
+        count -= piece;
+    }
+    return TN_OK;
+}
+
+/* A place in the axes behind the first, counted with the second axis as the fastest, as Fortran order has it;
+ * `offset` is the same place in C order. */
+typedef struct column {
+    uint64_t index[TN_ARRAY_AXES], stride[TN_ARRAY_AXES], offset;
+} column;
+
+static void first_column(const tn_array_info *info, column *at) {
+    *at = (column){0};
+    uint64_t stride = 1;
+    for (size_t axis = info->axes; axis-- > 1;) {
+        at->stride[axis] = stride;
+        stride *= info->shape[axis];
+    }
+}
+
+static void next_column(const tn_array_info *info, column *at) {
+    for (size_t axis = 1; axis < info->axes; axis++) {
+        at->offset += at->stride[axis];
+        if (++at->index[axis] < info->shape[axis]) return;
+        at->offset -= at->stride[axis] * info->shape[axis];
+        at->index[axis] = 0;
+    }
+}
+
+static tn_status read_fortran(tn_byte_stream *stream, const tn_array_entry *entry, uint64_t first,
+                              uint64_t count, double *values, tn_error *error) {
+    const tn_array_info *info = &entry->info;
+    uint64_t size = tn_element_bytes(entry->element), rows = info->shape[0], columns = info->elements / rows;
+    column at;
+    first_column(info, &at);
+    for (uint64_t i = 0; i < columns; i++) {
+        TN_TRY(tn_byte_stream_skip(stream, first * size, error));
+        TN_TRY(read_elements(stream, entry, count, values + at.offset, columns, error));
+        TN_TRY(tn_byte_stream_skip(stream, (rows - first - count) * size, error));
+        next_column(info, &at);
+    }
+    return TN_OK;
+}
+
+static tn_status read_span(tn_byte_stream *stream, const tn_array_entry *entry, uint64_t first,
+                           uint64_t count, double *values, tn_error *error) {
+    const tn_array_info *info = &entry->info;
+    uint64_t rows = info->axes ? info->shape[0] : 1, row_elements = info->elements / rows;
+    TN_TRY(tn_byte_stream_skip(stream, entry->values_offset, error));
+    if (entry->fortran_order && info->axes > 1) {
+        TN_TRY(read_fortran(stream, entry, first, count, values, error));
+    } else {
+        TN_TRY(tn_byte_stream_skip(stream, first * row_elements * tn_element_bytes(entry->element), error));
+        TN_TRY(read_elements(stream, entry, count * row_elements, values, 1, error));
+    }
+    return count == rows ? tn_byte_stream_finish(stream, error) : TN_OK;
+}
+
+static tn_status read_rows(const tn_arrays *arrays, const tn_array_entry *entry, uint64_t first,
+                           uint64_t count, double *values, tn_error *error) {
+    const tn_array_info *info = &entry->info;
+    uint64_t rows = info->axes ? info->shape[0] : 1;
+    tn_byte_stream *stream;
+    if (entry->element == TN_ELEMENT_OTHER)
+        return tn_byte_source_fail(
+            &arrays->source, error,
+            "array \"%.100s\" holds type %.40s; only floating-point ones are read (f2, f4, f8; F16, "
+            "BF16, F32, F64)",
+            info->name, info->type);
+    if (info->elements == 0 || count == 0) return TN_OK;
+    TN_TRY(tn_alloc(1, sizeof *stream, &stream, error));
+    tn_status status =
+        tn_byte_stream_open(stream, &arrays->source, &entry->span, info->name, count == rows, error);
+    if (status == TN_OK) {
+        status = read_span(stream, entry, first, count, values, error);
+        tn_byte_stream_close(stream);
+    }
+    tn_free(stream);
+    return status;
+}
+
+tn_status tn_arrays_read(tn_arrays *arrays, size_t position, double *values, tn_error *error) {
+    const tn_array_entry *entry = &arrays->entry[position];
+    return read_rows(arrays, entry, 0, entry->info.axes ? entry->info.shape[0] : 1, values, error);
+}
+
+tn_status tn_arrays_read_rows(tn_arrays *arrays, size_t position, uint64_t first, uint64_t count,
+                              double *values, tn_error *error) {
+    const tn_array_entry *entry = &arrays->entry[position];
+    const tn_array_info *info = &entry->info;
+    uint64_t rows = info->axes ? info->shape[0] : 1;
+    if (first > rows || count > rows - first)
+        return tn_byte_source_fail(&arrays->source, error,
+                                   "rows %" PRIu64 " to %" PRIu64
+                                   " of array \"%.100s\" were asked for; it has %" PRIu64,
+                                   first, first + count, info->name, rows);
+    return read_rows(arrays, entry, first, count, values, error);
+}

@@ -1,0 +1,114 @@
+#include "text/element.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+size_t tn_element_bytes(tn_element type) {
+    switch (type) {
+    case TN_ELEMENT_F16:
+    case TN_ELEMENT_BF16:
+        return 2;
+    case TN_ELEMENT_F32:
+        return 4;
+    case TN_ELEMENT_F64:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+const char *tn_element_name(tn_element type) {
+    switch (type) {
+    case TN_ELEMENT_F16:
+        return "f2";
+    case TN_ELEMENT_BF16:
+        return "bf16";
+    case TN_ELEMENT_F32:
+        return "f4";
+    case TN_ELEMENT_F64:
+        return "f8";
+    default:
+        return NULL;
+    }
+}
+
+static uint64_t gather(const unsigned char *bytes, size_t size, bool big_endian) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < size; i++) bits |= (uint64_t)bytes[big_endian ? size - 1 - i : i] << 8 * i;
+    return bits;
+}
+
+static double from_f64(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static double from_f32(uint64_t bits) {
+    uint32_t word = (uint32_t)bits;
+    float value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+static double from_bf16(uint64_t bits) {
+    return from_f32(bits << 16);
+}
+
+/* IEEE 754-2008, 3.6: 5 bits of exponent with bias 15, 10 bits of significand. */
+static double from_f16(uint64_t bits) {
+    uint64_t sign = bits >> 15 << 63, exponent = bits >> 10 & 31, significand = bits & 1023;
+    if (exponent == 0) return (sign ? -0x1p-24 : 0x1p-24) * (double)significand;
+    uint64_t widened = exponent == 31 ? 2047 : exponent - 15 + 1023;
+    return from_f64(sign | widened << 52 | significand << 42);
+}
+
+#define DECODE(size, big_endian, convert)                                                                    \
+    for (size_t i = 0; i < count; i++)                                                                       \
+    values[i * stride] = convert(gather(bytes + (size)*i, size, big_endian))
+
+/* The order as a constant in each loop lets the compiler make one load of each gather. */
+#define DECODE_BOTH(size, convert)                                                                           \
+    do {                                                                                                     \
+        if (big_endian)                                                                                      \
+            DECODE(size, true, convert);                                                                     \
+        else                                                                                                 \
+            DECODE(size, false, convert);                                                                    \
+    } while (0)
+
+void tn_element_decode(tn_element type, bool big_endian, const unsigned char *bytes, size_t count,
+                       double *values, size_t stride) {
+    switch (type) {
+    case TN_ELEMENT_F16:
+        DECODE_BOTH(2, from_f16);
+        break;
+    case TN_ELEMENT_BF16:
+        DECODE_BOTH(2, from_bf16);
+        break;
+    case TN_ELEMENT_F32:
+        DECODE_BOTH(4, from_f32);
+        break;
+    case TN_ELEMENT_F64:
+        DECODE_BOTH(8, from_f64);
+        break;
+    default:
+        break;
+    }
+}
+
+void tn_element_encode(tn_element type, const double *values, size_t count, unsigned char *bytes) {
+    size_t size = tn_element_bytes(type);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits = 0;
+        if (type == TN_ELEMENT_F32) {
+            float value = (float)values[i];
+            uint32_t word;
+            memcpy(&word, &value, sizeof word);
+            bits = word;
+        } else {
+            memcpy(&bits, &values[i], sizeof bits);
+        }
+        for (size_t k = 0; k < size; k++) *bytes++ = (unsigned char)(bits >> 8 * k);
+    }
+}
