@@ -1,0 +1,66 @@
+/* Cycles of an M x K x N product on a systolic array of R rows x C columns.
+ *
+ * Cycles are counted from the first input to the last valid output, over all tiles of the product.
+ *
+ *   ws_serial            weights stay: load R, stream M rows skewed, drain, then the next tile. K lies on the
+ *                        rows, N on the columns: T = ceil(K/R) * ceil(N/C) tiles,
+ *                        T * (2R + M + C - 2) - (C - Cl), Cl valid columns of the last column of tiles.
+ *   os_serial            sums stay: stream K, then drain R: T = ceil(M/R) * ceil(N/C), T * (K + 2R + C - 2).
+ *   ws_double_buffered   the next tile's weights load in the shadow of this one's products: a tile every
+ *                        P = max(M, R) cycles.
+ *   os_overlapped        finished sums leave through the rows above while the next tile accumulates: a tile
+ *                        every P = max(K, 2R - 1) cycles.
+ *   scalesim_ws/os/is    as SCALE-Sim v2 and v3 count (no drain of the last skew, weights loaded serially):
+ *                        os T(K + R + C - 2) - 1, ws T(M + 2R + C - 2) - 1 with T = ceil(K/R) ceil(N/C),
+ *                        is T(N + 2R + C - 2) - 1 with T = ceil(K/R) ceil(M/C); os's T = ceil(M/R) ceil(N/C).
+ *
+ * SCALE-Sim counts a finished product one cycle short of the RTL and, in os, without shifting the sums out:
+ * the two definitions differ on purpose and every result says which one it follows.
+ *
+ * Source: RTL simulation and SCALE-Sim v2/v3 (tests/hardware/test_systolic.c, which also plays small arrays
+ * cycle by cycle).
+ */
+#ifndef TN_HARDWARE_SYSTOLIC_H
+#define TN_HARDWARE_SYSTOLIC_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum tn_dataflow {
+    TN_WS_SERIAL,
+    TN_OS_SERIAL,
+    TN_WS_DOUBLE_BUFFERED,
+    TN_OS_OVERLAPPED,
+    TN_SCALESIM_WS,
+    TN_SCALESIM_OS,
+    TN_SCALESIM_IS,
+} tn_dataflow;
+
+/* Names in the order of tn_dataflow, ended by NULL. */
+extern const char *const tn_dataflow_names[];
+
+/* Limits: an array edge is 1 to TN_SYSTOLIC_MOST_EDGE, a product's size 1 to 2^40. */
+enum { TN_SYSTOLIC_MOST_EDGE = 65536 };
+#define TN_SYSTOLIC_MOST_SIZE ((uint64_t)1 << 40)
+
+typedef struct tn_systolic {
+    uint64_t rows, columns;
+} tn_systolic;
+
+/* C[m x n] = A[m x k] B[k x n] */
+typedef struct tn_product_size {
+    uint64_t m, k, n;
+} tn_product_size;
+
+typedef struct tn_systolic_result {
+    uint64_t cycles;
+    uint64_t tiles;
+    double utilisation; /* MACs over (cycles * rows * columns) */
+} tn_systolic_result;
+
+tn_status tn_systolic_cycles(const tn_systolic *array, tn_dataflow dataflow, const tn_product_size *product,
+                             tn_systolic_result *result, tn_error *error);
+
+#endif
