@@ -11,9 +11,11 @@ tn_status tn_loop_cycles(const tn_loop *loop, uint64_t *cycles, tn_error *error)
         return tn_fail(error, TN_INPUT, "a loop whose iteration takes 0 cycles; it takes at least 1");
     if (loop->pipelined && loop->interval_cycles == 0)
         return tn_fail(error, TN_INPUT, "a pipelined loop with interval 0; it is at least 1");
-    *cycles = 0;
-    if (loop->trips == 0) return TN_OK;
     uint64_t total = 0;
+    if (loop->trips == 0) {
+        *cycles = 0;
+        return TN_OK;
+    }
     if (!loop->pipelined) {
         if (!tn_mul(loop->trips, loop->iteration_cycles, &total)) return overflow(error);
     } else {

@@ -148,7 +148,7 @@ tn_status tn_systolic_cycles(const tn_systolic *array, tn_dataflow dataflow, con
     *result = (tn_systolic_result){
         .cycles = cycles,
         .tiles = t.tiles,
-        .utilisation = macs / ((double)cycles * (double)array->rows * (double)array->columns),
+        .utilisation = cycles ? macs / ((double)cycles * (double)array->rows * (double)array->columns) : 0,
     };
     return TN_OK;
 }
