@@ -6,7 +6,8 @@
  *
  * Definitions used everywhere (facts.md section 1, oracles/order/brute_force.py):
  *   idx(S)    indices of the tensor that contracting the set S of tensors gives: those on S and (outside S or
- * output); cost(A,B) product of the sizes of idx(A) | idx(B), in MACs (one multiply-add; 2 FLOPs).
+ *             output); a single tensor keeps all of its own, also one that nothing else carries;
+ *   cost(A,B) product of the sizes of idx(A) | idx(B), in MACs (one multiply-add; 2 FLOPs).
  */
 #ifndef TN_TENSOR_NETWORK_H
 #define TN_TENSOR_NETWORK_H
@@ -16,6 +17,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Limits of what tn_network_check accepts. */
+enum { TN_TENSORS_MOST = 256, TN_INDICES_MOST = 4096 };
 
 /* Ordered indices of one tensor. */
 typedef struct tn_indices {
@@ -36,7 +40,14 @@ typedef struct tn_network {
 tn_status tn_network_elements(const tn_network *network, tn_indices indices, uint64_t *elements,
                               tn_error *error);
 
-/* Refuses what breaks the invariant, naming tensor and index. */
+/* Elements of all tensors together: what is resident while the network is contracted. */
+tn_status tn_network_input_elements(const tn_network *network, uint64_t *elements, tn_error *error);
+
+/* Refuses what breaks the invariant or a limit, naming tensor and index. */
 tn_status tn_network_check(const tn_network *network, tn_error *error);
+
+/* The tensor's or index's name, or "T3", "i7" (from 0) written to `text` of 32 bytes where it has none. */
+const char *tn_network_tensor_name(const tn_network *network, uint32_t tensor, char *text);
+const char *tn_network_index_name(const tn_network *network, uint32_t index, char *text);
 
 #endif

@@ -1,0 +1,216 @@
+#include "tensor/weight.h"
+
+#include "base/checked.h"
+#include "tensor/layout.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const tn_format_names[] = {"dense", "tt", "ttm", "tr", "tucker", "ht", "cp", "bt", NULL};
+
+uint32_t tn_weight_rank_count(const tn_weight *weight) {
+    uint32_t d = weight->d;
+    switch (weight->format) {
+    case TN_DENSE:
+        return 0;
+    case TN_TT:
+    case TN_RING:
+    case TN_BLOCK_TERM:
+        return 2 * d + 1;
+    case TN_TTM:
+        return d + 1;
+    case TN_TUCKER:
+        return 2 * d;
+    case TN_HT:
+        return 4 * d - 2;
+    case TN_CP:
+        return 1;
+    }
+    return 0;
+}
+
+static bool has_open_ends(tn_format format) {
+    return format == TN_TT || format == TN_TTM;
+}
+
+static tn_status check_factors(const tn_weight *weight, tn_error *error) {
+    if ((unsigned)weight->format >= TN_FORMATS)
+        return tn_fail(error, TN_INPUT, "weight format number %u; formats are 0 to %d",
+                       (unsigned)weight->format, TN_FORMATS - 1);
+    if (weight->d == 0 || weight->d > TN_FACTORS_MOST)
+        return tn_fail(error, weight->d ? TN_LIMIT : TN_INPUT,
+                       "a weight of %" PRIu32 " factors per side; it must be 1 to %d", weight->d,
+                       TN_FACTORS_MOST);
+    for (uint32_t k = 0; k < weight->d; k++)
+        if (weight->m[k] == 0 || weight->n[k] == 0)
+            return tn_fail(error, TN_INPUT, "factor %" PRIu32 " of %s is 0; factors are at least 1", k + 1,
+                           weight->m[k] == 0 ? "m" : "n");
+    return TN_OK;
+}
+
+tn_status tn_weight_set_rank(tn_weight *weight, uint64_t rank, tn_error *error) {
+    TN_TRY(check_factors(weight, error));
+    if (rank == 0) return tn_fail(error, TN_INPUT, "rank 0; a rank is at least 1");
+    uint32_t count = tn_weight_rank_count(weight);
+    uint64_t terms = weight->rank[2 * weight->d];
+    weight->rank_count = count;
+    for (uint32_t j = 0; j < count; j++) weight->rank[j] = rank;
+    if (has_open_ends(weight->format)) weight->rank[0] = weight->rank[count - 1] = 1;
+    if (weight->format == TN_BLOCK_TERM) weight->rank[count - 1] = terms ? terms : 1;
+    return TN_OK;
+}
+
+tn_status tn_weight_check(const tn_weight *weight, tn_error *error) {
+    TN_TRY(check_factors(weight, error));
+    const char *name = tn_format_names[weight->format];
+    uint32_t count = tn_weight_rank_count(weight);
+    if (weight->rank_count != count)
+        return tn_fail(error, TN_INPUT,
+                       "%" PRIu32 " ranks for format %s with %" PRIu32 " factors per side; it has %" PRIu32,
+                       weight->rank_count, name, weight->d, count);
+    for (uint32_t j = 0; j < count; j++)
+        if (weight->rank[j] == 0)
+            return tn_fail(error, TN_INPUT, "rank %" PRIu32 " is 0; a rank is at least 1", j + 1);
+    if (has_open_ends(weight->format) && (weight->rank[0] != 1 || weight->rank[count - 1] != 1))
+        return tn_fail(error, TN_INPUT,
+                       "the first and last rank of format %s are %" PRIu64 " and %" PRIu64
+                       "; both must be 1 (a ring, format tr, closes the chain)",
+                       name, weight->rank[0], weight->rank[count - 1]);
+    if (weight->format == TN_RING && weight->rank[0] != weight->rank[count - 1])
+        return tn_fail(error, TN_INPUT,
+                       "the first and last rank of format tr are %" PRIu64 " and %" PRIu64
+                       "; they are one bond and must be equal",
+                       weight->rank[0], weight->rank[count - 1]);
+    return TN_OK;
+}
+
+static tn_status side(const uint64_t *factor, uint32_t d, const char *name, uint64_t *product,
+                      tn_error *error) {
+    if (!tn_product(factor, d, product))
+        return tn_fail(error, TN_OVERFLOW, "the factors of %s multiply to more than 2^64; use smaller ones",
+                       name);
+    return TN_OK;
+}
+
+tn_status tn_weight_rows(const tn_weight *weight, uint64_t *rows, tn_error *error) {
+    return side(weight->m, weight->d, "m", rows, error);
+}
+
+tn_status tn_weight_columns(const tn_weight *weight, uint64_t *columns, tn_error *error) {
+    return side(weight->n, weight->d, "n", columns, error);
+}
+
+uint32_t tn_weight_cores(const tn_weight *weight) {
+    tn_layout layout;
+    tn_layout_of(weight, &layout);
+    return layout.cores;
+}
+
+uint32_t tn_weight_core_shape(const tn_weight *weight, uint32_t core, uint64_t *shape) {
+    tn_layout layout;
+    tn_layout_of(weight, &layout);
+    const tn_core_axes *axes = &layout.core[core];
+    for (uint32_t i = 0; i < axes->count; i++) shape[i] = layout.size[axes->label[i]];
+    return axes->count;
+}
+
+static tn_status too_many_parameters(const tn_weight *weight, tn_error *error) {
+    return tn_fail(error, TN_OVERFLOW,
+                   "a weight of format %s with more than 2^64 parameters; use smaller sizes",
+                   tn_format_names[weight->format]);
+}
+
+static bool core_elements(const tn_layout *layout, uint32_t core, uint64_t *elements) {
+    const tn_core_axes *axes = &layout->core[core];
+    *elements = 1;
+    for (uint32_t i = 0; i < axes->count; i++)
+        if (!tn_mul(*elements, layout->size[axes->label[i]], elements)) return false;
+    return true;
+}
+
+static bool all_elements(const tn_layout *layout, uint64_t *sum) {
+    *sum = 0;
+    for (uint32_t k = 0; k < layout->cores; k++) {
+        uint64_t elements;
+        if (!core_elements(layout, k, &elements) || !tn_add(*sum, elements, sum)) return false;
+    }
+    return true;
+}
+
+tn_status tn_weight_parameters(const tn_weight *weight, uint64_t *parameters, tn_error *error) {
+    tn_layout layout;
+    TN_TRY(tn_weight_check(weight, error));
+    tn_layout_of(weight, &layout);
+    return all_elements(&layout, parameters) ? TN_OK : too_many_parameters(weight, error);
+}
+
+static bool carries(const tn_core_axes *axes, uint32_t label) {
+    for (uint32_t i = 0; i < axes->count; i++)
+        if (axes->label[i] == label) return true;
+    return false;
+}
+
+/* Largest rank of the bond that core `k` can fill: the product of its other axes, hyperedges apart (each term
+ * of a sum over a shared index stands alone). */
+static uint64_t most_rank(const tn_layout *layout, const tn_core_axes *axes, uint32_t bond) {
+    uint64_t most = 1;
+    for (uint32_t i = 0; i < axes->count; i++) {
+        uint32_t label = axes->label[i];
+        if (label == bond || layout->carriers[label] > 2) continue;
+        if (!tn_mul(most, layout->size[label], &most)) return UINT64_MAX;
+    }
+    return most;
+}
+
+/* Lowers every bond between two cores to what both can fill, until nothing changes. */
+static void make_useful(const tn_weight *weight, tn_layout *layout) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t bond = 2 * weight->d; bond < layout->labels; bond++)
+            for (uint32_t k = 0; k < layout->cores && layout->carriers[bond] == 2; k++) {
+                if (!carries(&layout->core[k], bond)) continue;
+                uint64_t most = most_rank(layout, &layout->core[k], bond);
+                if (layout->size[bond] <= most) continue;
+                layout->size[bond] = most;
+                changed = true;
+            }
+    }
+}
+
+tn_status tn_weight_useful_ranks(const tn_weight *weight, uint64_t *useful, tn_error *error) {
+    tn_layout layout;
+    TN_TRY(tn_weight_check(weight, error));
+    tn_layout_of(weight, &layout);
+    make_useful(weight, &layout);
+    for (uint32_t j = 0; j < weight->rank_count; j++) useful[j] = layout.size[2 * weight->d + j];
+    if (weight->format == TN_RING) useful[2 * weight->d] = useful[0];
+    return TN_OK;
+}
+
+/* False where it overflows. */
+static bool gauge_freedom(const tn_weight *weight, const tn_layout *layout, uint64_t *freedom) {
+    uint32_t modes = 2 * weight->d;
+    uint64_t terms = weight->format == TN_BLOCK_TERM ? weight->rank[modes] : 1, sum = 0;
+    for (uint32_t bond = modes; bond < layout->labels; bond++) {
+        uint64_t rank = layout->size[bond];
+        if (layout->carriers[bond] == 2 && !tn_mul_add(rank, rank, &sum)) return false;
+        if (weight->format == TN_CP && layout->carriers[bond] > 2 && !tn_mul_add(rank, modes - 1, &sum))
+            return false;
+    }
+    if (weight->format == TN_RING) sum--;
+    return tn_mul(sum, terms, freedom);
+}
+
+tn_status tn_weight_degrees_of_freedom(const tn_weight *weight, uint64_t *degrees, tn_error *error) {
+    tn_layout layout;
+    uint64_t parameters, gauge;
+    TN_TRY(tn_weight_check(weight, error));
+    tn_layout_of(weight, &layout);
+    make_useful(weight, &layout);
+    if (!all_elements(&layout, &parameters) || !gauge_freedom(weight, &layout, &gauge))
+        return too_many_parameters(weight, error);
+    *degrees = parameters > gauge ? parameters - gauge : 1;
+    return TN_OK;
+}
