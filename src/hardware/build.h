@@ -1,10 +1,12 @@
 /* A build: the hardware choices of one design, apart from the device and the model. Key `build:` of a model
- * file, and what a space varies under `build.*`. */
+ * file, and what a space varies under `build.*`. docs/build-keys.md says what each key means.
+ */
 #ifndef TN_HARDWARE_BUILD_H
 #define TN_HARDWARE_BUILD_H
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "hardware/memory.h"
 #include "text/schema.h"
 #include "text/yaml.h"
 
@@ -14,10 +16,16 @@ typedef enum tn_sharing {
     TN_SHARED,
     TN_PER_PHASE
 } tn_sharing; /* one matmul kernel for all, or one per phase */
-typedef enum tn_memory_style { TN_STYLE_AUTO, TN_STYLE_BRAM, TN_STYLE_URAM, TN_STYLE_LUTRAM } tn_memory_style;
-typedef enum tn_array_split { TN_SPLIT_PARTITION, TN_SPLIT_RESHAPE } tn_array_split;
-/* sequential; the weight gradient beside the input gradient; ... (hardware/schedule.h) */
+
+/* Where arrays live whose lifetimes do not meet: each in a memory of its own, or in pools (hardware/pool.h).
+ */
+typedef enum tn_buffers { TN_BUFFERS_SEPARATE, TN_BUFFERS_POOLED } tn_buffers;
+
+/* hardware/schedule.h says what each means. */
 typedef enum tn_schedule_kind { TN_SCHEDULE_SEQUENTIAL, TN_SCHEDULE_GRADIENTS_TOGETHER } tn_schedule_kind;
+
+/* Bounds of the keys: a price within them can't overflow (hardware/price.c). */
+enum { TN_BUILD_PARALLEL_MOST = 1024, TN_BUILD_GROUP_MOST = 1024 };
 
 typedef struct tn_build {
     uint64_t rows, columns, reduction; /* parallelism of the matmul kernel: MACs per cycle = their product */
@@ -27,6 +35,7 @@ typedef struct tn_build {
     uint32_t activation_memory;        /* tn_memory_style of activations and intermediates */
     uint32_t split;                    /* tn_array_split: how an array serves parallel accesses */
     uint64_t group;                    /* small cores that share one memory in depth; 1: none */
+    uint32_t buffers;                  /* tn_buffers */
     uint32_t schedule;                 /* tn_schedule_kind */
 } tn_build;
 

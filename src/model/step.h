@@ -81,6 +81,7 @@ typedef struct tn_step_layer {
 typedef struct tn_step {
     const char *name;
     uint64_t batch, sequence, element_bytes, steps_per_epoch;
+    const char *precision; /* of every value: "fp32", "fp16", "bf16" */
     uint32_t layers, operations, arrays;
     tn_step_layer *layer;
     tn_operation *operation;

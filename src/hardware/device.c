@@ -1,0 +1,217 @@
+#include "hardware/device_data.h"
+
+#include "base/locate.h"
+#include "base/suggest.h"
+#include "text/yaml.h"
+
+#include <string.h>
+
+static const char folder[] = "models/devices";
+
+enum { INHERIT_DEPTH = 8 };
+
+/* A path beside `file`, for files that are named relative to the one that names them. */
+static tn_status beside(const char *file, const char *name, tn_arena *arena, const char **path,
+                        tn_error *error) {
+    const char *slash = strrchr(file, '/');
+    if (name[0] == '/' || !slash) return tn_arena_copy_text(arena, name, strlen(name), path, error);
+    return tn_arena_format(arena, path, error, "%.*s/%s", (int)(slash - file), file, name);
+}
+
+static tn_status load_tree(const char *path, unsigned depth, tn_arena *arena, tn_yaml **root,
+                           tn_error *error) {
+    TN_TRY(tn_yaml_load(path, arena, root, error));
+    if ((*root)->kind != TN_YAML_MAPPING)
+        return tn_fail_at(error, TN_INPUT, (*root)->at, "a device file is a mapping of keys to values");
+    const tn_yaml *parent = tn_yaml_get(*root, "inherit");
+    if (!parent) return TN_OK;
+    if (parent->kind != TN_YAML_SCALAR || parent->text[0] == '\0')
+        return tn_fail_at(error, TN_INPUT, parent->at, "\"inherit\" must be the name or path of a device");
+    if (depth == INHERIT_DEPTH)
+        return tn_fail_at(error, TN_INPUT, parent->at,
+                          "devices inherit over more than %d files, perhaps in a circle", INHERIT_DEPTH);
+    const char *parent_path;
+    bool is_path = strchr(parent->text, '/') || strstr(parent->text, ".yaml");
+    TN_TRY(is_path ? beside(path, parent->text, arena, &parent_path, error)
+                   : tn_locate(folder, parent->text, arena, &parent_path, error));
+    tn_yaml *base, *merged;
+    tn_status status = load_tree(parent_path, depth + 1, arena, &base, error);
+    if (status != TN_OK && error && error->line == 0)
+        return tn_fail_at(error, status, parent->at, "can't inherit from %.200s: is it there?", parent->text);
+    TN_TRY(status);
+    TN_TRY(tn_yaml_merge(base, *root, arena, &merged, error));
+    *root = merged;
+    return TN_OK;
+}
+
+/* "u50@user-area" -> "u50", "user-area" (NULL where there is none). */
+static tn_status split_name(const char *name, tn_arena *arena, const char **file, const char **variant,
+                            tn_error *error) {
+    const char *at = strrchr(name, '@');
+    *variant = NULL;
+    if (!at || strchr(at, '/')) return tn_arena_copy_text(arena, name, strlen(name), file, error);
+    TN_TRY(tn_arena_copy_text(arena, name, (size_t)(at - name), file, error));
+    return tn_arena_copy_text(arena, at + 1, strlen(at + 1), variant, error);
+}
+
+static tn_status unknown_variant(const tn_yaml *variants, const char *wanted, tn_position at, tn_arena *arena,
+                                 tn_error *error) {
+    size_t count = variants ? variants->count : 0;
+    const char **names;
+    TN_TRY(tn_arena_alloc(arena, count, sizeof *names, &names, error));
+    for (size_t i = 0; i < count; i++) names[i] = variants->key[i]->text;
+    const char *near = tn_suggest(wanted, names, count);
+    if (near)
+        return tn_fail_at(error, TN_INPUT, at, "no variant called '%.100s'; did you mean %s?", wanted, near);
+    if (count == 0)
+        return tn_fail_at(error, TN_INPUT, at, "no variant called '%.100s'; the device has no variants",
+                          wanted);
+    return tn_fail_at(error, TN_INPUT, at, "no variant called '%.100s'; the first of %zu is %s", wanted,
+                      count, names[0]);
+}
+
+/* *tree = root without `variants`, overridden by the variant of that name. */
+static tn_status take_variant(const tn_yaml *root, const char *variant, tn_position at, tn_arena *arena,
+                              tn_yaml **tree, tn_error *error) {
+    const tn_yaml *variants = tn_yaml_get(root, "variants");
+    if (variants && variants->kind != TN_YAML_MAPPING)
+        return tn_fail_at(error, TN_INPUT, variants->at, "\"variants\" must be a mapping from names");
+    const tn_yaml empty = {.kind = TN_YAML_MAPPING, .at = root->at}, *over = &empty;
+    if (variant) over = variants ? tn_yaml_get(variants, variant) : NULL;
+    if (!over) return unknown_variant(variants, variant, at, arena, error);
+    if (over->kind != TN_YAML_MAPPING)
+        return tn_fail_at(error, TN_INPUT, over->at, "a variant must be a mapping of keys to values");
+    return tn_yaml_merge(root, over, arena, tree, error);
+}
+
+static tn_status check_resources(const tn_device *device, const tn_yaml *tree, tn_error *error) {
+    static const char *const names[] = {"lut", "ff", "dsp", "bram18", "uram"};
+    const tn_text_list *list = &device->resources.unverified;
+    for (size_t i = 0; i < list->count; i++) {
+        size_t known = 0;
+        while (known < 5 && strcmp(list->item[i], names[known]) != 0) known++;
+        if (known < 5) continue;
+        const tn_yaml *node = tn_yaml_get(tn_yaml_get(tree, "resources"), "unverified");
+        return tn_fail_at(error, TN_INPUT, node ? node->at : tree->at,
+                          "\"unverified\" of device.resources names '%.100s'; it names lut, ff, dsp, bram18 "
+                          "or uram",
+                          list->item[i]);
+    }
+    return TN_OK;
+}
+
+static bool is_kind(const tn_yaml *tree, const char *kind) {
+    const tn_yaml *node = tn_yaml_get(tree, "kind");
+    return node && node->kind == TN_YAML_SCALAR && strcmp(node->text, kind) == 0;
+}
+
+static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device, tn_error *error) {
+    if (is_kind(tree, "roofline")) {
+        const tn_yaml *name = tn_yaml_get(tree, "name");
+        if (!name || name->kind != TN_YAML_SCALAR)
+            return tn_fail_at(error, TN_INPUT, tree->at, "key \"name\" of device is missing");
+        *device = (tn_device){.name = name->text, .kind = TN_DEVICE_ROOFLINE};
+    } else {
+        TN_TRY(tn_schema_decode(&tn_device_schema, tree, arena, device, error));
+        TN_TRY(check_resources(device, tree, error));
+    }
+    device->root = tree;
+    return TN_OK;
+}
+
+/* Variants that were not chosen are decoded all the same, so that their mistakes are seen. */
+static tn_status check_variants(const tn_yaml *root, tn_arena *arena, tn_error *error) {
+    const tn_yaml *variants = tn_yaml_get(root, "variants");
+    for (size_t i = 0; variants && i < variants->count; i++) {
+        tn_yaml *tree;
+        tn_device device;
+        TN_TRY(take_variant(root, variants->key[i]->text, variants->key[i]->at, arena, &tree, error));
+        TN_TRY(decode(tree, arena, &device, error));
+    }
+    return TN_OK;
+}
+
+static bool sets_variant(const char *assignment) {
+    return strncmp(assignment, "variant=", 8) == 0;
+}
+
+/* The variant that is asked for, in the order of NAME@VARIANT, --set variant=, the file's own key. */
+static tn_status chosen_variant(const tn_yaml *root, const char **variant, tn_position *at, tn_error *error) {
+    const tn_yaml *node = tn_yaml_get(root, "variant");
+    *at = root->at;
+    if (*variant || !node) return TN_OK;
+    if (node->kind != TN_YAML_SCALAR)
+        return tn_fail_at(error, TN_INPUT, node->at, "\"variant\" must be the name of a variant");
+    *variant = node->text;
+    *at = node->at;
+    return TN_OK;
+}
+
+tn_status tn_device_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
+                         tn_device **device, tn_error *error) {
+    const char *file, *path, *variant;
+    tn_yaml *root, *tree;
+    tn_device *made;
+    tn_position at;
+    TN_TRY(split_name(name, arena, &file, &variant, error));
+    TN_TRY(tn_locate(folder, file, arena, &path, error));
+    TN_TRY(load_tree(path, 0, arena, &root, error));
+    TN_TRY(check_variants(root, arena, error));
+    for (size_t i = 0; i < set_count; i++)
+        if (sets_variant(set[i])) TN_TRY(tn_yaml_set(root, set[i], arena, error));
+    TN_TRY(chosen_variant(root, &variant, &at, error));
+    TN_TRY(take_variant(root, variant, at, arena, &tree, error));
+    for (size_t i = 0; i < set_count; i++)
+        if (!sets_variant(set[i])) TN_TRY(tn_yaml_set(tree, set[i], arena, error));
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(decode(tree, arena, made, error));
+    made->variant = variant;
+    made->full_name = made->name;
+    if (variant) TN_TRY(tn_arena_format(arena, &made->full_name, error, "%s@%s", made->name, variant));
+    *device = made;
+    return TN_OK;
+}
+
+tn_device_kind tn_device_kind_of(const tn_device *device) {
+    return (tn_device_kind)device->kind;
+}
+
+const char *tn_device_name(const tn_device *device) {
+    return device->full_name;
+}
+
+tn_resources tn_device_resources(const tn_device *device) {
+    const tn_device_resources_data *has = &device->resources;
+    return (tn_resources){has->lut, has->ff, has->dsp, has->bram18, has->uram};
+}
+
+double tn_device_clock_MHz(const tn_device *device) {
+    return device->clock_MHz;
+}
+
+const tn_yaml *tn_device_root(const tn_device *device) {
+    return device->root;
+}
+
+tn_status tn_device_operator(const tn_device *device, tn_precision precision, tn_operator kind,
+                             const tn_operator_row **row, tn_error *error) {
+    const tn_operator_row *rows = device->operators.item, *best = NULL, *fastest = NULL;
+    double period_ns = 1e3 / device->clock_MHz;
+    for (size_t i = 0; i < device->operators.count; i++) {
+        const tn_operator_row *at = &rows[i];
+        if (at->precision != precision || at->operator_kind != kind) continue;
+        if (!fastest || at->period_ns < fastest->period_ns) fastest = at;
+        /* A clock written with few digits (333.3 MHz for 3 ns) still meets its row. */
+        if (at->period_ns > period_ns * (1 + 1e-3)) continue;
+        if (!best || at->period_ns > best->period_ns) best = at;
+    }
+    *row = best;
+    if (best) return TN_OK;
+    const char *precision_name = tn_precision_names[precision], *kind_name = tn_operator_names[kind];
+    if (!fastest)
+        return tn_fail(error, TN_INPUT, "device %s has no %s operator for %s; add one to its `operators`",
+                       device->name, kind_name, precision_name);
+    return tn_fail(
+        error, TN_INPUT, "device %s has no %s %s that meets %g MHz; the fastest one, %s, meets %g MHz",
+        device->name, precision_name, kind_name, device->clock_MHz, fastest->name, 1e3 / fastest->period_ns);
+}

@@ -1,0 +1,111 @@
+/* What a device file of kind fpga says, decoded: inside the hardware room, and for who prints it.
+ *
+ * Operators are pipelined: a row says with how many stages and what resources an operator meets a clock
+ * period. At a given clock the row with the longest period that still meets it is taken (an operator built
+ * for a shorter period works at a longer one too).
+ */
+#ifndef TN_HARDWARE_DEVICE_DATA_H
+#define TN_HARDWARE_DEVICE_DATA_H
+
+#include "hardware/device.h"
+#include "text/schema.h"
+
+/* Where a figure comes from. */
+typedef enum tn_origin {
+    TN_CONFIRMED,  /* the vendor's table, checked twice */
+    TN_PUBLISHED,  /* read in a publication */
+    TN_REPORT,     /* read in a tool's report */
+    TN_MEASURED,   /* measured with an independent program */
+    TN_DERIVED,    /* follows from other figures */
+    TN_UNVERIFIED, /* remembered or assumed */
+} tn_origin;
+extern const char *const tn_origin_names[]; /* ended by NULL */
+
+typedef struct tn_figure {
+    double value;
+    uint32_t origin; /* tn_origin */
+    const char *source;
+} tn_figure;
+
+typedef enum tn_precision { TN_FP32, TN_FP16, TN_BF16, TN_INT8, TN_PRECISIONS } tn_precision;
+extern const char *const tn_precision_names[]; /* "fp32", .., ended by NULL */
+
+typedef enum tn_operator {
+    TN_MULTIPLY,
+    TN_ADDER, /* also subtracts */
+    TN_COMPARE,
+    TN_DIVIDE,
+    TN_EXPONENTIAL,
+    TN_LOGARITHM,
+    TN_SQUARE_ROOT,
+    TN_OPERATORS
+} tn_operator;
+extern const char *const tn_operator_names[]; /* ended by NULL */
+
+typedef struct tn_operator_row {
+    const char *name;
+    uint32_t precision, operator_kind; /* tn_precision, tn_operator */
+    double period_ns;                  /* clock period that it meets */
+    uint64_t stages, lut, ff, dsp;     /* stages: cycles from operands to result */
+    uint32_t origin;
+    const char *source;
+} tn_operator_row;
+
+typedef struct tn_external_memory {
+    const char *name; /* "hbm2", "ddr4" */
+    uint64_t capacity_bytes;
+    double bandwidth_GBps, efficiency, latency_ns, pJ_per_bit;
+    uint32_t origin;
+    const char *source;
+} tn_external_memory;
+
+typedef struct tn_device_resources_data {
+    uint64_t lut, ff, dsp, bram18, uram, slr;
+    uint32_t origin;
+    tn_text_list unverified; /* keys of this mapping that are not as sure as the rest */
+    const char *source;
+} tn_device_resources_data;
+
+typedef struct tn_device_memory {
+    uint32_t geometry;         /* tn_geometry */
+    uint64_t lutram_bits_most; /* automatic style: an array of at most so many bits goes to LUTRAM */
+    uint32_t origin;
+    const char *source;
+} tn_device_memory;
+
+/* What a kernel takes besides its operators: control, addresses, multiplexers. */
+typedef struct tn_device_control {
+    uint64_t lut, ff;  /* of a kernel */
+    uint64_t lane_lut; /* of a word that a kernel reads or writes in a cycle */
+    uint32_t origin;
+    const char *source;
+} tn_device_control;
+
+/* P = static + sum over resources of amount * capacitance * toggle * clock * voltage^2; accesses per bit. */
+typedef struct tn_device_energy {
+    tn_figure static_W, voltage_V, toggle, idle_toggle;
+    tn_figure lut_pF, ff_pF, dsp_pF, bram18_pF, uram_pF;
+    tn_figure bram_pJ_per_bit, uram_pJ_per_bit, lutram_pJ_per_bit;
+} tn_device_energy;
+
+struct tn_device {
+    const char *name, *title, *part, *variant, *about, *inherit;
+    const char *full_name; /* "u50@user-area" */
+    uint32_t kind;         /* tn_device_kind */
+    double clock_MHz;
+    const char *dsp_block; /* "dsp48e2" */
+    tn_device_resources_data resources;
+    tn_device_memory memory;
+    tn_device_control control;
+    tn_item_list operators; /* tn_operator_row */
+    tn_item_list external;  /* tn_external_memory */
+    tn_device_energy energy;
+    const tn_yaml *variants, *root;
+};
+
+/* The row for an operator at the device's clock; where no row meets the clock, an error that names the
+ * fastest one. */
+tn_status tn_device_operator(const tn_device *device, tn_precision precision, tn_operator kind,
+                             const tn_operator_row **row, tn_error *error);
+
+#endif

@@ -1,0 +1,170 @@
+#include "hardware/memory.h"
+
+#include "base/checked.h"
+
+const char *const tn_geometry_names[] = {"hls", "yosys", NULL};
+const char *const tn_memory_style_names[] = {"auto", "block", "ultra", "distributed", NULL};
+const char *const tn_array_split_names[] = {"partition", "reshape", NULL};
+
+typedef struct {
+    uint64_t width, depth;
+} shape;
+
+/* The aspect ratios of a block; the widest is simple dual port only. UltraScale+ and 7 series (UG573, UG473).
+ */
+static const shape bram18_shapes[] = {{36, 512}, {18, 1024}, {9, 2048}, {4, 4096}, {2, 8192}, {1, 16384}};
+static const shape bram36_shapes[] = {{72, 512}, {36, 1024}, {18, 2048}, {9, 4096},
+                                      {4, 8192}, {2, 16384}, {1, 32768}};
+static const shape uram_shape = {72, 4096};
+enum { PARITY_BITS = 9, URAM_BYTE_LANES = 8 };
+
+static bool tiled(uint64_t width, uint64_t depth, shape block, uint64_t *blocks) {
+    return tn_mul(tn_ceil_div(width, block.width), tn_ceil_div(depth, block.depth), blocks);
+}
+
+static bool least_bram18(uint64_t width, uint64_t depth, bool true_dual_port, uint64_t *least) {
+    *least = UINT64_MAX;
+    bool fits = false;
+    for (size_t i = true_dual_port ? 1 : 0; i < sizeof bram18_shapes / sizeof *bram18_shapes; i++) {
+        uint64_t blocks;
+        if (!tiled(width, depth, bram18_shapes[i], &blocks)) continue;
+        fits = true;
+        if (blocks < *least) *least = blocks;
+    }
+    return fits;
+}
+
+/* Rows of a deep memory share a wide block at 9-bit granularity. */
+static bool packed(uint64_t width, uint64_t depth, shape block, uint64_t *blocks) {
+    if (block.width < PARITY_BITS) return tiled(width, depth, block, blocks);
+    uint64_t lanes;
+    if (!tn_mul(tn_ceil_div(width, PARITY_BITS), tn_ceil_div(depth, block.depth), &lanes)) return false;
+    *blocks = tn_ceil_div(lanes, block.width / PARITY_BITS);
+    return true;
+}
+
+static bool least_packed(uint64_t width, uint64_t depth, const shape *shapes, size_t count, uint64_t *least) {
+    bool fits = false;
+    *least = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t blocks;
+        if (!packed(width, depth, shapes[i], &blocks)) continue;
+        fits = true;
+        if (blocks < *least) *least = blocks;
+    }
+    return fits;
+}
+
+/* The cheaper of 18s and 36s in halves of a 36; ties go to the 36. */
+static bool yosys_bram(uint64_t width, uint64_t depth, tn_blocks *blocks) {
+    uint64_t small, large;
+    if (!least_packed(width, depth, bram18_shapes, 6, &small)) return false;
+    if (!least_packed(width, depth, bram36_shapes, 7, &large)) return false;
+    if (small / 2 < large)
+        blocks->bram18 = small;
+    else
+        blocks->bram36 = large;
+    return true;
+}
+
+static bool yosys_uram(uint64_t width, uint64_t depth, uint64_t *blocks) {
+    uint64_t rows = tn_ceil_div(depth, uram_shape.depth), bits;
+    bool power_of_two = (rows & (rows - 1)) == 0;
+    if (power_of_two) {
+        if (!tn_mul(width, rows, &bits)) return false;
+        *blocks = tn_ceil_div(bits, uram_shape.width);
+        return true;
+    }
+    if (!tn_mul(tn_ceil_div(width, PARITY_BITS), rows, &bits)) return false;
+    *blocks = tn_ceil_div(bits, URAM_BYTE_LANES);
+    return true;
+}
+
+/* A group of 8 LUTs holds 14 bits x 32 or 7 bits x 64, one port writing, one reading. */
+static bool lutram_luts(uint64_t width, uint64_t depth, bool true_dual_port, uint64_t *luts) {
+    uint64_t groups;
+    if (depth <= 32)
+        groups = tn_ceil_div(width, 14);
+    else if (!tn_mul(tn_ceil_div(width, 7), tn_ceil_div(depth, 64), &groups))
+        return false;
+    return tn_mul(groups, true_dual_port ? 16 : 8, luts);
+}
+
+tn_status tn_memory_blocks(tn_geometry geometry, tn_memory_style style, uint64_t width_bits, uint64_t depth,
+                           bool true_dual_port, tn_blocks *blocks, tn_error *error) {
+    tn_blocks need = {0};
+    bool fits;
+    if (width_bits == 0 || depth == 0)
+        return tn_fail(error, TN_INPUT, "a memory of %s 0; both width and depth are at least 1",
+                       width_bits ? "depth" : "width");
+    if (geometry == TN_GEOMETRY_YOSYS && true_dual_port)
+        return tn_fail(error, TN_INPUT, "geometry yosys knows no true dual port; take geometry hls");
+    if (style == TN_STYLE_ULTRA)
+        fits = geometry == TN_GEOMETRY_YOSYS ? yosys_uram(width_bits, depth, &need.uram)
+                                             : tiled(width_bits, depth, uram_shape, &need.uram);
+    else if (style == TN_STYLE_DISTRIBUTED)
+        fits = lutram_luts(width_bits, depth, true_dual_port, &need.lutram);
+    else if (style == TN_STYLE_BLOCK)
+        fits = geometry == TN_GEOMETRY_YOSYS ? yosys_bram(width_bits, depth, &need)
+                                             : least_bram18(width_bits, depth, true_dual_port, &need.bram18);
+    else
+        return tn_fail(error, TN_INPUT, "a memory's style is block, ultra or distributed");
+    if (!fits)
+        return tn_fail(error, TN_OVERFLOW, "the blocks of a memory of %llu x %llu do not fit 64 bits",
+                       (unsigned long long)width_bits, (unsigned long long)depth);
+    *blocks = need;
+    return TN_OK;
+}
+
+tn_memory_style tn_memory_style_auto(uint64_t width_bits, uint64_t depth, uint64_t lutram_bits_most) {
+    uint64_t bits;
+    bool small = tn_mul(width_bits, depth, &bits) && bits <= lutram_bits_most;
+    return small ? TN_STYLE_DISTRIBUTED : TN_STYLE_BLOCK;
+}
+
+static tn_status check_array(const tn_array_memory *array, tn_error *error) {
+    if (array->words == 0 || array->word_bits == 0)
+        return tn_fail(error, TN_INPUT, "an array of no bits; words and word bits are at least 1");
+    if (array->accesses == 0 || array->group == 0)
+        return tn_fail(error, TN_INPUT, "an array with 0 accesses or in a group of 0; both are at least 1");
+    return TN_OK;
+}
+
+static bool scale(tn_blocks *blocks, uint64_t times) {
+    return tn_mul(blocks->bram18, times, &blocks->bram18) && tn_mul(blocks->bram36, times, &blocks->bram36) &&
+           tn_mul(blocks->uram, times, &blocks->uram) && tn_mul(blocks->lutram, times, &blocks->lutram);
+}
+
+static bool capacity(const tn_array_blocks *of, uint64_t *bits) {
+    const tn_blocks *blocks = &of->blocks;
+    *bits = 0;
+    if (!tn_mul_add(blocks->bram18, TN_MEMORY_CAPACITY_BRAM18_BITS, bits)) return false;
+    if (!tn_mul_add(blocks->bram36, 2 * TN_MEMORY_CAPACITY_BRAM18_BITS, bits)) return false;
+    if (!tn_mul_add(blocks->uram, TN_MEMORY_CAPACITY_URAM_BITS, bits)) return false;
+    if (blocks->lutram == 0) return true;
+    const uint64_t factors[] = {of->banks, of->width_bits, of->depth};
+    return tn_product(factors, 3, bits);
+}
+
+tn_status tn_array_memory_blocks(const tn_array_memory *array, tn_geometry geometry, tn_array_blocks *result,
+                                 tn_error *error) {
+    TN_TRY(check_array(array, error));
+    tn_array_blocks made = {.banks = 1, .width_bits = array->word_bits};
+    uint64_t asked_bits;
+    const uint64_t asked[] = {array->words, array->word_bits, array->group};
+    bool fits = tn_mul(tn_ceil_div(array->words, array->accesses), array->group, &made.depth) &&
+                tn_product(asked, 3, &asked_bits);
+    if (array->split == TN_SPLIT_PARTITION)
+        made.banks = array->accesses;
+    else
+        fits = fits && tn_mul(array->word_bits, array->accesses, &made.width_bits);
+    if (fits)
+        TN_TRY(tn_memory_blocks(geometry, array->style, made.width_bits, made.depth, array->true_dual_port,
+                                &made.blocks, error));
+    if (array->ping_pong) fits = fits && tn_mul(made.banks, 2, &made.banks);
+    fits = fits && scale(&made.blocks, made.banks) && capacity(&made, &made.capacity_bits);
+    if (!fits) return tn_fail(error, TN_OVERFLOW, "an array's memory does not fit 64 bits");
+    made.use = (double)asked_bits / (double)made.capacity_bits;
+    *result = made;
+    return TN_OK;
+}
