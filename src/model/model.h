@@ -5,32 +5,43 @@
  *     name: atis-2enc
  *     batch: 1
  *     sequence: 32
- *     precision: fp32            # fp32, fp16, bf16: bytes of an element
+ *     precision: fp32            # fp32, fp16, bf16, int8: bytes of an element
  *     optimizer: sgd             # sgd, momentum, adam
- *     steps_per_epoch: 4478
+ *     examples: 4478             # of an epoch; steps = examples / batch, rounded up
  *     format: as-given           # as-given, or dense: every weight uncompressed
- *     flow: bidirectional        # of every tensor-format weight unless its entry in `weights` says otherwise
+ *     flow: bidirectional        # of every weight unless its entry in `weights` says otherwise
  *     weights:                   # named shapes that layers refer to; this is what a space varies
  *       square: {format: tt, m: 12x8x8, n: 8x8x12, rank: 12}
  *       table: {format: ttm, m: 10x10x10, n: 12x8x8, rank: 30}
  *     layers:
- *       - {name: embedding, kind: embedding, ...}
- *       - repeat: 2
- *         name: encoder
- *         layers: [ ... ]
+ *       - {name: embedding, kind: embedding, vocabulary: 1000, width: 768, weight: table}
+ *       - {name: positions, kind: positions}
+ *       - name: encoder
+ *         kind: block
+ *         repeat: 2              # layers encoder1.query, ..., encoder2.norm2
+ *         layers:
+ *           - {name: query, kind: linear, outputs: 768, weight: square}
+ *           - {name: key, kind: linear, outputs: 768, weight: square, input: entry}
+ *           ...
  *     build: {...}               # hardware choices, read by hardware/build.h
  *     checkpoint: {...}          # where trained weights lie, read by fit/
+ *
+ * Layers are a dataflow: each takes what the layer before it gives, or what `input` or `inputs` name: an
+ * earlier layer, a block (its last layer), or inside a block `entry`, what enters the block. Every layer must
+ * lead to a cross-entropy layer.
  */
 #ifndef TN_MODEL_MODEL_H
 #define TN_MODEL_MODEL_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "flow/named.h"
 #include "model/step.h"
 #include "tensor/weight.h"
 #include "text/yaml.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +61,9 @@ tn_status tn_model_load(const char *name, const char *const *set, size_t set_cou
 /* The same from a YAML tree (sets already applied). */
 tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model, tn_error *error);
 
+/* The names of a model file's top-level keys, ended by NULL: the first name of a path that `set` may give. */
+extern const char *const tn_model_keys[];
+
 const char *tn_model_name(const tn_model *model);
 const tn_yaml *tn_model_root(const tn_model *model);  /* the tree it came from, sets applied */
 const tn_yaml *tn_model_build(const tn_model *model); /* node of `build:`, or NULL */
@@ -61,16 +75,32 @@ size_t tn_model_weights(const tn_model *model);
 tn_model_weight *tn_model_weight_at(tn_model *model, size_t position);
 tn_model_weight *tn_model_weight_find(tn_model *model, const char *name); /* NULL if there is none */
 
+/* The layers, repetitions written out, in the order of tn_step.layer. */
+typedef struct tn_model_layer {
+    const char *name, *kind;       /* "encoder1.query", "linear" */
+    uint64_t rows, columns;        /* of its weight matrix: outputs x inputs, vocabulary x width; 0: none */
+    const tn_model_weight *weight; /* its entry of `weights`; NULL: dense, or no weight */
+    bool bias;
+    uint64_t tokens; /* rows of its output */
+} tn_model_layer;
+size_t tn_model_layers(const tn_model *model);
+tn_model_layer tn_model_layer_at(const tn_model *model, size_t position);
+
+/* Appends the tables of the file kind's keys. */
+void tn_model_document(tn_buffer *out);
+
 /* Programs of weights are searched once and kept: a cache keyed by (weight, tokens, flow, options). Not for
  * two threads at once. */
 typedef struct tn_program_cache tn_program_cache;
 tn_status tn_program_cache_new(tn_program_cache **cache, tn_error *error);
 void tn_program_cache_free(tn_program_cache *cache);
+/* *program lives until the cache is freed. Fails as tn_program_named does. */
 tn_status tn_program_cache_get(tn_program_cache *cache, const tn_weight *weight, uint64_t tokens,
                                tn_flow_name flow, const tn_program_options *options,
                                const tn_program **program, tn_error *error);
 
-/* The training step of the model as it stands. Everything in *step lives in `arena` (and the cache). */
+/* The training step of the model as it stands. Everything in *step lives in `arena`, the model and the cache.
+ * A weight whose folding no longer multiplies to its layers' sizes, or that has no such flow, is TN_INPUT. */
 tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
                         tn_error *error);
 
