@@ -70,7 +70,8 @@ typedef enum tn_array_role {
 extern const char *const tn_array_role_names[];
 
 typedef struct tn_array {
-    const char *part; /* its name within the layer: "core2", "bias.gradient", "output" */
+    const char *part; /* its name within the layer: "core", "bias", "output" ... */
+    uint32_t number;  /* ... and number there, from 1; 0: it has none. The role makes ".gradient", ".state" */
     tn_array_role role;
     uint32_t layer;
     uint64_t elements;
