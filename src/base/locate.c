@@ -35,7 +35,7 @@ static tn_status visit_roots(visitor *visit, void *user, tn_arena *arena, tn_err
 }
 
 typedef struct {
-    const char *folder, *name, *found;
+    const char *folder, *name, *suffix, *found;
     tn_arena *arena;
 } search;
 
@@ -43,7 +43,7 @@ static tn_status try_root(const char *root, void *user, bool *stop, tn_error *er
     search *wanted = user;
     const char *path;
     TN_TRY(tn_arena_format(wanted->arena, &path, error, "%s/%s/%s%s", root, wanted->folder, wanted->name,
-                           suffix));
+                           wanted->suffix));
     if (access(path, F_OK) == 0) {
         wanted->found = path;
         *stop = true;
@@ -55,7 +55,7 @@ tn_status tn_locate(const char *folder, const char *name, tn_arena *arena, const
                     tn_error *error) {
     if (strchr(name, '/') || has_suffix(name))
         return tn_arena_copy_text(arena, name, strlen(name), path, error);
-    search wanted = {.folder = folder, .name = name, .arena = arena};
+    search wanted = {.folder = folder, .name = name, .suffix = suffix, .arena = arena};
     TN_TRY(visit_roots(try_root, &wanted, arena, error));
     if (wanted.found) {
         *path = wanted.found;
@@ -68,6 +68,15 @@ tn_status tn_locate(const char *folder, const char *name, tn_arena *arena, const
     return tn_fail(error, TN_INPUT, "no %s/%s%s on the search path; %s%s%s", folder, name, suffix,
                    near ? "did you mean '" : "give a path or a name that `tenfold list` shows",
                    near ? near : "", near ? "'?" : "");
+}
+
+tn_status tn_locate_file(const char *folder, const char *file, tn_arena *arena, const char **path,
+                         tn_error *error) {
+    search wanted = {.folder = folder, .name = file, .suffix = "", .arena = arena};
+    TN_TRY(visit_roots(try_root, &wanted, arena, error));
+    if (!wanted.found) return tn_fail(error, TN_INPUT, "no %s/%s on the search path", folder, file);
+    *path = wanted.found;
+    return TN_OK;
 }
 
 typedef struct {

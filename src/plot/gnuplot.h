@@ -1,0 +1,44 @@
+/* Drawing by gnuplot.
+ *
+ * A figure is three files side by side: NAME.png (or .svg, .pdf), NAME.gp, the script that drew it, and
+ * NAME.dat, the numbers. The script is whole and stands on its own: `gnuplot NAME.gp` in its folder draws the
+ * figure again after the user changed it. It is made of a head (terminal, output, definitions) and of a
+ * template plots/TEMPLATE.gp, looked up in TENFOLD_PATH, the source tree and the installed data folder.
+ *
+ * A template finds the variables `data` (name of the data file), `size_x` and `size_y`, and what the caller
+ * defined. The three files are written whole or not at all, the figure last; gnuplot is started without a
+ * shell and hands the picture over through a pipe, so that a full disk or a kill never leaves half a picture.
+ */
+#ifndef TN_PLOT_GNUPLOT_H
+#define TN_PLOT_GNUPLOT_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+typedef enum tn_figure_format { TN_FIGURE_PNG, TN_FIGURE_SVG, TN_FIGURE_PDF } tn_figure_format;
+
+/* "png", "svg" or "pdf"; any other is TN_INPUT with the nearest one suggested. */
+tn_status tn_figure_format_find(const char *name, tn_figure_format *format, tn_error *error);
+const char *tn_figure_format_name(tn_figure_format format);
+/* The format that a path's ending (.png, .svg, .pdf) says. */
+tn_status tn_figure_format_of(const char *path, tn_figure_format *format, tn_error *error);
+
+typedef struct tn_figure {
+    const char *path; /* of the picture without its ending: "out/front" */
+    tn_figure_format format;
+    const char *template;        /* "throughput" for plots/throughput.gp */
+    const tn_buffer *definition; /* gnuplot assignments, made with tn_define_*; NULL: none */
+    const tn_buffer *data;       /* the contents of the data file */
+} tn_figure;
+
+/* Appends `name = 'text'` (quoted for gnuplot; control characters become spaces) or `name = value`. */
+void tn_define_text(tn_buffer *definition, const char *name, const char *text);
+void tn_define_real(tn_buffer *definition, const char *name, double value);
+/* Appends a text cell for a data file, in double quotes. */
+void tn_figure_cell(tn_buffer *data, const char *text);
+
+/* Draws. TN_IO where gnuplot is missing or fails (with the first line of what it said), or a file can't be
+ * written. gnuplot is found on PATH. */
+tn_status tn_figure_draw(const tn_figure *figure, tn_error *error);
+
+#endif
