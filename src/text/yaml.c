@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "text/utf8.h"
 #include "text/yaml_reader.h"
 
 #include <stdlib.h>
@@ -43,6 +44,16 @@ static tn_position place_of_byte(const reader *in, size_t offset) {
     return at;
 }
 
+/* libyaml may name a byte inside the character that is not UTF-8. */
+static size_t offset_of_unreadable(const reader *in) {
+    size_t offset = 0, bytes = 1, problem = in->parser.problem_offset;
+    while (offset < in->length && offset < problem && bytes > 0) {
+        bytes = tn_utf8_length(in->text + offset, in->length - offset);
+        offset += bytes;
+    }
+    return offset < problem ? offset : problem;
+}
+
 /* libyaml puts the end of a text without a last line end into the next line. */
 static tn_position place_of_problem(const reader *in) {
     tn_position end = place_of_byte(in, in->length), at = place(in, in->parser.problem_mark);
@@ -54,7 +65,7 @@ static tn_status syntax_error(const reader *in) {
     const char *problem = parser->problem ? parser->problem : "not readable";
     if (parser->error == YAML_MEMORY_ERROR) return tn_fail(in->error, TN_MEMORY, "no memory to read YAML");
     if (parser->error == YAML_READER_ERROR)
-        return tn_fail_at(in->error, TN_INPUT, place_of_byte(in, parser->problem_offset),
+        return tn_fail_at(in->error, TN_INPUT, place_of_byte(in, offset_of_unreadable(in)),
                           "not YAML: %s; the file must be UTF-8 text", problem);
     return tn_fail_at(in->error, TN_INPUT, place_of_problem(in), "not YAML: %s%s%s", problem,
                       parser->context ? " " : "", parser->context ? parser->context : "");
