@@ -1,4 +1,5 @@
-/* The flows that have names, as trees of a weight's forward network. */
+/* The flows that have names, as trees of a weight's forward network (tn_weight_forward: tensor 0 is X, tensor
+ * k+1 core k). */
 #ifndef TN_FLOW_NAMED_H
 #define TN_FLOW_NAMED_H
 
@@ -7,20 +8,32 @@
 #include "flow/tree.h"
 #include "tensor/weight.h"
 
+#include <stdbool.h>
+
 typedef enum tn_flow_name {
-    TN_FLOW_DENSE, /* the whole matrix is rebuilt, then one product (dense format: the product alone) */
-    TN_FLOW_RIGHT_TO_LEFT, /* X first, cores from the last to the first */
-    TN_FLOW_BIDIRECTIONAL, /* output half and input half merged without X, then two products with X */
-    TN_FLOW_BIDIRECTIONAL_PUBLISHED, /* the same forward; the backward order of the publication (d = 3 only)
-                                      */
+    TN_FLOW_DENSE,         /* the whole matrix is rebuilt from its cores in the cheapest way, then one product
+                              with X (dense format: that product alone) */
+    TN_FLOW_RIGHT_TO_LEFT, /* X first, one core after the other. Chains (TT, TTM, ring) and CP: from the last
+                              to the first; Tucker, block-term: the input factors, the core tensor, the output
+                              factors; HT: the input leaves, the input half's nodes upwards, the root, the
+                              output half's nodes downwards, the output leaves. Dense: the product */
+    TN_FLOW_BIDIRECTIONAL, /* output half and input half merged without X, then two products with X: the input
+                              half, the output half. Chains and CP: each half from its outer end; Tucker,
+                              block-term: the core tensor belongs to the output half; HT: the root belongs to
+                              the side with fewer rows or columns. Not TTM (its cores carry both sides), not
+                              dense */
+    TN_FLOW_BIDIRECTIONAL_PUBLISHED, /* the same forward; the backward order of the publication (TT, d = 3) */
     TN_FLOW_OPTIMAL,                 /* least MACs over all trees */
     TN_FLOWS
 } tn_flow_name;
 
 extern const char *const tn_flow_names[]; /* in that order, ended by NULL */
 
-/* The forward tree of the flow for `tokens` rows, over the network that tn_weight_forward gives. A flow that
- * the format does not have is TN_INPUT. */
+/* True if the format has the flow. */
+bool tn_flow_exists(const tn_weight *weight, tn_flow_name name);
+
+/* The forward tree of the flow for `tokens` rows, in its best execution order. A flow that the format does
+ * not have is TN_INPUT. */
 tn_status tn_flow_tree(const tn_weight *weight, uint64_t tokens, tn_flow_name name, tn_arena *arena,
                        tn_tree *tree, tn_error *error);
 

@@ -31,7 +31,8 @@ typedef struct tn_tree_cost {
 /* Refuses a path that is not a tree over the network's tensors. */
 tn_status tn_tree_check(const tn_network *network, const tn_tree *tree, tn_error *error);
 
-/* Cost in the order given. TN_OVERFLOW names the merge. A network of one tensor has no merge and no MACs. */
+/* Cost in the order given. TN_OVERFLOW names the merge. A network of one tensor has no merge, no MACs and no
+ * intermediate; largest_intermediate counts the result too. */
 tn_status tn_tree_cost_of(const tn_network *network, const tn_tree *tree, tn_tree_cost *cost,
                           tn_error *error);
 
@@ -39,13 +40,19 @@ tn_status tn_tree_cost_of(const tn_network *network, const tn_tree *tree, tn_tre
 tn_status tn_tree_tensors(const tn_network *network, const tn_tree *tree, tn_arena *arena,
                           tn_indices **tensor, tn_error *error);
 
-/* Reorders the merges so that peak_elements is least over all topological orders (exact). */
+/* Elements of each merge's result and MACs of each merge, [tensors - 1] each, in the tree's order. */
+tn_status tn_tree_merges(const tn_network *network, const tn_tree *tree, tn_arena *arena, uint64_t **elements,
+                         uint64_t **macs, tn_error *error);
+
+/* Reorders the merges so that peak_elements is least over all topological orders (exact; flow/profile.h
+ * says how). */
 tn_status tn_tree_reorder(const tn_network *network, tn_tree *tree, tn_arena *arena, tn_error *error);
 
 /* True if both merge the same sets (mirror images and execution order apart). */
 bool tn_tree_equal(const tn_tree *a, const tn_tree *b);
 
-/* One line: ((X G5) G4); and for people: an indented drawing with size and MACs at each merge. */
+/* One line: ((X G5) G4); and for people: an indented drawing with size and MACs at each merge. A tree that is
+ * not one or a count past 64 bits fails the buffer. */
 void tn_tree_expression(const tn_network *network, const tn_tree *tree, tn_buffer *out);
 void tn_tree_draw(const tn_network *network, const tn_tree *tree, tn_buffer *out);
 

@@ -1,0 +1,157 @@
+#include "flow/named.h"
+
+#include "flow/search.h"
+
+#include <inttypes.h>
+
+const char *const tn_flow_names[] = {
+    "dense", "right-to-left", "bidirectional", "bidirectional-published", "optimal", NULL};
+
+bool tn_flow_exists(const tn_weight *weight, tn_flow_name name) {
+    switch (name) {
+    case TN_FLOW_BIDIRECTIONAL:
+        return weight->format != TN_DENSE && weight->format != TN_TTM;
+    case TN_FLOW_BIDIRECTIONAL_PUBLISHED:
+        return weight->format == TN_TT && weight->d == 3;
+    default:
+        return name < TN_FLOWS;
+    }
+}
+
+/* A tree being written, one merge after the other. */
+typedef struct writer {
+    const tn_weight *weight;
+    tn_tree *tree;
+    uint32_t merges;
+} writer;
+
+/* Tensor 0 is X, the cores follow. */
+static uint32_t core(uint32_t k) {
+    return k + 1;
+}
+
+static uint32_t merge(writer *w, uint32_t a, uint32_t b) {
+    w->tree->merge[w->merges] = (tn_merge){a, b};
+    return w->tree->tensors + w->merges++;
+}
+
+/* Merges cores from, from+1, .., from+count-1 onto `tensor`, one after the other. */
+static uint32_t merge_up(writer *w, uint32_t tensor, uint32_t from, uint32_t count) {
+    for (uint32_t k = 0; k < count; k++) tensor = merge(w, tensor, core(from + k));
+    return tensor;
+}
+
+/* The same in the order from+count-1, .., from. */
+static uint32_t merge_down(writer *w, uint32_t tensor, uint32_t from, uint32_t count) {
+    for (uint32_t k = count; k > 0; k--) tensor = merge(w, tensor, core(from + k - 1));
+    return tensor;
+}
+
+static void right_to_left(writer *w) {
+    uint32_t d = w->weight->d, nodes = d - 1, cores = w->tree->tensors - 1, x = 0;
+    switch (w->weight->format) {
+    case TN_TUCKER:
+    case TN_BLOCK_TERM:
+        x = merge_down(w, x, d, d);
+        x = merge(w, x, core(2 * d));
+        merge_down(w, x, 0, d);
+        break;
+    case TN_HT: /* leaves 0..2d-1, then the inner nodes: output half, input half, root */
+        x = merge_down(w, x, d, d);
+        x = merge_up(w, x, 2 * d + nodes, nodes);
+        x = merge(w, x, core(cores - 1));
+        x = merge_down(w, x, 2 * d, nodes);
+        merge_down(w, x, 0, d);
+        break;
+    default:
+        merge_down(w, x, 0, cores);
+    }
+}
+
+/* The half of a hierarchical Tucker tree over modes [low, high); *node is its first inner node. Each node is
+ * merged with its left child, then with its right one. */
+static uint32_t half_tree(writer *w, uint32_t low, uint32_t high, uint32_t *node) {
+    if (high - low == 1) return core(low);
+    uint32_t middle = low + (high - low + 1) / 2;
+    uint32_t left = half_tree(w, low, middle, node), right = half_tree(w, middle, high, node);
+    uint32_t own = core((*node)++);
+    return merge(w, merge(w, own, left), right);
+}
+
+/* Both halves without X. */
+static tn_status halves(writer *w, uint32_t *output, uint32_t *input, tn_error *error) {
+    const tn_weight *weight = w->weight;
+    uint32_t d = weight->d;
+    if (weight->format == TN_HT) {
+        uint32_t node = 2 * d;
+        uint64_t rows = 0, columns = 0;
+        TN_TRY(tn_weight_rows(weight, &rows, error));
+        TN_TRY(tn_weight_columns(weight, &columns, error));
+        *output = half_tree(w, 0, d, &node);
+        *input = half_tree(w, d, 2 * d, &node);
+        uint32_t *side = rows <= columns ? output : input;
+        *side = merge(w, *side, core(node));
+        return TN_OK;
+    }
+    bool has_core_tensor = weight->format == TN_TUCKER || weight->format == TN_BLOCK_TERM;
+    *output = has_core_tensor ? merge_up(w, core(2 * d), 0, d) : merge_up(w, core(0), 1, d - 1);
+    *input = merge_down(w, core(2 * d - 1), d, d - 1);
+    return TN_OK;
+}
+
+static tn_status bidirectional(writer *w, tn_error *error) {
+    uint32_t output = 0, input = 0;
+    TN_TRY(halves(w, &output, &input, error));
+    merge(w, merge(w, 0, input), output);
+    return TN_OK;
+}
+
+/* The cheapest tree of the cores alone, then X. */
+static tn_status rebuilt(writer *w, tn_arena *arena, tn_error *error) {
+    tn_network matrix;
+    tn_search_result best;
+    uint32_t n = w->tree->tensors, whole = core(0);
+    TN_TRY(tn_weight_matrix(w->weight, arena, &matrix, error));
+    TN_TRY(tn_search(&matrix, NULL, arena, &best, error));
+    for (uint32_t i = 0; i + 2 < n; i++) {
+        /* Inputs move up by one for X, and merges with them. */
+        tn_merge one = best.tree.merge[i];
+        whole = merge(w, one.a + 1, one.b + 1);
+    }
+    merge(w, 0, whole);
+    return TN_OK;
+}
+
+static tn_status write_tree(writer *w, tn_flow_name name, tn_arena *arena, tn_error *error) {
+    switch (name) {
+    case TN_FLOW_DENSE:
+        return rebuilt(w, arena, error);
+    case TN_FLOW_RIGHT_TO_LEFT:
+        right_to_left(w);
+        return TN_OK;
+    default:
+        return bidirectional(w, error);
+    }
+}
+
+tn_status tn_flow_tree(const tn_weight *weight, uint64_t tokens, tn_flow_name name, tn_arena *arena,
+                       tn_tree *tree, tn_error *error) {
+    tn_network network;
+    TN_TRY(tn_weight_forward(weight, tokens, arena, &network, error));
+    if (!tn_flow_exists(weight, name))
+        return tn_fail(error, TN_INPUT, "format %s with %" PRIu32 " factors per side has no flow %s%s",
+                       tn_format_names[weight->format], weight->d, name < TN_FLOWS ? tn_flow_names[name] : "",
+                       name == TN_FLOW_BIDIRECTIONAL_PUBLISHED ? "; the publication gives it for tt with 3"
+                                                               : "; right-to-left and optimal always exist");
+    if (name == TN_FLOW_OPTIMAL) {
+        tn_search_result best;
+        TN_TRY(tn_search(&network, NULL, arena, &best, error));
+        *tree = best.tree;
+        return TN_OK;
+    }
+    writer w = {.weight = weight, .tree = tree};
+    tree->tensors = network.tensors;
+    TN_TRY(tn_arena_alloc(arena, network.tensors, sizeof *tree->merge, &tree->merge, error));
+    TN_TRY(write_tree(&w, name, arena, error));
+    return tn_tree_reorder(&network, tree, arena, error);
+}
