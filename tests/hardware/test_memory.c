@@ -62,8 +62,8 @@ static void yosys_oracle(void **state) {
                    style_name, (unsigned long long)value[0], (unsigned long long)value[1],
                    (unsigned long long)got.lutram, (unsigned long long)value[3],
                    (unsigned long long)got.bram18, (unsigned long long)value[4],
-                   (unsigned long long)got.bram36, (unsigned long long)value[5],
-                   (unsigned long long)got.uram, (unsigned long long)value[6]);
+                   (unsigned long long)got.bram36, (unsigned long long)value[5], (unsigned long long)got.uram,
+                   (unsigned long long)value[6]);
     }
     printf("memory_synthesis.csv: %zu of %zu rows exact\n", exact, csv.rows);
     assert_true(exact * 100 >= csv.rows * 98);
