@@ -8,6 +8,7 @@
 #define TN_HARDWARE_DEVICE_DATA_H
 
 #include "hardware/device.h"
+#include "model/precision.h"
 #include "text/schema.h"
 
 /* Where a figure comes from. */
@@ -21,14 +22,11 @@ typedef enum tn_origin {
 } tn_origin;
 extern const char *const tn_origin_names[]; /* ended by NULL */
 
-typedef struct tn_figure {
+typedef struct tn_sourced {
     double value;
     uint32_t origin; /* tn_origin */
     const char *source;
-} tn_figure;
-
-typedef enum tn_precision { TN_FP32, TN_FP16, TN_BF16, TN_INT8, TN_PRECISIONS } tn_precision;
-extern const char *const tn_precision_names[]; /* "fp32", .., ended by NULL */
+} tn_sourced;
 
 typedef enum tn_operator {
     TN_MULTIPLY,
@@ -83,9 +81,9 @@ typedef struct tn_device_control {
 
 /* P = static + sum over resources of amount * capacitance * toggle * clock * voltage^2; accesses per bit. */
 typedef struct tn_device_energy {
-    tn_figure static_W, voltage_V, toggle, idle_toggle;
-    tn_figure lut_pF, ff_pF, dsp_pF, bram18_pF, uram_pF;
-    tn_figure bram_pJ_per_bit, uram_pJ_per_bit, lutram_pJ_per_bit;
+    tn_sourced static_W, voltage_V, toggle, idle_toggle;
+    tn_sourced lut_pF, ff_pF, dsp_pF, bram18_pF, uram_pF;
+    tn_sourced bram_pJ_per_bit, uram_pJ_per_bit, lutram_pJ_per_bit;
 } tn_device_energy;
 
 struct tn_device {

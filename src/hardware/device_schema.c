@@ -4,7 +4,6 @@
 
 const char *const tn_origin_names[] = {"confirmed", "published",  "report", "measured",
                                        "derived",   "unverified", NULL};
-const char *const tn_precision_names[] = {"fp32", "fp16", "bf16", "int8", NULL};
 const char *const tn_operator_names[] = {"multiply",    "add",       "compare",     "divide",
                                          "exponential", "logarithm", "square-root", NULL};
 static const char *const kind_names[] = {"fpga", "roofline", NULL};
@@ -28,15 +27,15 @@ static const char *const kind_names[] = {"fpga", "roofline", NULL};
 static const tn_field figure_fields[] = {
     {.key = "value",
      .type = TN_FIELD_REAL,
-     .offset = offsetof(tn_figure, value),
+     .offset = offsetof(tn_sourced, value),
      .required = true,
      .minimum = 0,
      .maximum = 1e12,
      .help = "the figure, in the unit its key ends in"},
-    ORIGIN_FIELD(tn_figure),
-    SOURCE_FIELD(tn_figure),
+    ORIGIN_FIELD(tn_sourced),
+    SOURCE_FIELD(tn_sourced),
 };
-static const tn_schema figure_schema = TN_SCHEMA("device.figure", tn_figure, figure_fields);
+static const tn_schema figure_schema = TN_SCHEMA("device.figure", tn_sourced, figure_fields);
 
 static const tn_field operator_fields[] = {
     {.key = "precision",

@@ -13,13 +13,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "flow/program.h"
+#include "model/precision.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-typedef enum tn_precision { TN_FP32, TN_FP16, TN_BF16, TN_INT8, TN_PRECISIONS } tn_precision;
-extern const char *const tn_precision_names[]; /* "fp32", "fp16", "bf16", "int8"; ended by NULL */
-uint64_t tn_precision_bytes(tn_precision precision);
 
 typedef enum tn_optimizer { TN_SGD, TN_MOMENTUM, TN_ADAM, TN_OPTIMIZERS } tn_optimizer;
 extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; ended by NULL */
@@ -104,7 +101,6 @@ typedef struct tn_step {
     tn_precision precision;
     tn_optimizer optimizer;
     uint64_t batch, sequence, element_bytes, steps_per_epoch;
-    const char *precision; /* of every value: "fp32", "fp16", "bf16" */
     uint32_t layers, operations, arrays;
     tn_step_layer *layer;
     tn_operation *operation;
