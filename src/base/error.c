@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+TN_PRINTF(4, 0)
 static tn_status record(tn_error *error, tn_status status, tn_position at, const char *format,
                         va_list arguments) {
     if (error) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
 static const size_t LIMIT_BYTES = (size_t)256 << 20, LIMIT_CELLS = (size_t)1 << 24;
 
 /* The text being read, and where unescaped cells go. Cells never take more bytes than they have in the text:
@@ -151,7 +152,6 @@ static size_t without_trailing_blank_lines(const char *text, size_t length) {
 
 tn_status tn_csv_parse(const char *name, const char *text, size_t length, tn_arena *arena, tn_csv *csv,
                        tn_error *error) {
-    static const char byte_order_mark[] = "\xef\xbb\xbf";
     const char *file;
     tn_csv_cell *cell;
     reader in = {.error = error};
@@ -160,7 +160,7 @@ tn_status tn_csv_parse(const char *name, const char *text, size_t length, tn_are
     if (length > LIMIT_BYTES)
         return tn_fail_at(error, TN_LIMIT, in.at, "CSV of %zu bytes; at most %zu are read", length,
                           LIMIT_BYTES);
-    if (length >= 3 && memcmp(text, byte_order_mark, 3) == 0) {
+    if (length >= 3 && memcmp(text, BYTE_ORDER_MARK, 3) == 0) {
         text += 3;
         length -= 3;
     }
@@ -281,7 +281,8 @@ static void put_comma(tn_buffer *out) {
 
 void tn_csv_put(tn_buffer *out, const char *text) {
     put_comma(out);
-    bool bare = text[0] != '\0' && strpbrk(text, ",\"\r\n") == NULL;
+    bool bare = text[0] != '\0' && strpbrk(text, ",\"\r\n") == NULL &&
+                strncmp(text, BYTE_ORDER_MARK, 3) != 0; /* which a reader would take away */
     if (bare) {
         tn_buffer_text(out, text);
         return;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { MOST_LEVELS = 64 };
+enum { MOST_LEVELS = 64, MOST_NODES = 1 << 20 };
 static const size_t LIMIT_BYTES = (size_t)16 << 20;
 
 /* `stack` holds the finished nodes of the collections that are still open, innermost last. */
@@ -21,7 +21,7 @@ typedef struct reader {
     tn_arena *arena;
     tn_error *error;
     tn_yaml **stack;
-    size_t used, capacity;
+    size_t used, capacity, nodes;
 } reader;
 
 static tn_position place(const reader *in, yaml_mark_t mark) {
@@ -94,6 +94,9 @@ static tn_status refuse_properties(const reader *in, const yaml_char_t *anchor, 
 }
 
 static tn_status new_node(reader *in, const yaml_event_t *event, tn_yaml_kind kind, tn_yaml **node) {
+    if (in->nodes++ == MOST_NODES)
+        return tn_fail_at(in->error, TN_LIMIT, place(in, event->start_mark),
+                          "more than %d values and keys; split the file", (int)MOST_NODES);
     TN_TRY(tn_arena_alloc(in->arena, 1, sizeof **node, node, in->error));
     (*node)->kind = kind;
     (*node)->at = place(in, event->start_mark);
@@ -114,7 +117,7 @@ static tn_status read_scalar(reader *in, const yaml_event_t *event) {
 }
 
 /* A mapping's pairs as they lie on the stack: key, value, key, value. */
-static tn_status fill_mapping(reader *in, tn_yaml *node, tn_yaml **pairs, size_t count) {
+static tn_status fill_mapping(reader *in, tn_yaml *node, tn_yaml *const *pairs, size_t count) {
     node->count = count / 2;
     TN_TRY(tn_arena_alloc(in->arena, node->count, sizeof *node->key, &node->key, in->error));
     TN_TRY(tn_arena_alloc(in->arena, node->count, sizeof *node->item, &node->item, in->error));
@@ -180,13 +183,14 @@ static tn_status read_collection(reader *in, const yaml_event_t *event, int leve
     size_t base = in->used;
     TN_TRY(read_children(in, level));
     size_t count = in->used - base;
+    tn_yaml *const *children = count ? in->stack + base : NULL;
     in->used = base;
     if (mapping) {
-        TN_TRY(fill_mapping(in, node, in->stack + base, count));
+        TN_TRY(fill_mapping(in, node, children, count));
         TN_TRY(refuse_duplicates(in, node));
     } else {
         TN_TRY(tn_arena_alloc(in->arena, count, sizeof *node->item, &node->item, in->error));
-        if (count) memcpy(node->item, in->stack + base, count * sizeof *node->item);
+        if (count) memcpy(node->item, children, count * sizeof *node->item);
         node->count = count;
     }
     return push(in, node);
@@ -223,6 +227,11 @@ static tn_status read_event(reader *in, const yaml_event_t *event, bool *done) {
     }
 }
 
+static bool is_empty(const reader *in) {
+    const tn_yaml *root = in->used > 0 ? in->stack[0] : NULL;
+    return !root || (root->kind == TN_YAML_SCALAR && !root->quoted && root->text[0] == '\0');
+}
+
 static tn_status read_stream(reader *in) {
     for (bool done = false; !done;) {
         yaml_event_t event;
@@ -231,7 +240,7 @@ static tn_status read_stream(reader *in) {
         yaml_event_delete(&event);
         TN_TRY(status);
     }
-    if (in->used == 0)
+    if (is_empty(in))
         return tn_fail_at(in->error, TN_INPUT, in->start, "is empty; a YAML document is needed");
     return TN_OK;
 }

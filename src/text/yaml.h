@@ -1,8 +1,8 @@
 /* YAML documents as trees with positions (libyaml does the parsing).
  *
  * One document per file; mappings with scalar keys; no anchors, aliases, tags or duplicate keys: each is
- * refused with its line and column. Nesting is limited to 64 levels, a file to 16 MiB. Nodes live in the
- * caller's arena.
+ * refused with its line and column. Nesting is limited to 64 levels, a file to 16 MiB and 2^20 nodes. Nodes
+ * live in the caller's arena.
  */
 #ifndef TN_TEXT_YAML_H
 #define TN_TEXT_YAML_H

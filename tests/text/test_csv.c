@@ -115,10 +115,12 @@ static void typed(void **state) {
 
 static void written_reads_back(void **state) {
     (void)state;
-    static const char *const text[] = {"plain", "a,b", "say \"x\"", "two\nlines", "", " blank ", "\xc3\xa9"};
+    static const char *const text[] = {"plain",   "a,b", "say \"x\"", "two\nlines", "", "\xef\xbb\xbfmark",
+                                       "\xc3\xa9"};
     enum { COUNT = sizeof text / sizeof *text };
     tn_buffer out = {0};
-    for (int i = 0; i < COUNT; i++) tn_csv_put(&out, (const char *[]){"a", "b", "c", "d", "e", "f", "g"}[i]);
+    for (int i = 0; i < COUNT; i++)
+        tn_csv_put(&out, (const char *[]){"\xef\xbb\xbf", "b", "c", "d", "e", "f", "g"}[i]);
     tn_csv_line(&out);
     for (int i = 0; i < COUNT; i++) tn_csv_put(&out, text[i]);
     tn_csv_line(&out);

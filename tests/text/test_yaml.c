@@ -100,6 +100,13 @@ static void size(void **state) {
     memset(text, ' ', length);
     tn_yaml *root = NULL;
     assert_int_equal(tn_yaml_parse("t.yaml", text, length, &arena, &root, &error), TN_LIMIT);
+    assert_non_null(strstr(error.message, "bytes; at most 16777216 are read"));
+    length = 3 << 20;
+    for (size_t i = 0; i < length; i++) text[i] = "- \n"[i % 3];
+    assert_int_equal(tn_yaml_parse("t.yaml", text, length, &arena, &root, &error), TN_LIMIT);
+    assert_non_null(strstr(error.message, "more than 1048576 values"));
+    assert_int_equal(error.line, 1 << 20);
+    assert_null(root);
     free(text);
     assert_int_equal(tn_yaml_load("no/such.yaml", &arena, &root, &error), TN_INPUT);
     assert_string_equal(error.file, "no/such.yaml");
