@@ -1,5 +1,8 @@
 #include "hardware/build.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 static const char *const sharing_names[] = {"shared", "per-phase", NULL};
 static const char *const buffers_names[] = {"separate", "pooled", NULL};
 static const char *const schedule_names[] = {"sequential", "gradients-together", NULL};
@@ -83,4 +86,30 @@ const tn_schema tn_build_schema = TN_SCHEMA("build", tn_build, build_fields);
 tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build, tn_error *error) {
     const tn_yaml empty = {.kind = TN_YAML_MAPPING};
     return tn_schema_decode(&tn_build_schema, node ? node : &empty, arena, build, error);
+}
+
+static uint32_t names_in(const char *const *names) {
+    uint32_t count = 0;
+    while (names[count]) count++;
+    return count;
+}
+
+tn_status tn_build_check(const tn_build *build, tn_error *error) {
+    for (size_t i = 0; i < tn_build_schema.count; i++) {
+        const tn_field *field = &build_fields[i];
+        const char *member = (const char *)build + field->offset;
+        if (field->type == TN_FIELD_COUNT) {
+            uint64_t value;
+            memcpy(&value, member, sizeof value);
+            if (value < 1 || value > (uint64_t)field->maximum)
+                return tn_fail(error, TN_INPUT, "build.%s is %" PRIu64 "; it must be 1 to %g", field->key,
+                               value, field->maximum);
+        } else {
+            uint32_t choice;
+            memcpy(&choice, member, sizeof choice);
+            if (choice >= names_in(field->choices))
+                return tn_fail(error, TN_INPUT, "build.%s is no choice of that key", field->key);
+        }
+    }
+    return TN_OK;
 }

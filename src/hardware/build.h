@@ -10,6 +10,7 @@
 #include "text/schema.h"
 #include "text/yaml.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum tn_sharing {
@@ -42,5 +43,12 @@ typedef struct tn_build {
 extern const tn_schema tn_build_schema; /* every key with its default */
 tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build,
                           tn_error *error); /* NULL: defaults */
+/* Refuses what the schema would: for builds that were not decoded. */
+tn_status tn_build_check(const tn_build *build, tn_error *error);
+
+/* True where two streams of operations run side by side. */
+static inline bool tn_build_runs_streams(const tn_build *build) {
+    return build->schedule == TN_SCHEDULE_GRADIENTS_TOGETHER;
+}
 
 #endif

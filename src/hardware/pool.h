@@ -1,0 +1,37 @@
+/* Memories shared by arrays that do not live at once.
+ *
+ * Arrays are dealt to slots, largest first, each to the first slot whose arrays' lifetimes do not meet its
+ * own (lifetimes are closed intervals of operations); a slot is as large as its first array. Slots that an
+ * operation reads at once are put into different memories (a greedy colouring of the conflicts); the slots of
+ * a memory lie one behind the other. So every memory needs one read port and one write port, and none of its
+ * words is wanted by two arrays at a time.
+ */
+#ifndef TN_HARDWARE_POOL_H
+#define TN_HARDWARE_POOL_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/step.h"
+
+#include <stdint.h>
+
+typedef struct tn_slot {
+    uint32_t array;  /* the largest: the step's array that gives the slot its size */
+    uint32_t memory; /* 0 .. memories-1 */
+    uint64_t elements;
+} tn_slot;
+
+typedef struct tn_pool {
+    uint32_t slots, memories;
+    tn_slot *slot;     /* largest first */
+    uint32_t *slot_of; /* [count]: of each array given */
+} tn_pool;
+
+/* Pools `count` arrays of the step (positions in `array`, each at least one element). */
+tn_status tn_pool_make(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
+                       tn_pool *pool, tn_error *error);
+
+/* The most of the arrays that live at once. */
+uint32_t tn_pool_most_alive(const tn_step *step, const uint32_t *array, uint32_t count);
+
+#endif

@@ -1,0 +1,228 @@
+#include "support/steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARRAYS_MOST = 8192, OPERATIONS_MOST = 8192 };
+
+static void *get(tn_arena *arena, size_t count, size_t size) {
+    void *items;
+    if (tn_arena_alloc(arena, count, size, &items, NULL) != TN_OK) abort();
+    return items;
+}
+
+void test_step_begin(test_step *made, const char *name, tn_arena *arena) {
+    *made = (test_step){.arena = arena};
+    made->step = (tn_step){.name = name,
+                           .batch = 1,
+                           .sequence = 32,
+                           .element_bytes = 4,
+                           .precision = TN_FP32,
+                           .steps_per_epoch = 1};
+    made->step.array = get(arena, ARRAYS_MOST, sizeof *made->step.array);
+    made->step.operation = get(arena, OPERATIONS_MOST, sizeof *made->step.operation);
+    made->maker = get(arena, ARRAYS_MOST, sizeof *made->maker);
+}
+
+uint32_t test_step_array(test_step *made, const char *name, tn_array_role role, uint64_t elements,
+                         bool is_core) {
+    if (made->step.arrays == ARRAYS_MOST) abort();
+    uint32_t position = made->step.arrays++;
+    const char *copy;
+    if (tn_arena_copy_text(made->arena, name, strlen(name), &copy, NULL) != TN_OK) abort();
+    made->step.array[position] =
+        (tn_array){.part = copy, .role = role, .elements = elements, .is_core = is_core, .first = UINT32_MAX};
+    made->maker[position] = UINT32_MAX;
+    return position;
+}
+
+static void touch(test_step *made, uint32_t *after, uint32_t *count, uint32_t array, uint32_t position) {
+    tn_array *at = &made->step.array[array];
+    if (at->first == UINT32_MAX) at->first = position;
+    at->last = position;
+    uint32_t maker = made->maker[array];
+    if (maker == UINT32_MAX || maker == position) return;
+    for (uint32_t i = 0; i < *count; i++)
+        if (after[i] == maker) return;
+    after[(*count)++] = maker;
+}
+
+static void add(test_step *made, tn_operation operation) {
+    if (made->step.operations == OPERATIONS_MOST) abort();
+    uint32_t position = made->step.operations++;
+    uint32_t *after = get(made->arena, 4, sizeof *after);
+    operation.after = after;
+    for (uint32_t i = 0; i < operation.read_count; i++)
+        touch(made, after, &operation.after_count, operation.reads[i], position);
+    touch(made, after, &operation.after_count, operation.writes[0], position);
+    made->maker[operation.writes[0]] = position;
+    made->step.operation[position] = operation;
+}
+
+void test_step_product(test_step *made, tn_phase phase, uint32_t left, uint32_t right, uint32_t result,
+                       uint64_t rows, uint64_t reduction, uint64_t columns) {
+    uint64_t macs = rows * reduction * columns;
+    add(made, (tn_operation){.kind = TN_OP_PRODUCT,
+                             .phase = phase,
+                             .batch = 1,
+                             .rows = rows,
+                             .reduction = reduction,
+                             .columns = columns,
+                             .macs = macs,
+                             .flops = 2 * macs,
+                             .reads = {left, right},
+                             .read_count = 2,
+                             .writes = {result},
+                             .write_count = 1});
+}
+
+void test_step_vector(test_step *made, tn_operation_kind kind, tn_phase phase, uint32_t first,
+                      uint32_t second, uint32_t result, uint64_t rows, uint64_t columns) {
+    add(made, (tn_operation){.kind = kind,
+                             .phase = phase,
+                             .batch = 1,
+                             .rows = rows,
+                             .reduction = 1,
+                             .columns = columns,
+                             .flops = rows * columns,
+                             .reads = {first, second},
+                             .read_count = second == UINT32_MAX ? 1 : 2,
+                             .writes = {result},
+                             .write_count = 1});
+}
+
+tn_step *test_step_end(test_step *made) {
+    for (uint32_t i = 0; i < made->step.arrays; i++) {
+        tn_array *array = &made->step.array[i];
+        bool resident = array->role == TN_ARRAY_PARAMETER || array->role == TN_ARRAY_OPTIMIZER;
+        if (!resident && array->first != UINT32_MAX) continue;
+        array->first = 0;
+        array->last = UINT32_MAX;
+    }
+    tn_step *step = get(made->arena, 1, sizeof *step);
+    *step = made->step;
+    return step;
+}
+
+/* One half of a train: cores (a x r), (r b r), (r c r) merged to (abc x r); the products of its gradient. */
+typedef struct {
+    uint64_t a, b, c;
+    uint32_t core[3], gradient[3], pair, half;
+} half_train;
+
+static uint32_t named(test_step *made, uint32_t layer, const char *what, tn_array_role role,
+                      uint64_t elements, bool is_core) {
+    char name[64];
+    snprintf(name, sizeof name, "layer%u.%s", (unsigned)layer, what);
+    return test_step_array(made, name, role, elements, is_core);
+}
+
+static half_train begin_half(test_step *made, uint32_t layer, uint64_t a, uint64_t b, uint64_t c,
+                             uint64_t r) {
+    half_train of = {a, b, c, {0}, {0}, 0, 0};
+    const uint64_t size[] = {a * r, r * b * r, r * c * r};
+    for (int i = 0; i < 3; i++) {
+        of.core[i] = named(made, layer, "core", TN_ARRAY_PARAMETER, size[i], true);
+        of.gradient[i] = named(made, layer, "core-gradient", TN_ARRAY_GRADIENT, size[i], true);
+    }
+    of.pair = named(made, layer, "pair", TN_ARRAY_INTERMEDIATE, a * b * r, false);
+    of.half = named(made, layer, "half", TN_ARRAY_INTERMEDIATE, a * b * c * r, false);
+    test_step_product(made, TN_FORWARD, of.core[0], of.core[1], of.pair, a, r, b * r);
+    test_step_product(made, TN_FORWARD, of.pair, of.core[2], of.half, a * b, r, c * r);
+    return of;
+}
+
+static void end_half(test_step *made, uint32_t layer, const half_train *of, uint32_t gradient, uint64_t r) {
+    uint32_t pair = named(made, layer, "pair-gradient", TN_ARRAY_INTERMEDIATE, of->a * of->b * r, false);
+    test_step_product(made, TN_WEIGHT_GRADIENT, of->pair, gradient, of->gradient[2], r, of->a * of->b,
+                      of->c * r);
+    test_step_product(made, TN_WEIGHT_GRADIENT, gradient, of->core[2], pair, of->a * of->b, of->c * r, r);
+    test_step_product(made, TN_WEIGHT_GRADIENT, of->core[0], pair, of->gradient[1], r, of->a, of->b * r);
+    test_step_product(made, TN_WEIGHT_GRADIENT, pair, of->core[1], of->gradient[0], of->a, of->b * r, r);
+    const uint64_t size[] = {of->a * r, r * of->b * r, r * of->c * r};
+    for (int i = 0; i < 3; i++)
+        test_step_vector(made, TN_OP_UPDATE, TN_UPDATE, of->core[i], of->gradient[i], of->core[i], 1,
+                         size[i]);
+}
+
+tn_step *test_step_trains(uint32_t layers, uint64_t rank, tn_arena *arena) {
+    enum { K = 32, N = 768 };
+    const uint64_t r = rank;
+    test_step made;
+    test_step_begin(&made, "trains", arena);
+    uint32_t *x = get(arena, layers + 1, sizeof *x), *z = get(arena, layers, sizeof *z),
+             *before = get(arena, layers, sizeof *before), *bias = get(arena, layers, sizeof *bias);
+    half_train *out = get(arena, layers, sizeof *out), *in = get(arena, layers, sizeof *in);
+    x[0] = test_step_array(&made, "x", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+    for (uint32_t i = 0; i < layers; i++) {
+        out[i] = begin_half(&made, i, 12, 8, 8, r);
+        in[i] = begin_half(&made, i, 12, 8, 8, r);
+        z[i] = named(&made, i, "z", TN_ARRAY_INTERMEDIATE, K * r, false);
+        before[i] = named(&made, i, "before", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+        x[i + 1] = named(&made, i, "y", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+        bias[i] = named(&made, i, "bias", TN_ARRAY_PARAMETER, N, false);
+        test_step_product(&made, TN_FORWARD, x[i], in[i].half, z[i], K, N, r);
+        test_step_product(&made, TN_FORWARD, z[i], out[i].half, before[i], K, r, N);
+        test_step_vector(&made, TN_OP_ADD, TN_FORWARD, before[i], bias[i], before[i], K, N);
+        test_step_vector(&made, TN_OP_GELU, TN_FORWARD, before[i], UINT32_MAX, x[i + 1], K, N);
+    }
+    uint32_t dy = test_step_array(&made, "dy", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+    test_step_vector(&made, TN_OP_CROSS_ENTROPY, TN_FORWARD, x[layers], UINT32_MAX, dy, K, N);
+    for (uint32_t i = layers; i-- > 0;) {
+        uint32_t d = named(&made, i, "dbefore", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+        uint32_t dz = named(&made, i, "dz", TN_ARRAY_INTERMEDIATE, K * r, false);
+        uint32_t dx = named(&made, i, "dx", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+        uint32_t db = named(&made, i, "bias-gradient", TN_ARRAY_GRADIENT, N, false);
+        uint32_t dout = named(&made, i, "out-gradient", TN_ARRAY_INTERMEDIATE, N * r, false);
+        uint32_t din = named(&made, i, "in-gradient", TN_ARRAY_INTERMEDIATE, N * r, false);
+        test_step_vector(&made, TN_OP_GELU_GRADIENT, TN_INPUT_GRADIENT, before[i], dy, d, K, N);
+        test_step_product(&made, TN_INPUT_GRADIENT, d, out[i].half, dz, K, N, r);
+        test_step_product(&made, TN_INPUT_GRADIENT, dz, in[i].half, dx, K, r, N);
+        test_step_vector(&made, TN_OP_COLUMN_SUM, TN_WEIGHT_GRADIENT, d, UINT32_MAX, db, K, N);
+        test_step_product(&made, TN_WEIGHT_GRADIENT, d, z[i], dout, N, K, r);
+        test_step_product(&made, TN_WEIGHT_GRADIENT, dz, x[i], din, r, K, N);
+        end_half(&made, i, &out[i], dout, r);
+        end_half(&made, i, &in[i], din, r);
+        test_step_vector(&made, TN_OP_UPDATE, TN_UPDATE, bias[i], db, bias[i], 1, N);
+        dy = dx;
+    }
+    return test_step_end(&made);
+}
+
+/* splitmix64 */
+static uint64_t draw(uint64_t *state, uint64_t bound) {
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ (z >> 31)) % bound;
+}
+
+tn_step *test_step_random(uint64_t seed, uint32_t operations, tn_arena *arena) {
+    test_step made;
+    uint64_t state = seed;
+    test_step_begin(&made, "random", arena);
+    uint32_t pool[ARRAYS_MOST / 8], count = 0;
+    for (; count < 4; count++)
+        pool[count] =
+            test_step_array(&made, "given", draw(&state, 2) ? TN_ARRAY_PARAMETER : TN_ARRAY_ACTIVATION,
+                            1 + draw(&state, 300), draw(&state, 2));
+    for (uint32_t i = 0; i < operations; i++) {
+        /* Forward operations first, then the two gradients and updates in any mixture. */
+        tn_phase phase = i < operations / 3 ? TN_FORWARD : (tn_phase)(1 + draw(&state, 3));
+        uint32_t a = pool[draw(&state, count)], b = pool[draw(&state, count)];
+        uint64_t rows = 1 + draw(&state, 20), columns = 1 + draw(&state, 20),
+                 reduction = 1 + draw(&state, 20);
+        uint32_t out =
+            test_step_array(&made, "made", draw(&state, 2) ? TN_ARRAY_INTERMEDIATE : TN_ARRAY_GRADIENT,
+                            rows * columns, false);
+        if (phase != TN_UPDATE && draw(&state, 3) > 0)
+            test_step_product(&made, phase, a, b, out, rows, reduction, columns);
+        else
+            test_step_vector(&made,
+                             phase == TN_UPDATE ? TN_OP_UPDATE : (tn_operation_kind)(1 + draw(&state, 13)),
+                             phase, a, draw(&state, 2) ? b : UINT32_MAX, out, rows, columns);
+        if (count < sizeof pool / sizeof *pool) pool[count++] = out;
+    }
+    return test_step_end(&made);
+}
