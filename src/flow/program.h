@@ -43,12 +43,6 @@ typedef struct tn_program_tensor {
     bool saved;        /* made (or given) in the forward phase and read in a later one */
 } tn_program_tensor;
 
-/* A step as a matrix product: MACs = batch * rows * reduction * columns. `batch`: indices on both operands
- * and the result; `rows`: of a only; `columns`: of b only; `reduction`: summed. */
-typedef struct tn_product_shape {
-    uint64_t batch, rows, reduction, columns;
-} tn_product_shape;
-
 typedef struct tn_program_step {
     uint32_t a, b, out;
     tn_phase phase;

@@ -50,7 +50,7 @@ tn_status tn_search(const tn_network *network, const tn_search_options *options,
     for (uint32_t t = 0; t < n; t++) table[(uint32_t)1 << t].open = problem.tensor[t];
     for (uint32_t set = 1; set <= problem.all; set++)
         if (set & (set - 1)) best_split(&problem, table, set);
-    *result = (tn_search_result){.tree.tensors = n, .exact = true};
+    *result = (tn_search_result){.tree.tensors = n, .found = true, .exact = true};
     TN_TRY(tn_arena_alloc(arena, n, sizeof *result->tree.merge, &result->tree.merge, error));
     write_merges(table, (uint32_t)problem.all, &next, &result->tree);
     TN_TRY(tn_tree_reorder(network, &result->tree, arena, error));

@@ -1,5 +1,18 @@
-/* The best contraction tree of a network, exactly where that is possible (flow/search*.c say how).
- * Outer products are allowed unless `outer` is false. All memory of a search comes from one arena. */
+/* The best contraction tree of a network, exactly where that is possible (docs/flows.md says how and proves
+ * what it relies on). Outer products are allowed unless `no_outer`. The search's own memory is an arena that
+ * is gone when it returns; results live in the caller's arena. Equal input gives equal output: what limits a
+ * search is counted work, never time.
+ *
+ * Objectives: least MACs (ties: the smaller largest intermediate, exactly, where `exact`); least peak live
+ * elements over all trees and all execution orders (ties: fewer MACs); least price.
+ *
+ * Prices. A device's opinion of a merge comes in as a callback on its product shape (tn_product_shape: MACs =
+ * batch * rows * reduction * columns), in any unit. Both orientations of a merge are asked, (a, b) and (b, a)
+ * with rows and columns changed places, and the cheaper is kept as the order of the pair in the tree. The
+ * callback must give the same price for the same shape. With one unit the price of a tree is the sum over its
+ * merges; with more, it is the time until the last of its merges is done when up to `units` merges run side
+ * by side and each starts after its operands are made: with TN_UNITS_UNLIMITED the longest path.
+ */
 #ifndef TN_FLOW_SEARCH_H
 #define TN_FLOW_SEARCH_H
 
@@ -11,32 +24,75 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum tn_objective { TN_LEAST_MACS, TN_LEAST_LIVE } tn_objective;
+typedef enum tn_objective { TN_LEAST_MACS, TN_LEAST_LIVE, TN_LEAST_PRICE } tn_objective;
+
+#define TN_UNITS_UNLIMITED UINT32_MAX
+
+typedef struct tn_pricing {
+    uint64_t (*price)(void *user, const tn_product_shape *shape);
+    void *user;
+    uint32_t units; /* merges that run side by side; 0 and 1: sum */
+} tn_pricing;
 
 typedef struct tn_search_options {
     tn_objective objective;
-    bool no_outer;              /* forbid outer products */
-    uint64_t max_live_elements; /* bound on peak_elements; 0: none */
+    bool no_outer;              /* forbid merging tensors that share no index */
+    uint64_t max_live_elements; /* bound on peak_elements; 0: none. Not with TN_LEAST_PRICE */
+    tn_pricing pricing;         /* of TN_LEAST_PRICE */
+    uint64_t work_most; /* pairs the exact search may look at before it gives up the proof; 0: default */
+    uint64_t seed;      /* of the anytime search that then takes over */
 } tn_search_options;
 
+/* Why a search ended. */
+typedef enum tn_stop {
+    TN_STOP_PROVEN,      /* nothing better exists */
+    TN_STOP_WORK,        /* the exact search had looked at work_most pairs; the anytime search went on */
+    TN_STOP_TOO_LARGE,   /* more tensors or indices than the exact search takes; anytime search alone */
+    TN_STOP_UNITS,       /* limited units: the best schedule is known exactly for small trees only */
+    TN_STOP_INTERRUPTED, /* tn_interrupt() was called */
+} tn_stop;
+/* One line for people. */
+const char *tn_stop_text(tn_stop stop);
+
 typedef struct tn_search_result {
+    bool found;   /* false: no tree stays within max_live_elements (only then), and lower_bound is the least
+                     peak known to be needed; no tree is given */
     tn_tree tree; /* in its best execution order */
     tn_tree_cost cost;
-    bool exact;           /* proven optimal */
+    uint64_t price;       /* TN_LEAST_PRICE */
+    bool exact;           /* proven optimal (or proven that there is none) */
     uint64_t lower_bound; /* of the objective; equals the cost where exact */
+    tn_stop stop;
+    uint64_t work; /* pairs looked at */
 } tn_search_result;
 
-/* options NULL: least MACs, outer products allowed. */
+/* options NULL: least MACs, outer products allowed. TN_INPUT where no_outer forbids every tree; TN_OVERFLOW
+ * where every tree found is past 64 bits. */
 tn_status tn_search(const tn_network *network, const tn_search_options *options, tn_arena *arena,
                     tn_search_result *result, tn_error *error);
 
-/* Every tree on the front of (macs, peak_elements), fewest MACs first. */
+/* Every tree on the front of (macs, peak_elements), fewest MACs first; one tree per point. With
+ * max_live_elements only the points within it (possibly none). The objective is not looked at. */
 typedef struct tn_tree_front {
     size_t count;
     tn_search_result *item;
-    bool exact;
+    bool exact; /* nothing is missing and nothing dominated */
+    tn_stop stop;
 } tn_tree_front;
 tn_status tn_search_front(const tn_network *network, const tn_search_options *options, tn_arena *arena,
                           tn_tree_front *front, tn_error *error);
+
+/* Every tree there is, outer products among them unless no_outer: `visit` is called with each in its best
+ * execution order; its failure ends the walk. TN_LIMIT for more than 8 tensors (135,135 trees). */
+typedef tn_status (*tn_tree_visitor)(void *user, const tn_tree *tree, const tn_tree_cost *cost,
+                                     tn_error *error);
+tn_status tn_search_every_tree(const tn_network *network, const tn_search_options *options,
+                               tn_tree_visitor visit, void *user, tn_error *error);
+
+/* What the tree costs under the prices of `pricing`, in the orientation of its pairs. With limited units the
+ * schedule is the best for trees of at most 12 merges, else the one that takes the longest remaining path
+ * first; *exact says which (may be NULL). */
+tn_status tn_tree_price(const tn_network *network, const tn_tree *tree, const tn_pricing *pricing,
+                        uint64_t *price, bool *exact, tn_error *error);
 
 #endif

@@ -164,6 +164,46 @@ tn_status tn_tree_merges(const tn_network *network, const tn_tree *tree, tn_aren
     return tree_sizes(network, tree, arena, *elements, *macs, error);
 }
 
+static bool has(tn_indices indices, uint32_t index) {
+    for (uint32_t i = 0; i < indices.count; i++)
+        if (indices.index[i] == index) return true;
+    return false;
+}
+
+/* The elements of `all` are known to fit 64 bits, so no part of them overflows. */
+static tn_product_shape shape_of(const tn_network *network, tn_indices a, tn_indices b, tn_indices all,
+                                 tn_indices out) {
+    tn_product_shape shape = {1, 1, 1, 1};
+    for (uint32_t i = 0; i < all.count; i++) {
+        uint32_t index = all.index[i];
+        bool on_a = has(a, index), on_b = has(b, index);
+        uint64_t *part = !has(out, index) ? &shape.reduction
+                         : on_a && on_b   ? &shape.batch
+                         : on_a           ? &shape.rows
+                                          : &shape.columns;
+        *part *= network->index_size[index];
+    }
+    return shape;
+}
+
+tn_status tn_tree_shapes(const tn_network *network, const tn_tree *tree, tn_arena *arena,
+                         tn_product_shape **shape, tn_error *error) {
+    uint32_t n = tree->tensors;
+    tn_indices *tensor = NULL, *all = NULL;
+    TN_TRY(tn_tree_check(network, tree, error));
+    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)n - 1, sizeof *tensor, &tensor, error));
+    TN_TRY(tn_arena_alloc(arena, n, sizeof *all, &all, error));
+    TN_TRY(tn_arena_alloc(arena, n, sizeof **shape, shape, error));
+    TN_TRY(tree_indices(network, tree, arena, tensor, all, error));
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        uint64_t macs;
+        tn_merge merge = tree->merge[i];
+        if (tn_network_elements(network, all[i], &macs, NULL) != TN_OK) return too_large(i, "MACs", error);
+        (*shape)[i] = shape_of(network, tensor[merge.a], tensor[merge.b], all[i], tensor[n + i]);
+    }
+    return TN_OK;
+}
+
 /* Renumbers the merges into the order of the list that begins with `first`. */
 static tn_status renumber(tn_tree *tree, uint32_t first, const uint32_t *next, tn_arena *arena,
                           tn_error *error) {

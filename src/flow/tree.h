@@ -21,6 +21,12 @@ typedef struct tn_tree {
     tn_merge *merge;
 } tn_tree;
 
+/* A merge as a matrix product: MACs = batch * rows * reduction * columns. `batch`: indices on both operands
+ * and the result; `rows`: on a and the result; `columns`: on b and the result; `reduction`: summed. */
+typedef struct tn_product_shape {
+    uint64_t batch, rows, reduction, columns;
+} tn_product_shape;
+
 /* Units: macs in multiply-adds, the rest in elements.
  * peak_elements: all inputs resident + live intermediates (operands of the running merge included) + the
  * tensor being made, at the worst merge, in the tree's own execution order. */
@@ -43,6 +49,10 @@ tn_status tn_tree_tensors(const tn_network *network, const tn_tree *tree, tn_are
 /* Elements of each merge's result and MACs of each merge, [tensors - 1] each, in the tree's order. */
 tn_status tn_tree_merges(const tn_network *network, const tn_tree *tree, tn_arena *arena, uint64_t **elements,
                          uint64_t **macs, tn_error *error);
+
+/* The product shape of each merge, [tensors - 1]. */
+tn_status tn_tree_shapes(const tn_network *network, const tn_tree *tree, tn_arena *arena,
+                         tn_product_shape **shape, tn_error *error);
 
 /* Reorders the merges so that peak_elements is least over all topological orders (exact; flow/profile.h
  * says how). */
