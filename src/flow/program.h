@@ -2,11 +2,25 @@
  * gradients. It is what the training step counts, the hardware prices and the CPU executes, so all three
  * speak of the same work.
  *
- * Tensors: the inputs come first (X or dY, cores), every step makes one more. A step contracts two tensors;
- * its indices follow from the network rules (an index stays while a later use or an output needs it).
- * Liveness: cores are resident throughout; X from the start to its last use (and counted through the whole
- * forward phase), dY through the backward phases; a made tensor from its step to its last use; outputs (Y,
- * dX, core gradients) from their step to the end of the program, Y to the end of the forward phase.
+ * Close the forward network with dY, the gradient of its output. Y and every gradient are then the
+ * contraction of all tensors but one, and every tensor of a program is the contraction of a set S of the
+ * closed network's tensors: it has the indices that S shares with the rest. A step contracts the tensors of
+ * two disjoint sets.
+ *
+ * Order of the tensors: the inputs (X, cores, dY where there is a backward pass), then what each step makes.
+ * Order of the steps: the forward phase, then the input gradient's and weight gradients' steps, mixed.
+ *
+ * Order of the indices: outputs as the layer has them (Y and dX like dY and X, a core gradient like its
+ * core); what is between as the product leaves it: batch, then rows in a's order, then columns in b's order.
+ *
+ * Liveness, as predicted here and as run/executor.h allocates and frees:
+ *   cores               throughout
+ *   X                   from the start to the end of the forward phase, or to its last use if that is later
+ *   dY                  from the start of the backward pass to the end
+ *   Y                   from its step to the end of the forward phase
+ *   dX, core gradients  from their step to the end
+ *   others              from their step to their last use
+ * Both operands and the result of a step are live together. Y and X (if it is done with) go before dY comes.
  */
 #ifndef TN_FLOW_PROGRAM_H
 #define TN_FLOW_PROGRAM_H
@@ -14,14 +28,17 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "flow/named.h"
+#include "flow/tree.h"
+#include "tensor/network.h"
 #include "tensor/weight.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Phases of a training step. */
+/* Phases of a training step. A step of the backward pass belongs to the input gradient if dX needs it. */
 typedef enum tn_phase { TN_FORWARD, TN_INPUT_GRADIENT, TN_WEIGHT_GRADIENT, TN_UPDATE, TN_PHASES } tn_phase;
-extern const char *const tn_phase_names[]; /* "forward", "input_gradient", "weight_gradient", "update" */
+/* "forward", "input_gradient", "weight_gradient", "update"; ended by NULL */
+extern const char *const tn_phase_names[];
 
 typedef enum tn_role {
     TN_ROLE_CORE,
@@ -33,14 +50,17 @@ typedef enum tn_role {
     TN_ROLE_CORE_GRADIENT
 } tn_role;
 
+/* No step: made_by of an input, last_use of what nothing reads. */
+#define TN_NO_STEP UINT32_MAX
+
 typedef struct tn_program_tensor {
     tn_role role;
-    uint32_t core; /* of cores and core gradients */
+    uint32_t core; /* of cores and core gradients, from 0 */
     tn_indices indices;
     uint64_t elements;
-    uint32_t made_by;  /* step that makes it; UINT32_MAX for inputs */
-    uint32_t last_use; /* last step that reads it; UINT32_MAX if none */
-    bool saved;        /* made (or given) in the forward phase and read in a later one */
+    uint32_t made_by;  /* step that makes it; TN_NO_STEP for inputs */
+    uint32_t last_use; /* last step that reads it; TN_NO_STEP if none */
+    bool saved;        /* made (or, X, given) in the forward phase and read in a later one */
 } tn_program_tensor;
 
 typedef struct tn_program_step {
@@ -53,7 +73,10 @@ typedef struct tn_program_step {
 
 typedef struct tn_program {
     uint32_t tensors, steps, indices;
-    uint64_t *index_size;
+    uint32_t inputs;        /* X, cores, and dY where there is a backward pass */
+    uint32_t forward_steps; /* they come first */
+    bool training;          /* it has a backward pass */
+    uint64_t *index_size;   /* [indices] */
     tn_program_tensor *tensor;
     tn_program_step *step;
     uint64_t macs[TN_PHASES];          /* by phase */
@@ -61,23 +84,40 @@ typedef struct tn_program {
     uint64_t saved_elements;           /* intermediates kept from the forward phase (X apart) */
     uint64_t saved_input_elements;     /* X if a later phase reads it */
     uint64_t recomputed_macs;
-    bool published_backward;
 } tn_program;
 
-/* Forward of `tree` (over tn_weight_forward's network) and, with `training`, its reverse-mode backward: input
- * gradient (unless !input_gradient: a first layer needs none) and every core gradient; all intermediates
- * kept. Source: reverse mode on one unrooted tree costs exactly 3 x forward (facts.md section 2). */
 typedef struct tn_program_options {
-    bool training, no_input_gradient;
+    bool training;          /* with the backward pass */
+    bool no_input_gradient; /* without dX: a first layer needs none */
 } tn_program_options;
+
+/* Forward of `tree` (over tn_weight_forward's network) and, with `training`, its reverse-mode backward pass:
+ * input gradient and every core gradient, all intermediates that it reads kept.
+ * Source: every inner node of the unrooted tree gives one product per direction and all three cost the same,
+ * so forward and all gradients cost exactly 3 x forward (facts of tensor-train layers,
+ * docs/training-flows.md). options NULL: forward alone. Everything in *program lives in `arena`. */
 tn_status tn_program_from_tree(const tn_weight *weight, uint64_t tokens, const tn_tree *tree,
                                const tn_program_options *options, tn_arena *arena, tn_program *program,
                                tn_error *error);
+/* The same for any network: tensor 0 is the layer's input, the others its parameters, the output its output.
+ * An index that one tensor alone carries and the output has not is TN_INPUT: such a sum is no product. */
+tn_status tn_program_of_network(const tn_network *network, const tn_tree *tree,
+                                const tn_program_options *options, tn_arena *arena, tn_program *program,
+                                tn_error *error);
 
-/* The program of a named flow; `bidirectional-published` with the published order of the backward pass (TT, d
- * = 3; TN_INPUT otherwise), `dense` of the dense format: Y, dX = dY W, dW = dY^T X. */
+/* The program of a named flow. `bidirectional-published` takes the published order of the backward pass (TT,
+ * d = 3; TN_INPUT otherwise): per half of the train, each core gradient on its own from the half's gradient,
+ * the merge of two cores made again. Every other flow takes reverse mode; `dense` of the dense format is
+ * Y = X W^T, dX = dY W, dW = dY^T X. */
 tn_status tn_program_named(const tn_weight *weight, uint64_t tokens, tn_flow_name name,
                            const tn_program_options *options, tn_arena *arena, tn_program *program,
                            tn_error *error);
+
+/* MACs of all phases together; the largest of the phases' peaks. */
+tn_status tn_program_total_macs(const tn_program *program, uint64_t *macs, tn_error *error);
+uint64_t tn_program_peak(const tn_program *program);
+
+/* "X", "G3", "dY", "T12", "Y", "dX", "dG3"; text holds at least 32 bytes. */
+const char *tn_program_tensor_name(const tn_program *program, uint32_t tensor, char *text);
 
 #endif

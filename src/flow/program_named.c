@@ -1,0 +1,103 @@
+/* Programs of the flows that have names. The backward pass of `bidirectional-published` follows its authors'
+ * first code (docs/training-flows.md): L = G1 G2 G3 is M x r, R = G4 G5 G6 is r x N, Z = X R^T was kept.
+ *     V = dY L, dX = V R, A = dY^T Z (gradient of L), B = V^T X (gradient of R), then
+ *     dG1 = (A G3) G2, dG2 = (G1 A) G3, dG3 = (G1 G2) A, with G1 G2 made again,
+ * and B with G6, G5, G4 in the place of A with G1, G2, G3. */
+#include "flow/program.h"
+#include "flow/program_writer.h"
+
+#include <inttypes.h>
+
+/* Factors per side for which the order is published, and the program's tensors then. */
+enum { PUBLISHED_D = 3, X = 0, FIRST_CORE = 1, DY = 2 * PUBLISHED_D + 1, FORWARD_STEPS = 2 * PUBLISHED_D };
+/* Forward, four products with L and R, six per half. */
+enum { PUBLISHED_STEPS = FORWARD_STEPS + 4 + 2 * 6 };
+
+typedef struct published {
+    tn_writer *writer;
+    uint32_t left, right, z; /* L, R, Z */
+    tn_status status;        /* of the first step that failed; none is written after it */
+} published;
+
+static uint32_t add(published *p, uint32_t a, uint32_t b, tn_made made) {
+    uint32_t out = 0;
+    if (p->status == TN_OK) p->status = tn_writer_add(p->writer, a, b, made, &out);
+    return out;
+}
+
+/* The forward phase from its tree, and which of its tensors are L, R and Z: a set of inputs is a mask. */
+static void write_forward(published *p, const tn_tree *tree) {
+    const uint32_t output_half = 7u << FIRST_CORE, input_half = output_half << PUBLISHED_D;
+    uint32_t n = tree->tensors, mask[2 * DY], value[2 * DY];
+    for (uint32_t t = 0; t < n; t++) {
+        value[t] = t;
+        mask[t] = 1u << t;
+    }
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        tn_merge merge = tree->merge[i];
+        tn_made made = {.phase = TN_FORWARD, .role = i + 2 == n ? TN_ROLE_Y : TN_ROLE_INTERMEDIATE};
+        value[n + i] = add(p, value[merge.a], value[merge.b], made);
+        mask[n + i] = mask[merge.a] | mask[merge.b];
+        if (mask[n + i] == output_half) p->left = value[n + i];
+        if (mask[n + i] == input_half) p->right = value[n + i];
+        if (mask[n + i] == (input_half | 1u << X)) p->z = value[n + i];
+    }
+}
+
+/* The gradients of the three cores of one half from that of their product; the outermost core first. */
+static void write_half(published *p, uint32_t gradient, const uint32_t core[PUBLISHED_D]) {
+    const tn_made between = {.phase = TN_WEIGHT_GRADIENT, .role = TN_ROLE_INTERMEDIATE};
+    tn_made again = between, made = {.phase = TN_WEIGHT_GRADIENT, .role = TN_ROLE_CORE_GRADIENT};
+    again.recomputed = true;
+    made.core = core[0] - FIRST_CORE;
+    add(p, add(p, gradient, core[2], between), core[1], made);
+    made.core = core[1] - FIRST_CORE;
+    add(p, add(p, core[0], gradient, between), core[2], made);
+    made.core = core[2] - FIRST_CORE;
+    add(p, add(p, core[0], core[1], again), gradient, made);
+}
+
+static void write_backward(published *p, bool no_input_gradient) {
+    const uint32_t output_half[] = {1, 2, 3}, input_half[] = {6, 5, 4};
+    const tn_made gradient = {.phase = TN_WEIGHT_GRADIENT, .role = TN_ROLE_INTERMEDIATE};
+    const tn_phase input_phase = no_input_gradient ? TN_WEIGHT_GRADIENT : TN_INPUT_GRADIENT;
+    uint32_t v = add(p, DY, p->left, (tn_made){.phase = input_phase, .role = TN_ROLE_INTERMEDIATE});
+    if (!no_input_gradient) add(p, v, p->right, (tn_made){.phase = TN_INPUT_GRADIENT, .role = TN_ROLE_DX});
+    uint32_t left = add(p, DY, p->z, gradient);
+    uint32_t right = add(p, v, X, gradient);
+    write_half(p, left, output_half);
+    write_half(p, right, input_half);
+}
+
+static tn_status write_published(const tn_weight *weight, uint64_t tokens, const tn_tree *tree,
+                                 const tn_program_options *options, tn_arena *arena, tn_arena *scratch,
+                                 tn_program *program, tn_error *error) {
+    tn_network network;
+    tn_writer writer;
+    published p = {.writer = &writer};
+    TN_TRY(tn_weight_forward(weight, tokens, scratch, &network, error));
+    TN_TRY(tn_writer_begin(&writer, &network, true, PUBLISHED_STEPS, arena, scratch, program, error));
+    write_forward(&p, tree);
+    write_backward(&p, options->no_input_gradient);
+    TN_TRY(p.status);
+    return tn_writer_end(&writer);
+}
+
+static tn_status write_named(const tn_weight *weight, uint64_t tokens, tn_flow_name name,
+                             const tn_program_options *options, tn_arena *arena, tn_arena *scratch,
+                             tn_program *program, tn_error *error) {
+    tn_tree tree;
+    TN_TRY(tn_flow_tree(weight, tokens, name, scratch, &tree, error));
+    if (name == TN_FLOW_BIDIRECTIONAL_PUBLISHED && options && options->training)
+        return write_published(weight, tokens, &tree, options, arena, scratch, program, error);
+    return tn_program_from_tree(weight, tokens, &tree, options, arena, program, error);
+}
+
+tn_status tn_program_named(const tn_weight *weight, uint64_t tokens, tn_flow_name name,
+                           const tn_program_options *options, tn_arena *arena, tn_program *program,
+                           tn_error *error) {
+    tn_arena scratch = {0};
+    tn_status status = write_named(weight, tokens, name, options, arena, &scratch, program, error);
+    tn_arena_free(&scratch);
+    return status;
+}
