@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -153,15 +154,16 @@ static void failures_keep_the_old_picture(void **state) {
 
 static void every_failing_request_is_reported(void **state) {
     (void)state;
-    tn_memory_fail_at(0);
-    assert_int_equal(draw(TN_FIGURE_SVG, "draws", "caption"), TN_OK);
-    long requests = tn_memory_requests();
-    assert_true(requests > 4);
-    for (long n = 1; n <= requests; n++) {
+    /* How many requests a drawing makes depends on the pieces that gnuplot's answer comes in. */
+    long n = 1;
+    for (bool failed = true; failed; n++) {
         tn_memory_fail_at(n);
-        assert_int_equal(draw(TN_FIGURE_SVG, "draws", "caption"), TN_MEMORY);
+        tn_status status = draw(TN_FIGURE_SVG, "draws", "caption");
+        failed = tn_memory_requests() >= n;
+        assert_int_equal(status, failed ? TN_MEMORY : TN_OK);
     }
     tn_memory_fail_at(0);
+    assert_true(n > 4);
 }
 
 static void formats_by_name(void **state) {
