@@ -39,6 +39,12 @@ tn_status tn_fail_system(tn_error *error, const char *file, int error_number, co
     return tn_fail_at(error, status, (tn_position){.file = file}, "%s: %s", what, strerror(error_number));
 }
 
+/* File names and what is quoted from input must not break the line or steer a terminal. */
+static void hide_control_characters(char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
+}
+
 void tn_error_text(const tn_error *error, char *text, unsigned long capacity) {
     if (error->file[0] && error->line)
         snprintf(text, capacity, "%s:%u:%u: %s", error->file, error->line, error->column, error->message);
@@ -46,4 +52,5 @@ void tn_error_text(const tn_error *error, char *text, unsigned long capacity) {
         snprintf(text, capacity, "%s: %s", error->file, error->message);
     else
         snprintf(text, capacity, "%s", error->message);
+    hide_control_characters(text);
 }

@@ -45,7 +45,8 @@ tn_status tn_fail_at(tn_error *error, tn_status status, tn_position at, const ch
  * TN_IO. */
 tn_status tn_fail_system(tn_error *error, const char *file, int error_number, const char *what);
 
-/* Writes "FILE:LINE:COLUMN: message" (only the parts that are known) into `text`. */
+/* Writes "FILE:LINE:COLUMN: message" (only the parts that are known) into `text` of `capacity` > 0 bytes, as
+ * one line: control characters become "?". */
 void tn_error_text(const tn_error *error, char *text, unsigned long capacity);
 
 /* Returns from the calling function if `call` fails. */
