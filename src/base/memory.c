@@ -27,7 +27,8 @@ static tn_status no_memory(tn_error *error, size_t count, size_t size) {
 }
 
 tn_status tn_alloc(size_t count, size_t size, void *out, tn_error *error) {
-    void *memory = refused() ? NULL : calloc(count ? count : 1, size ? size : 1);
+    bool fits = size == 0 || count <= PTRDIFF_MAX / size;
+    void *memory = refused() || !fits ? NULL : calloc(count ? count : 1, size ? size : 1);
     if (!memory) return no_memory(error, count, size);
     memcpy(out, &memory, sizeof memory);
     return TN_OK;
@@ -37,7 +38,7 @@ tn_status tn_grow(void *items, size_t *capacity, size_t need, size_t size, tn_er
     if (need <= *capacity) return TN_OK;
     size_t wanted = *capacity ? *capacity : 8;
     while (wanted < need && wanted <= SIZE_MAX / 2) wanted *= 2;
-    if (wanted < need || wanted > SIZE_MAX / size) return no_memory(error, need, size);
+    if (wanted < need || wanted > PTRDIFF_MAX / size) return no_memory(error, need, size);
     void *old;
     memcpy(&old, items, sizeof old);
     void *grown = refused() ? NULL : realloc(old, wanted * size);

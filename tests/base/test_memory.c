@@ -121,7 +121,7 @@ static void buffers(void **state) {
     char expected[4000] = "";
     for (int i = 0; i < 500; i++) {
         tn_buffer_format(&buffer, "%d,", i);
-        snprintf(expected + strlen(expected), 8, "%d,", i);
+        snprintf(expected + strlen(expected), 16, "%d,", i);
     }
     tn_buffer_text(&buffer, "end");
     tn_buffer_bytes(&buffer, "x\0y", 3);
