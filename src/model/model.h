@@ -39,6 +39,7 @@
 #include "flow/named.h"
 #include "model/step.h"
 #include "tensor/weight.h"
+#include "text/schema.h"
 #include "text/yaml.h"
 
 #include <stdbool.h>
@@ -61,8 +62,7 @@ tn_status tn_model_load(const char *name, const char *const *set, size_t set_cou
 /* The same from a YAML tree (sets already applied). */
 tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model, tn_error *error);
 
-/* The names of a model file's top-level keys, ended by NULL: the first name of a path that `set` may give. */
-extern const char *const tn_model_keys[];
+extern const tn_schema tn_model_schema; /* its keys: the first names of the paths that `set` may give */
 
 const char *tn_model_name(const tn_model *model);
 const tn_yaml *tn_model_root(const tn_model *model);  /* the tree it came from, sets applied */

@@ -1,0 +1,302 @@
+#include "model/graph.h"
+
+#include "base/checked.h"
+#include "base/suggest.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { LAYERS_MOST = 20000 };
+
+/* The names that a layer may take as input: those of its own list that came before it, `entry` inside a
+ * block, then those of the list around. */
+typedef struct scope {
+    const struct scope *outer;
+    const tn_layer_entry *entry; /* the whole list, */
+    size_t entries, at;          /* of which item `at` is being read */
+    uint32_t *output;            /* [entries] the layer that an earlier entry gives */
+    uint32_t before;             /* what stands before the item: the layer it takes by default, or TN_NONE */
+    uint32_t enters;             /* what enters the block, or TN_NONE */
+    const char *prefix;          /* "encoder1.", or "" */
+} scope;
+
+typedef struct grapher {
+    tn_arena *arena;
+    tn_error *error;
+    tn_model *model;
+    uint32_t capacity;
+} grapher;
+
+static const char ENTRY[] = "entry";
+
+static tn_status decode_entries(grapher *g, const tn_yaml *node, const char *of, const tn_layer_entry **entries) {
+    if (node->kind != TN_YAML_SEQUENCE || node->count == 0)
+        return tn_fail_at(g->error, TN_INPUT, node->at,
+                          "\"layers\" of %s must be a list with at least one layer", of);
+    tn_layer_entry *list;
+    TN_TRY(tn_arena_alloc(g->arena, node->count, sizeof *list, &list, g->error));
+    for (size_t i = 0; i < node->count; i++) {
+        TN_TRY(tn_layer_entry_decode(node->item[i], g->arena, &list[i], g->error));
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(list[k].name, list[i].name) == 0)
+                return tn_fail_at(g->error, TN_INPUT, list[i].name_at,
+                                  "layer name \"%.100s\" stands twice in this list, first in line %u; choose another",
+                                  list[i].name, list[k].name_at.line);
+        if (strcmp(list[i].name, ENTRY) == 0)
+            return tn_fail_at(g->error, TN_INPUT, list[i].name_at,
+                              "\"entry\" is what enters a block, not a layer name; choose another");
+    }
+    *entries = list;
+    return TN_OK;
+}
+
+static tn_status unknown_input(grapher *g, const scope *in, const char *name, tn_position at) {
+    size_t count = 0, most = 1;
+    for (const scope *s = in; s; s = s->outer) most += s->at;
+    const char **names;
+    TN_TRY(tn_arena_alloc(g->arena, most, sizeof *names, &names, g->error));
+    for (const scope *s = in; s; s = s->outer)
+        for (size_t i = 0; i < s->at; i++) names[count++] = s->entry[i].name;
+    if (in->outer) names[count++] = ENTRY;
+    const char *near = tn_suggest(name, names, count);
+    if (near)
+        return tn_fail_at(g->error, TN_INPUT, at, "no layer is called \"%.100s\" here; did you mean \"%.100s\"?",
+                          name, near);
+    return tn_fail_at(g->error, TN_INPUT, at,
+                      "no layer is called \"%.100s\" here; name an earlier layer, a block%s", name,
+                      in->outer ? " or entry" : "");
+}
+
+static tn_status later_input(grapher *g, const scope *s, size_t i, const char *name, tn_position at) {
+    if (i == s->at)
+        return tn_fail_at(g->error, TN_INPUT, at, "layer \"%.100s\" takes itself as input; name an earlier one",
+                          name);
+    return tn_fail_at(g->error, TN_INPUT, at,
+                      "input \"%.100s\" comes later (line %u); layers take earlier ones, so that nothing runs in a "
+                      "circle",
+                      name, s->entry[i].at.line);
+}
+
+static uint32_t find_full_name(const tn_model *model, const char *name) {
+    if (!strchr(name, '.')) return TN_NONE;
+    uint32_t i = 0;
+    while (i < model->layers && strcmp(model->layer[i].name, name) != 0) i++;
+    return i < model->layers ? i : TN_NONE;
+}
+
+static tn_status resolve(grapher *g, const scope *in, const char *name, tn_position at, uint32_t *layer) {
+    if (in->outer && strcmp(name, ENTRY) == 0) {
+        *layer = in->enters;
+        if (*layer != TN_NONE) return TN_OK;
+        return tn_fail_at(g->error, TN_INPUT, at,
+                          "nothing enters this block; begin the model with an embedding or input layer");
+    }
+    for (const scope *s = in; s; s = s->outer)
+        for (size_t i = 0; i < s->entries; i++) {
+            if (strcmp(s->entry[i].name, name) != 0) continue;
+            if (i >= s->at) return later_input(g, s, i, name, at);
+            *layer = s->output[i];
+            return TN_OK;
+        }
+    *layer = find_full_name(g->model, name);
+    return *layer == TN_NONE ? unknown_input(g, in, name, at) : TN_OK;
+}
+
+static tn_status refuse_loss(grapher *g, uint32_t layer, tn_position at) {
+    const tn_layer *source = &g->model->layer[layer];
+    if (source->kind != TN_LAYER_CROSS_ENTROPY) return TN_OK;
+    return tn_fail_at(g->error, TN_INPUT, at,
+                      "layer %.100s is a cross-entropy and gives nothing to take; name another under `input`",
+                      source->name);
+}
+
+static tn_status default_input(grapher *g, const scope *in, const tn_layer_entry *entry, tn_layer *layer) {
+    if (in->before == TN_NONE)
+        return tn_fail_at(g->error, TN_INPUT, entry->at,
+                          "nothing comes before layer \"%.100s\"; begin the model with an embedding or input layer",
+                          entry->name);
+    layer->input_count = 1;
+    layer->input[0] = in->before;
+    return refuse_loss(g, in->before, entry->at);
+}
+
+static tn_status take_inputs(grapher *g, const scope *in, const tn_layer_entry *entry, tn_layer *layer) {
+    uint32_t count = tn_layer_kind_inputs(entry->kind);
+    if (count == 0) return TN_OK;
+    if (!entry->input_at.line) return default_input(g, in, entry, layer);
+    if (entry->input.count != count)
+        return tn_fail_at(g->error, TN_INPUT, entry->input_at,
+                          "layer \"%.100s\" names %zu inputs; a layer of kind %s takes %" PRIu32, entry->name,
+                          entry->input.count, tn_layer_kind_names[entry->kind], count);
+    layer->input_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        TN_TRY(resolve(g, in, entry->input.item[i], entry->input_at, &layer->input[i]));
+        TN_TRY(refuse_loss(g, layer->input[i], entry->input_at));
+    }
+    return TN_OK;
+}
+
+static tn_status differing(grapher *g, const tn_layer_entry *entry, const tn_layer *a, const tn_layer *b,
+                           const char *rule) {
+    return tn_fail_at(g->error, TN_INPUT, entry->input_at,
+                      "layer \"%.100s\" takes %.100s (%" PRIu64 " tokens x %" PRIu64 ") and %.100s (%" PRIu64
+                      " x %" PRIu64 "); %s",
+                      entry->name, a->name, a->sequence, a->width, b->name, b->sequence, b->width, rule);
+}
+
+static tn_status shape_attention(grapher *g, const tn_layer_entry *entry, const tn_layer *const *input,
+                                 tn_layer *layer) {
+    const tn_layer *query = input[0], *key = input[1], *value = input[2];
+    if (query->width != key->width)
+        return differing(g, entry, query, key, "query and key must have the same width");
+    if (key->sequence != value->sequence)
+        return differing(g, entry, key, value, "key and value must have as many tokens");
+    layer->heads = entry->heads;
+    layer->sequence = query->sequence;
+    layer->width = value->width;
+    if (query->width % entry->heads == 0 && value->width % entry->heads == 0) return TN_OK;
+    return tn_fail_at(g->error, TN_INPUT, entry->heads_at,
+                      "%" PRIu64 " heads do not divide the width %" PRIu64 " of layer %.100s; choose a divisor",
+                      entry->heads, query->width % entry->heads ? query->width : value->width,
+                      query->width % entry->heads ? query->name : value->name);
+}
+
+/* Output shape, matrix size and whether the layer has parameters of its own. */
+static tn_status shape(grapher *g, const tn_layer_entry *entry, tn_layer *layer) {
+    const tn_layer *input[TN_LAYER_INPUTS_MOST] = {0};
+    for (uint32_t i = 0; i < layer->input_count; i++) {
+        input[i] = &g->model->layer[layer->input[i]];
+        layer->learns |= input[i]->learns;
+    }
+    layer->sequence = input[0] ? input[0]->sequence : g->model->sequence;
+    layer->width = input[0] ? input[0]->width : entry->width;
+    switch (layer->kind) {
+    case TN_LAYER_EMBEDDING:
+        layer->rows = entry->vocabulary;
+        layer->columns = entry->width;
+        layer->learns = true;
+        return TN_OK;
+    case TN_LAYER_LINEAR:
+        layer->rows = entry->outputs;
+        layer->columns = layer->width;
+        layer->width = entry->outputs;
+        layer->bias = entry->bias;
+        layer->learns = true;
+        return TN_OK;
+    case TN_LAYER_POSITIONS:
+    case TN_LAYER_NORM:
+        layer->learns = true;
+        return TN_OK;
+    case TN_LAYER_FIRST_TOKEN:
+        layer->sequence = 1;
+        return TN_OK;
+    case TN_LAYER_ATTENTION:
+        return shape_attention(g, entry, input, layer);
+    case TN_LAYER_RESIDUAL:
+        if (input[0]->sequence == input[1]->sequence && input[0]->width == input[1]->width) return TN_OK;
+        return differing(g, entry, input[0], input[1], "a residual adds equal shapes");
+    default:
+        return TN_OK;
+    }
+}
+
+static tn_status too_many_layers(grapher *g, tn_position at) {
+    return tn_fail_at(g->error, TN_LIMIT, at, "more than %d layers with all repetitions; use fewer",
+                      LAYERS_MOST);
+}
+
+static tn_status make_room(grapher *g, tn_position at) {
+    tn_model *model = g->model;
+    if (model->layers < g->capacity) return TN_OK;
+    if (model->layers == LAYERS_MOST) return too_many_layers(g, at);
+    tn_layer *grown;
+    uint32_t capacity = g->capacity ? 2 * g->capacity : 64;
+    if (capacity > LAYERS_MOST) capacity = LAYERS_MOST;
+    TN_TRY(tn_arena_alloc(g->arena, capacity, sizeof *grown, &grown, g->error));
+    if (model->layers) memcpy(grown, model->layer, model->layers * sizeof *grown);
+    model->layer = grown;
+    g->capacity = capacity;
+    return TN_OK;
+}
+
+static tn_status add_layer(grapher *g, const scope *in, const tn_layer_entry *entry, uint32_t *output) {
+    tn_model *model = g->model;
+    TN_TRY(make_room(g, entry->at));
+    tn_layer *layer = &model->layer[model->layers];
+    *layer = (tn_layer){.kind = entry->kind, .weight = TN_NONE, .at = entry->at};
+    TN_TRY(tn_arena_format(g->arena, &layer->name, g->error, "%s%s", in->prefix, entry->name));
+    TN_TRY(take_inputs(g, in, entry, layer));
+    TN_TRY(shape(g, entry, layer));
+    if (!tn_mul(model->batch, layer->sequence, &layer->tokens))
+        return tn_fail_at(g->error, TN_OVERFLOW, entry->at,
+                          "batch %" PRIu64 " x sequence %" PRIu64 " is more than 2^64; choose smaller ones",
+                          model->batch, layer->sequence);
+    if (entry->weight)
+        TN_TRY(tn_named_weight_use(model, model->layers, entry->weight, entry->weight_at, g->arena, g->error));
+    *output = model->layers++;
+    return TN_OK;
+}
+
+/* One repetition of a block: its layers behind what enters it; *output is its last layer. */
+static tn_status add_repetition(grapher *g, const scope *around, scope *inside, uint32_t enters,
+                                uint32_t *output) {
+    inside->outer = around;
+    inside->enters = inside->before = enters;
+    for (inside->at = 0; inside->at < inside->entries; inside->at++) {
+        const tn_layer_entry *entry = &inside->entry[inside->at];
+        if (entry->kind == TN_LAYER_BLOCK)
+            return tn_fail_at(g->error, TN_INPUT, entry->at,
+                              "block \"%.100s\" inside a block; write its layers out", entry->name);
+        TN_TRY(add_layer(g, inside, entry, &inside->output[inside->at]));
+        inside->before = inside->output[inside->at];
+    }
+    *output = inside->before;
+    return TN_OK;
+}
+
+static tn_status add_block(grapher *g, const scope *around, const tn_layer_entry *block, uint32_t *output) {
+    scope inside = {0};
+    TN_TRY(decode_entries(g, block->layers, "a block", &inside.entry));
+    inside.entries = block->layers->count;
+    TN_TRY(tn_arena_alloc(g->arena, inside.entries, sizeof *inside.output, &inside.output, g->error));
+    uint32_t enters = around->before;
+    for (uint64_t i = 0; i < block->repeat; i++) {
+        TN_TRY(tn_arena_format(g->arena, &inside.prefix, g->error, "%s%" PRIu64 ".", block->name, i + 1));
+        TN_TRY(add_repetition(g, around, &inside, enters, output));
+        enters = *output;
+    }
+    return TN_OK;
+}
+
+/* Every layer must lead to a loss, or nothing would train it. */
+static tn_status refuse_dead_ends(grapher *g) {
+    const tn_model *model = g->model;
+    bool *leads;
+    TN_TRY(tn_arena_alloc(g->arena, model->layers, sizeof *leads, &leads, g->error));
+    for (uint32_t i = model->layers; i-- > 0;) {
+        const tn_layer *layer = &model->layer[i];
+        leads[i] |= layer->kind == TN_LAYER_CROSS_ENTROPY;
+        if (!leads[i])
+            return tn_fail_at(g->error, TN_INPUT, layer->at,
+                              "layer %.100s leads to no cross-entropy layer; take it as input further on or remove it",
+                              layer->name);
+        for (uint32_t k = 0; k < layer->input_count; k++) leads[layer->input[k]] = true;
+    }
+    return TN_OK;
+}
+
+tn_status tn_graph_decode(const tn_yaml *layers, tn_arena *arena, tn_model *model, tn_error *error) {
+    grapher g = {.arena = arena, .error = error, .model = model};
+    scope top = {.prefix = "", .before = TN_NONE, .enters = TN_NONE};
+    TN_TRY(decode_entries(&g, layers, "the model", &top.entry));
+    top.entries = layers->count;
+    TN_TRY(tn_arena_alloc(arena, top.entries, sizeof *top.output, &top.output, error));
+    for (top.at = 0; top.at < top.entries; top.at++) {
+        const tn_layer_entry *entry = &top.entry[top.at];
+        uint32_t *output = &top.output[top.at];
+        TN_TRY(entry->kind == TN_LAYER_BLOCK ? add_block(&g, &top, entry, output)
+                                             : add_layer(&g, &top, entry, output));
+        top.before = *output;
+    }
+    return refuse_dead_ends(&g);
+}

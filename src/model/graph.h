@@ -1,0 +1,65 @@
+/* The model behind a file: its layers as a dataflow with repetitions written out, and its named weights.
+ *
+ * Invariant: a layer's inputs are earlier layers that give something; shapes fit; every layer leads to a loss;
+ * every named weight is used, always for matrices of one size.
+ */
+#ifndef TN_MODEL_GRAPH_H
+#define TN_MODEL_GRAPH_H
+
+#include "model/model.h"
+#include "model/model_file.h"
+
+enum { TN_NONE = UINT32_MAX, TN_LAYER_INPUTS_MOST = 3 };
+
+typedef struct tn_layer {
+    tn_layer_kind kind;
+    const char *name; /* "encoder1.query" */
+    uint32_t input_count, input[TN_LAYER_INPUTS_MOST];
+    uint64_t sequence, width; /* of its output: tokens of an example, features of a token */
+    uint64_t tokens;          /* batch x sequence: rows of its output */
+    uint64_t rows, columns;   /* of its matrix or table; 0: none */
+    uint32_t weight;          /* position in the model's weights, or TN_NONE */
+    uint64_t heads;
+    bool bias;
+    bool learns; /* it or a layer before it has parameters, so its output needs a gradient */
+    tn_position at;
+} tn_layer;
+
+typedef struct tn_weight_use {
+    tn_model_weight entry;  /* what callers may change */
+    uint64_t rows, columns; /* of the layers' matrices */
+    uint32_t first_layer;   /* that uses it, or TN_NONE */
+    bool looked_up;         /* as an embedding's table */
+    bool multiplied;        /* in a linear layer */
+    bool own_flow;          /* its entry names one */
+    tn_position at, m_at, n_at, flow_at;
+} tn_weight_use;
+
+struct tn_model {
+    const char *name;
+    const tn_yaml *root, *build, *checkpoint;
+    tn_precision precision;
+    tn_optimizer optimizer;
+    bool dense; /* every weight uncompressed */
+    uint64_t batch, sequence, steps_per_epoch;
+    size_t weights;
+    tn_weight_use *weight;
+    uint32_t layers;
+    tn_layer *layer;
+};
+
+/* Fills model->layer from the `layers` node; model->weight must stand. */
+tn_status tn_graph_decode(const tn_yaml *layers, tn_arena *arena, tn_model *model, tn_error *error);
+
+/* named_weight.c. Decode the entries of `weights`; note a layer's use of one; once all uses are known, refuse
+ * unused ones and settle the flows that are not given. */
+tn_status tn_named_weights_decode(const tn_item_list *entries, tn_arena *arena, tn_model *model,
+                                  tn_error *error);
+tn_status tn_named_weight_use(tn_model *model, uint32_t layer, const char *name, tn_position at,
+                              tn_arena *arena, tn_error *error);
+tn_status tn_named_weights_settle(tn_model *model, tn_flow_name flow, tn_error *error);
+
+/* Refuses a weight that does not multiply to its layers' size. For changed ones too. */
+tn_status tn_named_weight_check(const tn_model *model, const tn_weight_use *use, tn_error *error);
+
+#endif

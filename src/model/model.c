@@ -1,0 +1,103 @@
+#include "model/model.h"
+
+#include "base/checked.h"
+#include "base/locate.h"
+#include "model/graph.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* `build.rows=8` may be set in a model that has no `build:` yet. */
+static tn_status make_parent(tn_yaml *root, const char *assignment, tn_arena *arena, tn_error *error) {
+    static const char *const parents[] = {"build", "checkpoint", "weights"};
+    size_t length = strcspn(assignment, ".=");
+    if (assignment[length] != '.') return TN_OK;
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+        if (strlen(parents[i]) != length || strncmp(parents[i], assignment, length) != 0) continue;
+        const char *empty;
+        if (tn_yaml_get(root, parents[i])) return TN_OK;
+        TN_TRY(tn_arena_format(arena, &empty, error, "%s={}", parents[i]));
+        return tn_yaml_set(root, empty, arena, error);
+    }
+    return TN_OK;
+}
+
+tn_status tn_model_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
+                        tn_model **model, tn_error *error) {
+    const char *path;
+    tn_yaml *root;
+    TN_TRY(tn_locate("models", name, arena, &path, error));
+    TN_TRY(tn_yaml_load(path, arena, &root, error));
+    for (size_t i = 0; i < set_count; i++) {
+        TN_TRY(make_parent(root, set[i], arena, error));
+        TN_TRY(tn_yaml_set(root, set[i], arena, error));
+    }
+    return tn_model_decode(root, arena, model, error);
+}
+
+tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model, tn_error *error) {
+    tn_model_file file;
+    tn_model *made;
+    TN_TRY(tn_model_file_decode(root, arena, &file, error));
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    *made = (tn_model){.name = file.name,
+                       .root = root,
+                       .build = file.build,
+                       .checkpoint = file.checkpoint,
+                       .precision = (tn_precision)file.precision,
+                       .optimizer = (tn_optimizer)file.optimizer,
+                       .dense = file.format == TN_POLICY_DENSE,
+                       .batch = file.batch,
+                       .sequence = file.sequence,
+                       .steps_per_epoch = tn_ceil_div(file.examples, file.batch)};
+    TN_TRY(tn_named_weights_decode(&file.weights, arena, made, error));
+    TN_TRY(tn_graph_decode(file.layers, arena, made, error));
+    TN_TRY(tn_named_weights_settle(made, (tn_flow_name)file.flow, error));
+    *model = made;
+    return TN_OK;
+}
+
+const char *tn_model_name(const tn_model *model) {
+    return model->name;
+}
+
+const tn_yaml *tn_model_root(const tn_model *model) {
+    return model->root;
+}
+
+const tn_yaml *tn_model_build(const tn_model *model) {
+    return model->build;
+}
+
+const tn_yaml *tn_model_checkpoint(const tn_model *model) {
+    return model->checkpoint;
+}
+
+size_t tn_model_weights(const tn_model *model) {
+    return model->weights;
+}
+
+tn_model_weight *tn_model_weight_at(tn_model *model, size_t position) {
+    return &model->weight[position].entry;
+}
+
+tn_model_weight *tn_model_weight_find(tn_model *model, const char *name) {
+    for (size_t i = 0; i < model->weights; i++)
+        if (strcmp(model->weight[i].entry.name, name) == 0) return &model->weight[i].entry;
+    return NULL;
+}
+
+size_t tn_model_layers(const tn_model *model) {
+    return model->layers;
+}
+
+tn_model_layer tn_model_layer_at(const tn_model *model, size_t position) {
+    const tn_layer *layer = &model->layer[position];
+    return (tn_model_layer){.name = layer->name,
+                            .kind = tn_layer_kind_names[layer->kind],
+                            .rows = layer->rows,
+                            .columns = layer->columns,
+                            .weight = layer->weight == TN_NONE ? NULL : &model->weight[layer->weight].entry,
+                            .bias = layer->bias,
+                            .tokens = layer->tokens};
+}

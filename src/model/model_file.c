@@ -1,0 +1,311 @@
+#include "model/model_file.h"
+
+#include "base/suggest.h"
+#include "flow/named.h"
+#include "model/model.h"
+#include "model/step.h"
+#include "tensor/weight.h"
+
+#include <string.h>
+
+const char *const tn_layer_kind_names[] = {
+    [TN_LAYER_INPUT] = "input",
+    [TN_LAYER_EMBEDDING] = "embedding",
+    [TN_LAYER_POSITIONS] = "positions",
+    [TN_LAYER_LINEAR] = "linear",
+    [TN_LAYER_ATTENTION] = "attention",
+    [TN_LAYER_NORM] = "layer-norm",
+    [TN_LAYER_GELU] = "gelu",
+    [TN_LAYER_TANH] = "tanh",
+    [TN_LAYER_RESIDUAL] = "residual",
+    [TN_LAYER_FIRST_TOKEN] = "first-token",
+    [TN_LAYER_CROSS_ENTROPY] = "cross-entropy",
+    [TN_LAYER_BLOCK] = "block",
+    [TN_LAYER_KINDS] = NULL,
+};
+
+uint32_t tn_layer_kind_inputs(tn_layer_kind kind) {
+    switch (kind) {
+    case TN_LAYER_INPUT:
+    case TN_LAYER_EMBEDDING:
+    case TN_LAYER_BLOCK:
+        return 0;
+    case TN_LAYER_RESIDUAL:
+        return 2;
+    case TN_LAYER_ATTENTION:
+        return 3;
+    default:
+        return 1;
+    }
+}
+
+static const char *const file_kinds[] = {"model", NULL};
+static const char *const weight_policies[] = {"as-given", "dense", NULL};
+
+enum { REPEAT_MOST = 1000 };
+
+static const tn_field weight_fields[] = {
+    {.key = "format",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(tn_weight_entry, format),
+     .required = true,
+     .choices = tn_format_names,
+     .seen_offset = offsetof(tn_weight_entry, format_at),
+     .help = "how the matrix is written as cores (docs/formats); dense needs no other key"},
+    {.key = "m",
+     .type = TN_FIELD_COUNT_LIST,
+     .offset = offsetof(tn_weight_entry, m),
+     .minimum = 1,
+     .maximum = -1,
+     .seen_offset = offsetof(tn_weight_entry, m_at),
+     .help = "factors of the matrix's rows (a linear layer's outputs, a table's vocabulary)"},
+    {.key = "n",
+     .type = TN_FIELD_COUNT_LIST,
+     .offset = offsetof(tn_weight_entry, n),
+     .minimum = 1,
+     .maximum = -1,
+     .seen_offset = offsetof(tn_weight_entry, n_at),
+     .help = "factors of its columns (a linear layer's inputs, a table's width), as many as m"},
+    {.key = "rank",
+     .type = TN_FIELD_COUNT_LIST,
+     .offset = offsetof(tn_weight_entry, rank),
+     .minimum = 1,
+     .maximum = -1,
+     .seen_offset = offsetof(tn_weight_entry, rank_at),
+     .help = "one rank for every bond, or all ranks of the format in order, ends included: 1x12x12x1"},
+    {.key = "flow",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(tn_weight_entry, flow),
+     .choices = tn_flow_names,
+     .seen_offset = offsetof(tn_weight_entry, flow_at),
+     .help = "contraction flow; absent: the model's `flow` where format and use have it, else optimal"},
+};
+static const tn_schema weight_schema = TN_SCHEMA("weight", tn_weight_entry, weight_fields);
+
+static const tn_field model_fields[] = {
+    {.key = "kind",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(tn_model_file, kind),
+     .required = true,
+     .choices = file_kinds,
+     .help = "what the file is"},
+    {.key = "name",
+     .type = TN_FIELD_TEXT,
+     .offset = offsetof(tn_model_file, name),
+     .required = true,
+     .seen_offset = offsetof(tn_model_file, name_at),
+     .help = "name in results: letters, digits, - and _"},
+    {.key = "batch",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_model_file, batch),
+     .fallback = "1",
+     .minimum = 1,
+     .maximum = -1,
+     .help = "examples of a training step"},
+    {.key = "sequence",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_model_file, sequence),
+     .required = true,
+     .minimum = 1,
+     .maximum = -1,
+     .help = "tokens of an example"},
+    {.key = "precision",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(tn_model_file, precision),
+     .fallback = "fp32",
+     .choices = tn_precision_names,
+     .help = "of every number: 4, 2, 2 and 1 bytes"},
+    {.key = "optimizer",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(tn_model_file, optimizer),
+     .fallback = "sgd",
+     .choices = tn_optimizer_names,
+     .help = "sgd keeps no state, momentum one number a parameter, adam two"},
+    {.key = "examples",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_model_file, examples),
+     .fallback = "1",
+     .minimum = 1,
+     .maximum = -1,
+     .help = "examples of an epoch; its steps are examples / batch, rounded up"},
+    {.key = "format",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(tn_model_file, format),
+     .fallback = "as-given",
+     .choices = weight_policies,
+     .help = "dense: every weight uncompressed, whatever `weights` says"},
+    {.key = "flow",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(tn_model_file, flow),
+     .fallback = "bidirectional",
+     .choices = tn_flow_names,
+     .help = "contraction flow of the weights that name none"},
+    {.key = "weights",
+     .type = TN_FIELD_TABLE,
+     .offset = offsetof(tn_model_file, weights),
+     .sub = &weight_schema,
+     .help = "shapes by name, which layers refer to and spaces vary"},
+    {.key = "layers",
+     .type = TN_FIELD_NODE,
+     .offset = offsetof(tn_model_file, layers),
+     .required = true,
+     .help = "the layers in order, each by the keys of its kind (below)"},
+    {.key = "build",
+     .type = TN_FIELD_NODE,
+     .offset = offsetof(tn_model_file, build),
+     .help = "hardware choices (docs/build-keys.md)"},
+    {.key = "checkpoint",
+     .type = TN_FIELD_NODE,
+     .offset = offsetof(tn_model_file, checkpoint),
+     .help = "where trained weights lie, for `tenfold ranks`"},
+};
+const tn_schema tn_model_schema = TN_SCHEMA("model", tn_model_file, model_fields);
+
+/* Keys that several kinds of layers have. */
+#define FIELD_NAME                                                                                           \
+    {.key = "name", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, name), .required = true,       \
+     .seen_offset = offsetof(tn_layer_entry, name_at),                                                       \
+     .help = "name, unique among its neighbours: letters, digits, - and _"}
+#define FIELD_KIND                                                                                           \
+    {.key = "kind", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, kind_text), .required = true,  \
+     .help = "the kind of layer"}
+#define FIELD_INPUT(needed, text)                                                                            \
+    {.key = "input", .type = TN_FIELD_TEXT_LIST, .offset = offsetof(tn_layer_entry, input),                  \
+     .required = (needed), .seen_offset = offsetof(tn_layer_entry, input_at), .help = (text)}
+#define FIELD_ONE_INPUT FIELD_INPUT(false, "earlier layer, block or `entry`; absent: the layer before")
+#define FIELD_WEIGHT                                                                                         \
+    {.key = "weight", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, weight),                     \
+     .seen_offset = offsetof(tn_layer_entry, weight_at), .help = "entry of `weights`; absent: dense"}
+#define FIELD_SIZE(word, member, text)                                                                       \
+    {.key = (word), .type = TN_FIELD_COUNT, .offset = offsetof(tn_layer_entry, member), .required = true,    \
+     .minimum = 1, .maximum = -1, .help = (text)}
+
+static const tn_field input_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    FIELD_SIZE("width", width, "features of a token"),
+};
+static const tn_field embedding_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    FIELD_SIZE("vocabulary", vocabulary, "rows of the table"),
+    FIELD_SIZE("width", width, "columns of the table, features of a token"),
+    FIELD_WEIGHT,
+};
+static const tn_field one_input_fields[] = {FIELD_NAME, FIELD_KIND, FIELD_ONE_INPUT};
+static const tn_field linear_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    FIELD_ONE_INPUT,
+    FIELD_SIZE("outputs", outputs, "rows of the matrix, features of a token behind it"),
+    FIELD_WEIGHT,
+    {.key = "bias",
+     .type = TN_FIELD_BOOL,
+     .offset = offsetof(tn_layer_entry, bias),
+     .fallback = "true",
+     .help = "a bias per output"},
+};
+static const tn_field attention_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    FIELD_INPUT(true, "[query, key, value]"),
+    {.key = "heads",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_layer_entry, heads),
+     .required = true,
+     .minimum = 1,
+     .maximum = -1,
+     .seen_offset = offsetof(tn_layer_entry, heads_at),
+     .help = "heads; each takes an equal share of the widths"},
+};
+static const tn_field residual_fields[] = {FIELD_NAME, FIELD_KIND, FIELD_INPUT(true, "the two to add")};
+static const tn_field block_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    {.key = "repeat",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_layer_entry, repeat),
+     .fallback = "1",
+     .minimum = 1,
+     .maximum = REPEAT_MOST,
+     .help = "how often its layers stand one behind the other, each time with parameters of their own"},
+    {.key = "layers",
+     .type = TN_FIELD_NODE,
+     .offset = offsetof(tn_layer_entry, layers),
+     .required = true,
+     .help = "its layers, of any kind but block"},
+};
+
+static const tn_schema kind_schemas[TN_LAYER_KINDS] = {
+    [TN_LAYER_INPUT] = TN_SCHEMA("input layer", tn_layer_entry, input_fields),
+    [TN_LAYER_EMBEDDING] = TN_SCHEMA("embedding layer", tn_layer_entry, embedding_fields),
+    [TN_LAYER_POSITIONS] = TN_SCHEMA("positions layer", tn_layer_entry, one_input_fields),
+    [TN_LAYER_LINEAR] = TN_SCHEMA("linear layer", tn_layer_entry, linear_fields),
+    [TN_LAYER_ATTENTION] = TN_SCHEMA("attention layer", tn_layer_entry, attention_fields),
+    [TN_LAYER_NORM] = TN_SCHEMA("layer-norm layer", tn_layer_entry, one_input_fields),
+    [TN_LAYER_GELU] = TN_SCHEMA("gelu layer", tn_layer_entry, one_input_fields),
+    [TN_LAYER_TANH] = TN_SCHEMA("tanh layer", tn_layer_entry, one_input_fields),
+    [TN_LAYER_RESIDUAL] = TN_SCHEMA("residual layer", tn_layer_entry, residual_fields),
+    [TN_LAYER_FIRST_TOKEN] = TN_SCHEMA("first-token layer", tn_layer_entry, one_input_fields),
+    [TN_LAYER_CROSS_ENTROPY] = TN_SCHEMA("cross-entropy layer", tn_layer_entry, one_input_fields),
+    [TN_LAYER_BLOCK] = TN_SCHEMA("block", tn_layer_entry, block_fields),
+};
+
+void tn_model_document(tn_buffer *out) {
+    tn_schema_document(&tn_model_schema, out);
+    for (int kind = 0; kind < TN_LAYER_KINDS; kind++) {
+        tn_buffer_text(out, "\n");
+        tn_schema_document(&kind_schemas[kind], out);
+    }
+}
+
+tn_status tn_model_name_check(const char *name, tn_position at, const char *what, tn_error *error) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    if (name[0] && name[strspn(name, allowed)] == '\0') return TN_OK;
+    return tn_fail_at(error, TN_INPUT, at, "%s name \"%.100s\"; use letters, digits, - and _ only", what,
+                      name);
+}
+
+tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error) {
+    TN_TRY(tn_schema_decode(&tn_model_schema, root, arena, file, error));
+    return tn_model_name_check(file->name, file->name_at, "model", error);
+}
+
+static tn_status unknown_kind(const tn_yaml *kind, tn_error *error) {
+    const char *near = tn_suggest(kind->text, tn_layer_kind_names, TN_LAYER_KINDS);
+    if (near)
+        return tn_fail_at(error, TN_INPUT, kind->at, "no layer is of kind \"%.100s\"; did you mean %s?",
+                          kind->text, near);
+    return tn_fail_at(error, TN_INPUT, kind->at,
+                      "no layer is of kind \"%.100s\"; kinds are input, embedding, positions, linear, attention, "
+                      "layer-norm, gelu, tanh, residual, first-token, cross-entropy and block",
+                      kind->text);
+}
+
+static tn_status read_kind(const tn_yaml *node, tn_layer_kind *kind, tn_error *error) {
+    if (node->kind != TN_YAML_MAPPING)
+        return tn_fail_at(error, TN_INPUT, node->at,
+                          "a layer must be a mapping, such as {name: query, kind: linear, outputs: 768}");
+    const tn_yaml *given = tn_yaml_get(node, "kind");
+    if (!given)
+        return tn_fail_at(error, TN_INPUT, node->at,
+                          "key \"kind\" of a layer is missing; add kind: linear, attention, block, ...");
+    if (given->kind != TN_YAML_SCALAR)
+        return tn_fail_at(error, TN_INPUT, given->at, "\"kind\" of a layer must be one name, such as linear");
+    for (int i = 0; i < TN_LAYER_KINDS; i++) {
+        if (strcmp(given->text, tn_layer_kind_names[i]) != 0) continue;
+        *kind = (tn_layer_kind)i;
+        return TN_OK;
+    }
+    return unknown_kind(given, error);
+}
+
+tn_status tn_layer_entry_decode(const tn_yaml *node, tn_arena *arena, tn_layer_entry *entry,
+                                tn_error *error) {
+    tn_layer_kind kind;
+    TN_TRY(read_kind(node, &kind, error));
+    TN_TRY(tn_schema_decode(&kind_schemas[kind], node, arena, entry, error));
+    entry->kind = kind;
+    entry->at = node->at;
+    return tn_model_name_check(entry->name, entry->name_at, "layer", error);
+}
