@@ -29,7 +29,8 @@ typedef struct grapher {
 
 static const char ENTRY[] = "entry";
 
-static tn_status decode_entries(grapher *g, const tn_yaml *node, const char *of, const tn_layer_entry **entries) {
+static tn_status decode_entries(grapher *g, const tn_yaml *node, const char *of,
+                                const tn_layer_entry **entries) {
     if (node->kind != TN_YAML_SEQUENCE || node->count == 0)
         return tn_fail_at(g->error, TN_INPUT, node->at,
                           "\"layers\" of %s must be a list with at least one layer", of);
@@ -39,9 +40,10 @@ static tn_status decode_entries(grapher *g, const tn_yaml *node, const char *of,
         TN_TRY(tn_layer_entry_decode(node->item[i], g->arena, &list[i], g->error));
         for (size_t k = 0; k < i; k++)
             if (strcmp(list[k].name, list[i].name) == 0)
-                return tn_fail_at(g->error, TN_INPUT, list[i].name_at,
-                                  "layer name \"%.100s\" stands twice in this list, first in line %u; choose another",
-                                  list[i].name, list[k].name_at.line);
+                return tn_fail_at(
+                    g->error, TN_INPUT, list[i].name_at,
+                    "layer name \"%.100s\" stands twice in this list, first in line %u; choose another",
+                    list[i].name, list[k].name_at.line);
         if (strcmp(list[i].name, ENTRY) == 0)
             return tn_fail_at(g->error, TN_INPUT, list[i].name_at,
                               "\"entry\" is what enters a block, not a layer name; choose another");
@@ -60,8 +62,8 @@ static tn_status unknown_input(grapher *g, const scope *in, const char *name, tn
     if (in->outer) names[count++] = ENTRY;
     const char *near = tn_suggest(name, names, count);
     if (near)
-        return tn_fail_at(g->error, TN_INPUT, at, "no layer is called \"%.100s\" here; did you mean \"%.100s\"?",
-                          name, near);
+        return tn_fail_at(g->error, TN_INPUT, at,
+                          "no layer is called \"%.100s\" here; did you mean \"%.100s\"?", name, near);
     return tn_fail_at(g->error, TN_INPUT, at,
                       "no layer is called \"%.100s\" here; name an earlier layer, a block%s", name,
                       in->outer ? " or entry" : "");
@@ -69,12 +71,13 @@ static tn_status unknown_input(grapher *g, const scope *in, const char *name, tn
 
 static tn_status later_input(grapher *g, const scope *s, size_t i, const char *name, tn_position at) {
     if (i == s->at)
-        return tn_fail_at(g->error, TN_INPUT, at, "layer \"%.100s\" takes itself as input; name an earlier one",
-                          name);
-    return tn_fail_at(g->error, TN_INPUT, at,
-                      "input \"%.100s\" comes later (line %u); layers take earlier ones, so that nothing runs in a "
-                      "circle",
-                      name, s->entry[i].at.line);
+        return tn_fail_at(g->error, TN_INPUT, at,
+                          "layer \"%.100s\" takes itself as input; name an earlier one", name);
+    return tn_fail_at(
+        g->error, TN_INPUT, at,
+        "input \"%.100s\" comes later (line %u); layers take earlier ones, so that nothing runs in a "
+        "circle",
+        name, s->entry[i].at.line);
 }
 
 static uint32_t find_full_name(const tn_model *model, const char *name) {
@@ -112,9 +115,10 @@ static tn_status refuse_loss(grapher *g, uint32_t layer, tn_position at) {
 
 static tn_status default_input(grapher *g, const scope *in, const tn_layer_entry *entry, tn_layer *layer) {
     if (in->before == TN_NONE)
-        return tn_fail_at(g->error, TN_INPUT, entry->at,
-                          "nothing comes before layer \"%.100s\"; begin the model with an embedding or input layer",
-                          entry->name);
+        return tn_fail_at(
+            g->error, TN_INPUT, entry->at,
+            "nothing comes before layer \"%.100s\"; begin the model with an embedding or input layer",
+            entry->name);
     layer->input_count = 1;
     layer->input[0] = in->before;
     return refuse_loss(g, in->before, entry->at);
@@ -156,7 +160,8 @@ static tn_status shape_attention(grapher *g, const tn_layer_entry *entry, const 
     layer->width = value->width;
     if (query->width % entry->heads == 0 && value->width % entry->heads == 0) return TN_OK;
     return tn_fail_at(g->error, TN_INPUT, entry->heads_at,
-                      "%" PRIu64 " heads do not divide the width %" PRIu64 " of layer %.100s; choose a divisor",
+                      "%" PRIu64 " heads do not divide the width %" PRIu64
+                      " of layer %.100s; choose a divisor",
                       entry->heads, query->width % entry->heads ? query->width : value->width,
                       query->width % entry->heads ? query->name : value->name);
 }
@@ -232,7 +237,8 @@ static tn_status add_layer(grapher *g, const scope *in, const tn_layer_entry *en
                           "batch %" PRIu64 " x sequence %" PRIu64 " is more than 2^64; choose smaller ones",
                           model->batch, layer->sequence);
     if (entry->weight)
-        TN_TRY(tn_named_weight_use(model, model->layers, entry->weight, entry->weight_at, g->arena, g->error));
+        TN_TRY(
+            tn_named_weight_use(model, model->layers, entry->weight, entry->weight_at, g->arena, g->error));
     *output = model->layers++;
     return TN_OK;
 }
@@ -277,9 +283,10 @@ static tn_status refuse_dead_ends(grapher *g) {
         const tn_layer *layer = &model->layer[i];
         leads[i] |= layer->kind == TN_LAYER_CROSS_ENTROPY;
         if (!leads[i])
-            return tn_fail_at(g->error, TN_INPUT, layer->at,
-                              "layer %.100s leads to no cross-entropy layer; take it as input further on or remove it",
-                              layer->name);
+            return tn_fail_at(
+                g->error, TN_INPUT, layer->at,
+                "layer %.100s leads to no cross-entropy layer; take it as input further on or remove it",
+                layer->name);
         for (uint32_t k = 0; k < layer->input_count; k++) leads[layer->input[k]] = true;
     }
     return TN_OK;

@@ -1,7 +1,7 @@
 /* The model behind a file: its layers as a dataflow with repetitions written out, and its named weights.
  *
- * Invariant: a layer's inputs are earlier layers that give something; shapes fit; every layer leads to a loss;
- * every named weight is used, always for matrices of one size.
+ * Invariant: a layer's inputs are earlier layers that give something; shapes fit; every layer leads to a
+ * loss; every named weight is used, always for matrices of one size.
  */
 #ifndef TN_MODEL_GRAPH_H
 #define TN_MODEL_GRAPH_H

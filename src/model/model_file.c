@@ -163,22 +163,32 @@ const tn_schema tn_model_schema = TN_SCHEMA("model", tn_model_file, model_fields
 
 /* Keys that several kinds of layers have. */
 #define FIELD_NAME                                                                                           \
-    {.key = "name", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, name), .required = true,       \
-     .seen_offset = offsetof(tn_layer_entry, name_at),                                                       \
-     .help = "name, unique among its neighbours: letters, digits, - and _"}
+    {                                                                                                        \
+        .key = "name", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, name), .required = true,    \
+        .seen_offset = offsetof(tn_layer_entry, name_at),                                                    \
+        .help = "name, unique among its neighbours: letters, digits, - and _"                                \
+    }
 #define FIELD_KIND                                                                                           \
-    {.key = "kind", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, kind_text), .required = true,  \
-     .help = "the kind of layer"}
+    {                                                                                                        \
+        .key = "kind", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, kind_text),                 \
+        .required = true, .help = "the kind of layer"                                                        \
+    }
 #define FIELD_INPUT(needed, text)                                                                            \
-    {.key = "input", .type = TN_FIELD_TEXT_LIST, .offset = offsetof(tn_layer_entry, input),                  \
-     .required = (needed), .seen_offset = offsetof(tn_layer_entry, input_at), .help = (text)}
+    {                                                                                                        \
+        .key = "input", .type = TN_FIELD_TEXT_LIST, .offset = offsetof(tn_layer_entry, input),               \
+        .required = (needed), .seen_offset = offsetof(tn_layer_entry, input_at), .help = (text)              \
+    }
 #define FIELD_ONE_INPUT FIELD_INPUT(false, "earlier layer, block or `entry`; absent: the layer before")
 #define FIELD_WEIGHT                                                                                         \
-    {.key = "weight", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, weight),                     \
-     .seen_offset = offsetof(tn_layer_entry, weight_at), .help = "entry of `weights`; absent: dense"}
+    {                                                                                                        \
+        .key = "weight", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, weight),                  \
+        .seen_offset = offsetof(tn_layer_entry, weight_at), .help = "entry of `weights`; absent: dense"      \
+    }
 #define FIELD_SIZE(word, member, text)                                                                       \
-    {.key = (word), .type = TN_FIELD_COUNT, .offset = offsetof(tn_layer_entry, member), .required = true,    \
-     .minimum = 1, .maximum = -1, .help = (text)}
+    {                                                                                                        \
+        .key = (word), .type = TN_FIELD_COUNT, .offset = offsetof(tn_layer_entry, member), .required = true, \
+        .minimum = 1, .maximum = -1, .help = (text)                                                          \
+    }
 
 static const tn_field input_fields[] = {
     FIELD_NAME,
@@ -276,10 +286,11 @@ static tn_status unknown_kind(const tn_yaml *kind, tn_error *error) {
     if (near)
         return tn_fail_at(error, TN_INPUT, kind->at, "no layer is of kind \"%.100s\"; did you mean %s?",
                           kind->text, near);
-    return tn_fail_at(error, TN_INPUT, kind->at,
-                      "no layer is of kind \"%.100s\"; kinds are input, embedding, positions, linear, attention, "
-                      "layer-norm, gelu, tanh, residual, first-token, cross-entropy and block",
-                      kind->text);
+    return tn_fail_at(
+        error, TN_INPUT, kind->at,
+        "no layer is of kind \"%.100s\"; kinds are input, embedding, positions, linear, attention, "
+        "layer-norm, gelu, tanh, residual, first-token, cross-entropy and block",
+        kind->text);
 }
 
 static tn_status read_kind(const tn_yaml *node, tn_layer_kind *kind, tn_error *error) {

@@ -13,7 +13,8 @@ static const char *factors_text(const uint64_t *factor, uint32_t d, char text[FA
     size_t length = 0;
     text[0] = '\0';
     for (uint32_t k = 0; k < d && length < FACTORS_TEXT; k++)
-        length += (size_t)snprintf(text + length, FACTORS_TEXT - length, "%s%" PRIu64, k ? "x" : "", factor[k]);
+        length +=
+            (size_t)snprintf(text + length, FACTORS_TEXT - length, "%s%" PRIu64, k ? "x" : "", factor[k]);
     return text;
 }
 
@@ -45,7 +46,8 @@ static tn_status take_ranks(const tn_weight_entry *entry, tn_weight *weight, tn_
                       error);
     if (entry->rank.count == 0 || entry->rank.count > TN_RANKS_MOST)
         return tn_fail_at(error, TN_INPUT, entry->rank_at,
-                          "weight \"%.100s\" has %zu ranks; give one for all bonds, or the %" PRIu32 " of its format",
+                          "weight \"%.100s\" has %zu ranks; give one for all bonds, or the %" PRIu32
+                          " of its format",
                           entry->name, entry->rank.count, tn_weight_rank_count(weight));
     weight->rank_count = (uint32_t)entry->rank.count;
     memcpy(weight->rank, entry->rank.item, entry->rank.count * sizeof *weight->rank);
@@ -53,15 +55,18 @@ static tn_status take_ranks(const tn_weight_entry *entry, tn_weight *weight, tn_
 }
 
 static tn_status refuse_missing(const tn_weight_entry *entry, tn_error *error) {
-    const char *missing = !entry->m_at.line ? "m" : !entry->n_at.line ? "n" : !entry->rank_at.line ? "rank" : NULL;
+    const char *missing = !entry->m_at.line      ? "m"
+                          : !entry->n_at.line    ? "n"
+                          : !entry->rank_at.line ? "rank"
+                                                 : NULL;
     if (!missing) return TN_OK;
     return tn_fail_at(error, TN_INPUT, entry->format_at,
                       "key \"%s\" of weight \"%.100s\" is missing; format %s needs m, n and rank", missing,
                       entry->name, tn_format_names[entry->format]);
 }
 
-/* A dense weight may keep the folding and the ranks that another format would use: a space or --set may change
- * the format alone. They must make sense then too. */
+/* A dense weight may keep the folding and the ranks that another format would use: a space or --set may
+ * change the format alone. They must make sense then too. */
 static tn_status decode_weight(const tn_weight_entry *entry, tn_weight_use *use, tn_error *error) {
     tn_weight *weight = &use->entry.weight;
     TN_TRY(tn_model_name_check(entry->name, entry->format_at, "weight", error));
@@ -95,8 +100,8 @@ static tn_status unknown_weight(const tn_model *model, const char *name, tn_posi
     for (size_t i = 0; i < model->weights; i++) names[i] = model->weight[i].entry.name;
     const char *near = tn_suggest(name, names, model->weights);
     if (near)
-        return tn_fail_at(error, TN_INPUT, at, "no weight is called \"%.100s\"; did you mean \"%.100s\"?", name,
-                          near);
+        return tn_fail_at(error, TN_INPUT, at, "no weight is called \"%.100s\"; did you mean \"%.100s\"?",
+                          name, near);
     return tn_fail_at(error, TN_INPUT, at, "no weight is called \"%.100s\"; add it to `weights`", name);
 }
 
@@ -130,7 +135,8 @@ static tn_status check_factors(const tn_weight_use *use, const tn_layer *layer, 
 
 tn_status tn_named_weight_check(const tn_model *model, const tn_weight_use *use, tn_error *error) {
     const tn_weight *weight = &use->entry.weight;
-    if (weight->format != TN_DENSE) TN_TRY(placed(tn_weight_check(weight, error), use->at, use->entry.name, error));
+    if (weight->format != TN_DENSE)
+        TN_TRY(placed(tn_weight_check(weight, error), use->at, use->entry.name, error));
     if (weight->d > TN_FACTORS_MOST)
         return tn_fail_at(error, TN_INPUT, use->at, "weight \"%.100s\" has %" PRIu32 " factors; give 1 to %d",
                           use->entry.name, weight->d, TN_FACTORS_MOST);
@@ -160,36 +166,25 @@ tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *na
     return tn_fail_at(error, TN_INPUT, at,
                       "weight \"%.100s\" is %" PRIu64 " x %" PRIu64 " in layer %.100s (%s) and %" PRIu64
                       " x %" PRIu64 " in layer %.100s (%s); give them entries of their own in `weights`",
-                      name, use->rows, use->columns, first->name, tn_layer_kind_names[first->kind], layer->rows,
-                      layer->columns, layer->name, tn_layer_kind_names[layer->kind]);
+                      name, use->rows, use->columns, first->name, tn_layer_kind_names[first->kind],
+                      layer->rows, layer->columns, layer->name, tn_layer_kind_names[layer->kind]);
 }
 
-/* The model's flow where the weight has it, else the cheapest. */
+/* The model's flow where the weight has it, else the cheapest. A dense weight keeps it for another format. */
 static tn_flow_name inherited_flow(const tn_weight_use *use, tn_flow_name flow) {
     const tn_weight *weight = &use->entry.weight;
-    bool chain = weight->format == TN_TT;
-    switch (flow) {
-    case TN_FLOW_RIGHT_TO_LEFT:
-    case TN_FLOW_OPTIMAL:
-        return flow;
-    case TN_FLOW_DENSE:
-        return use->looked_up ? TN_FLOW_OPTIMAL : flow;
-    case TN_FLOW_BIDIRECTIONAL:
-        return chain && !use->looked_up ? flow : TN_FLOW_OPTIMAL;
-    case TN_FLOW_BIDIRECTIONAL_PUBLISHED:
-        return chain && weight->d == 3 && !use->looked_up ? flow : TN_FLOW_OPTIMAL;
-    default:
-        return TN_FLOW_OPTIMAL;
-    }
+    if (use->looked_up) return flow == TN_FLOW_RIGHT_TO_LEFT ? flow : TN_FLOW_OPTIMAL;
+    return weight->format == TN_DENSE || tn_flow_exists(weight, flow) ? flow : TN_FLOW_OPTIMAL;
 }
 
 tn_status tn_named_weights_settle(tn_model *model, tn_flow_name flow, tn_error *error) {
     for (size_t i = 0; i < model->weights; i++) {
         tn_weight_use *use = &model->weight[i];
         if (use->first_layer == TN_NONE)
-            return tn_fail_at(error, TN_INPUT, use->at,
-                              "weight \"%.100s\" is used by no layer; name it under a layer's `weight` or remove it",
-                              use->entry.name);
+            return tn_fail_at(
+                error, TN_INPUT, use->at,
+                "weight \"%.100s\" is used by no layer; name it under a layer's `weight` or remove it",
+                use->entry.name);
         if (!use->own_flow) use->entry.flow = inherited_flow(use, flow);
     }
     return TN_OK;

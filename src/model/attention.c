@@ -1,0 +1,107 @@
+/* Multi-head attention: for each example and head, S = Q K^T, P = softmax(scale S), O = P V, and back
+ * dV = P^T dO, dP = dO V^T, dS = scale P (dP - rowsum(P dP)), dQ = dS K, dK = dS^T Q.
+ * Softmax works in place: S becomes P, dP becomes dS. P, Q, K, V are kept. */
+#include "base/checked.h"
+#include "model/builder.h"
+
+#include <inttypes.h>
+
+enum { QUERY, KEY, VALUE };
+
+/* Heads of all examples, tokens of query and of key, widths of a head. */
+typedef struct sizes {
+    uint64_t heads, queries, keys, depth, value_depth;
+} sizes;
+
+static tn_status sizes_of(const tn_builder *b, sizes *of) {
+    const tn_layer *layer = tn_builder_layer(b);
+    const tn_layer *query = tn_builder_input_layer(b, QUERY), *key = tn_builder_input_layer(b, KEY);
+    *of = (sizes){.queries = query->sequence,
+                  .keys = key->sequence,
+                  .depth = query->width / layer->heads,
+                  .value_depth = layer->width / layer->heads};
+    uint64_t rows;
+    if (tn_mul(b->model->batch, layer->heads, &of->heads) && tn_mul(of->heads, of->queries, &rows))
+        return TN_OK;
+    return tn_fail(b->error, TN_OVERFLOW, "batch x heads x sequence of layer %s is more than 2^64",
+                   layer->name);
+}
+
+static tn_status add_product(tn_builder *b, tn_phase phase, uint32_t left, uint32_t right, uint32_t out,
+                             const uint64_t shape[4]) {
+    return tn_builder_add(b, &(tn_operation){.kind = TN_OP_PRODUCT,
+                                             .phase = phase,
+                                             .batch = shape[0],
+                                             .rows = shape[1],
+                                             .reduction = shape[2],
+                                             .columns = shape[3],
+                                             .read_count = 2,
+                                             .reads = {left, right},
+                                             .write_count = 1,
+                                             .writes = {out}});
+}
+
+static tn_status forward(tn_builder *b) {
+    const tn_layer *layer = tn_builder_layer(b);
+    tn_layer_arrays *made = tn_builder_made(b);
+    sizes n;
+    uint32_t scores;
+    TN_TRY(sizes_of(b, &n));
+    TN_TRY(tn_builder_matrix(b, "scores", TN_ARRAY_ACTIVATION, n.heads * n.queries, n.keys, &scores));
+    TN_TRY(add_product(b, TN_FORWARD, tn_builder_input(b, QUERY), tn_builder_input(b, KEY), scores,
+                       (const uint64_t[]){n.heads, n.queries, n.depth, n.keys}));
+    TN_TRY(tn_builder_add(b, &(tn_operation){.kind = TN_OP_SOFTMAX,
+                                             .phase = TN_FORWARD,
+                                             .rows = n.heads * n.queries,
+                                             .columns = n.keys,
+                                             .read_count = 1,
+                                             .reads = {scores},
+                                             .write_count = 1,
+                                             .writes = {scores}}));
+    TN_TRY(tn_builder_matrix(b, "output", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &made->output));
+    made->kept[0] = scores;
+    return add_product(b, TN_FORWARD, scores, tn_builder_input(b, VALUE), made->output,
+                       (const uint64_t[]){n.heads, n.queries, n.keys, n.value_depth});
+}
+
+/* A new array for the gradient of one input, made by a product and given to that input. */
+static tn_status add_gradient(tn_builder *b, uint32_t input, const char *part, uint32_t left, uint32_t right,
+                              const uint64_t shape[4]) {
+    const tn_layer *of = tn_builder_input_layer(b, input);
+    uint32_t gradient;
+    TN_TRY(tn_builder_matrix(b, part, TN_ARRAY_ACTIVATION, of->tokens, of->width, &gradient));
+    TN_TRY(add_product(b, TN_INPUT_GRADIENT, left, right, gradient, shape));
+    return tn_builder_contribute(b, tn_builder_layer(b)->input[input], gradient, true);
+}
+
+static tn_status backward(tn_builder *b) {
+    const tn_layer_arrays *made = tn_builder_made(b);
+    uint32_t scores = made->kept[0], scores_gradient;
+    bool query_learns = tn_builder_input_learns(b, QUERY), key_learns = tn_builder_input_learns(b, KEY);
+    sizes n;
+    TN_TRY(sizes_of(b, &n));
+    if (tn_builder_input_learns(b, VALUE))
+        TN_TRY(add_gradient(b, VALUE, "value-gradient", scores, made->gradient,
+                            (const uint64_t[]){n.heads, n.keys, n.queries, n.value_depth}));
+    if (!query_learns && !key_learns) return TN_OK;
+    TN_TRY(tn_builder_matrix(b, "scores-gradient", TN_ARRAY_ACTIVATION, n.heads * n.queries, n.keys,
+                             &scores_gradient));
+    TN_TRY(add_product(b, TN_INPUT_GRADIENT, made->gradient, tn_builder_input(b, VALUE), scores_gradient,
+                       (const uint64_t[]){n.heads, n.queries, n.value_depth, n.keys}));
+    TN_TRY(tn_builder_add(b, &(tn_operation){.kind = TN_OP_SOFTMAX_GRADIENT,
+                                             .phase = TN_INPUT_GRADIENT,
+                                             .rows = n.heads * n.queries,
+                                             .columns = n.keys,
+                                             .read_count = 2,
+                                             .reads = {scores, scores_gradient},
+                                             .write_count = 1,
+                                             .writes = {scores_gradient}}));
+    if (query_learns)
+        TN_TRY(add_gradient(b, QUERY, "query-gradient", scores_gradient, tn_builder_input(b, KEY),
+                            (const uint64_t[]){n.heads, n.queries, n.keys, n.depth}));
+    if (!key_learns) return TN_OK;
+    return add_gradient(b, KEY, "key-gradient", scores_gradient, tn_builder_input(b, QUERY),
+                        (const uint64_t[]){n.heads, n.keys, n.queries, n.depth});
+}
+
+const tn_layer_family tn_family_attention = {forward, backward};

@@ -1,0 +1,133 @@
+/* Layers without products or statistics: inputs, learned positions, GELU, tanh, residuals, the choice of the
+ * first token, and the cross-entropy loss. GELU keeps its input, tanh its output; a residual keeps nothing
+ * and passes its gradient on as it is. */
+#include "model/builder.h"
+
+static tn_status new_output(tn_builder *b) {
+    const tn_layer *layer = tn_builder_layer(b);
+    return tn_builder_matrix(b, "output", TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+                             &tn_builder_made(b)->output);
+}
+
+static tn_status new_input_gradient(tn_builder *b, uint32_t *gradient) {
+    const tn_layer *input = tn_builder_input_layer(b, 0);
+    return tn_builder_matrix(b, "input-gradient", TN_ARRAY_ACTIVATION, input->tokens, input->width, gradient);
+}
+
+/* An operation over the layer's tokens x width; `second` TN_NONE: it reads one array. */
+static tn_status add(tn_builder *b, tn_operation_kind kind, tn_phase phase, uint32_t first, uint32_t second,
+                     uint32_t out) {
+    const tn_layer *layer = tn_builder_layer(b);
+    return tn_builder_add(b, &(tn_operation){.kind = kind,
+                                             .phase = phase,
+                                             .rows = layer->tokens,
+                                             .columns = layer->width,
+                                             .read_count = second == TN_NONE ? 1 : 2,
+                                             .reads = {first, second},
+                                             .write_count = 1,
+                                             .writes = {out}});
+}
+
+static tn_status forward_of(tn_builder *b, tn_operation_kind kind) {
+    TN_TRY(new_output(b));
+    return add(b, kind, TN_FORWARD, tn_builder_input(b, 0), TN_NONE, tn_builder_made(b)->output);
+}
+
+/* dx from dy and what the layer kept. */
+static tn_status backward_of(tn_builder *b, tn_operation_kind kind, uint32_t kept) {
+    uint32_t gradient;
+    TN_TRY(new_input_gradient(b, &gradient));
+    TN_TRY(add(b, kind, TN_INPUT_GRADIENT, tn_builder_made(b)->gradient, kept, gradient));
+    return tn_builder_contribute(b, tn_builder_layer(b)->input[0], gradient, true);
+}
+
+/* Features from outside: an array that nothing writes. */
+static tn_status input_forward(tn_builder *b) {
+    return new_output(b);
+}
+
+static tn_status input_backward(tn_builder *b) {
+    (void)b;
+    return TN_OK;
+}
+const tn_layer_family tn_family_input = {input_forward, input_backward};
+
+static tn_status positions_forward(tn_builder *b) {
+    const tn_layer *layer = tn_builder_layer(b);
+    TN_TRY(new_output(b)); /* at least as large as the table, so the table's size fits too */
+    TN_TRY(tn_builder_add_parameter(b, "table", 0, layer->sequence * layer->width, false));
+    return add(b, TN_OP_ADD, TN_FORWARD, tn_builder_input(b, 0), tn_builder_parameter(b, 0),
+               tn_builder_made(b)->output);
+}
+
+static tn_status positions_backward(tn_builder *b) {
+    uint32_t gradient = tn_builder_made(b)->gradient;
+    TN_TRY(add(b, TN_OP_SCATTER, TN_WEIGHT_GRADIENT, gradient, TN_NONE, tn_builder_parameter_gradient(b, 0)));
+    if (!tn_builder_input_learns(b, 0)) return TN_OK;
+    return tn_builder_contribute(b, tn_builder_layer(b)->input[0], gradient, false);
+}
+const tn_layer_family tn_family_positions = {positions_forward, positions_backward};
+
+static tn_status gelu_forward(tn_builder *b) {
+    return forward_of(b, TN_OP_GELU);
+}
+
+static tn_status gelu_backward(tn_builder *b) {
+    return backward_of(b, TN_OP_GELU_GRADIENT, tn_builder_input(b, 0));
+}
+const tn_layer_family tn_family_gelu = {gelu_forward, gelu_backward};
+
+static tn_status tanh_forward(tn_builder *b) {
+    return forward_of(b, TN_OP_TANH);
+}
+
+static tn_status tanh_backward(tn_builder *b) {
+    return backward_of(b, TN_OP_TANH_GRADIENT, tn_builder_made(b)->output);
+}
+const tn_layer_family tn_family_tanh = {tanh_forward, tanh_backward};
+
+static tn_status residual_forward(tn_builder *b) {
+    TN_TRY(new_output(b));
+    return add(b, TN_OP_ADD, TN_FORWARD, tn_builder_input(b, 0), tn_builder_input(b, 1),
+               tn_builder_made(b)->output);
+}
+
+static tn_status residual_backward(tn_builder *b) {
+    const tn_layer *layer = tn_builder_layer(b);
+    for (uint32_t i = 0; i < layer->input_count; i++)
+        if (tn_builder_input_learns(b, i))
+            TN_TRY(tn_builder_contribute(b, layer->input[i], tn_builder_made(b)->gradient, false));
+    return TN_OK;
+}
+const tn_layer_family tn_family_residual = {residual_forward, residual_backward};
+
+static tn_status first_token_forward(tn_builder *b) {
+    return forward_of(b, TN_OP_LOOKUP);
+}
+
+/* The gradient of the first tokens goes into that of all tokens: into the one that has arrived where nothing
+ * else reads it, else into a new array (zero elsewhere, or with the one that has arrived added). */
+static tn_status first_token_backward(tn_builder *b) {
+    const tn_layer *input = tn_builder_input_layer(b, 0);
+    uint32_t from = tn_builder_layer(b)->input[0], gradient = tn_builder_made(b)->gradient, whole;
+    tn_layer_arrays *source = &b->made[from];
+    if (source->gradient != TN_NONE && source->gradient_is_free)
+        return add(b, TN_OP_SCATTER, TN_INPUT_GRADIENT, gradient, source->gradient, source->gradient);
+    TN_TRY(tn_builder_matrix(b, "input-gradient", TN_ARRAY_ACTIVATION, input->tokens, input->width, &whole));
+    TN_TRY(add(b, TN_OP_SCATTER, TN_INPUT_GRADIENT, gradient, TN_NONE, whole));
+    return tn_builder_contribute(b, from, whole, true);
+}
+const tn_layer_family tn_family_first_token = {first_token_forward, first_token_backward};
+
+/* Loss and gradient of the logits in one pass, in the forward phase. */
+static tn_status cross_entropy_forward(tn_builder *b) {
+    tn_layer_arrays *made = tn_builder_made(b);
+    TN_TRY(new_input_gradient(b, &made->kept[0]));
+    return add(b, TN_OP_CROSS_ENTROPY, TN_FORWARD, tn_builder_input(b, 0), TN_NONE, made->kept[0]);
+}
+
+static tn_status cross_entropy_backward(tn_builder *b) {
+    if (!tn_builder_input_learns(b, 0)) return TN_OK;
+    return tn_builder_contribute(b, tn_builder_layer(b)->input[0], tn_builder_made(b)->kept[0], true);
+}
+const tn_layer_family tn_family_cross_entropy = {cross_entropy_forward, cross_entropy_backward};

@@ -1,0 +1,65 @@
+/* Layer norm: z = (x - mean) / sqrt(variance + e) over the features of a token, y = scale z + shift. Kept: x
+ * and the two statistics of every token; z is made again where a gradient needs it.
+ * dx = rstd (g - mean(g) - z mean(g z)) with g = dy scale; d scale = column sums of dy z, d shift of dy. */
+#include "base/checked.h"
+#include "model/builder.h"
+
+enum { SCALE, SHIFT };
+enum { STATISTICS = 0, STATISTICS_PER_TOKEN = 2 };
+
+static tn_status forward(tn_builder *b) {
+    const tn_layer *layer = tn_builder_layer(b);
+    tn_layer_arrays *made = tn_builder_made(b);
+    TN_TRY(tn_builder_add_parameter(b, "scale", 0, layer->width, false));
+    TN_TRY(tn_builder_add_parameter(b, "shift", 0, layer->width, false));
+    TN_TRY(tn_builder_matrix(b, "output", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &made->output));
+    TN_TRY(tn_builder_matrix(b, "statistics", TN_ARRAY_ACTIVATION, layer->tokens, STATISTICS_PER_TOKEN,
+                             &made->kept[STATISTICS]));
+    return tn_builder_add(b, &(tn_operation){.kind = TN_OP_LAYER_NORM,
+                                             .phase = TN_FORWARD,
+                                             .rows = layer->tokens,
+                                             .columns = layer->width,
+                                             .read_count = 3,
+                                             .reads = {tn_builder_input(b, 0), tn_builder_parameter(b, SCALE),
+                                                       tn_builder_parameter(b, SHIFT)},
+                                             .write_count = 2,
+                                             .writes = {made->output, made->kept[STATISTICS]}});
+}
+
+static tn_status add_column_sum(tn_builder *b, uint32_t parameter, uint32_t read_count) {
+    const tn_layer *layer = tn_builder_layer(b);
+    const tn_layer_arrays *made = tn_builder_made(b);
+    return tn_builder_add(
+        b, &(tn_operation){.kind = TN_OP_COLUMN_SUM,
+                           .phase = TN_WEIGHT_GRADIENT,
+                           .rows = layer->tokens,
+                           .columns = layer->width,
+                           .read_count = read_count,
+                           .reads = {made->gradient, tn_builder_input(b, 0), made->kept[STATISTICS]},
+                           .write_count = 1,
+                           .writes = {tn_builder_parameter_gradient(b, parameter)}});
+}
+
+static tn_status backward(tn_builder *b) {
+    const tn_layer *layer = tn_builder_layer(b);
+    const tn_layer_arrays *made = tn_builder_made(b);
+    uint32_t gradient;
+    TN_TRY(add_column_sum(b, SCALE, 3));
+    TN_TRY(add_column_sum(b, SHIFT, 1));
+    if (!tn_builder_input_learns(b, 0)) return TN_OK;
+    TN_TRY(
+        tn_builder_matrix(b, "input-gradient", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &gradient));
+    TN_TRY(
+        tn_builder_add(b, &(tn_operation){.kind = TN_OP_LAYER_NORM_GRADIENT,
+                                          .phase = TN_INPUT_GRADIENT,
+                                          .rows = layer->tokens,
+                                          .columns = layer->width,
+                                          .read_count = 4,
+                                          .reads = {made->gradient, tn_builder_input(b, 0),
+                                                    made->kept[STATISTICS], tn_builder_parameter(b, SCALE)},
+                                          .write_count = 1,
+                                          .writes = {gradient}}));
+    return tn_builder_contribute(b, layer->input[0], gradient, true);
+}
+
+const tn_layer_family tn_family_layer_norm = {forward, backward};

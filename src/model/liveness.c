@@ -1,0 +1,157 @@
+/* Lifetimes of arrays, and what follows from them: the most that is live at once, and what the forward phase
+ * leaves for the backward one. */
+#include "base/checked.h"
+#include "model/builder.h"
+
+#include <string.h>
+
+static bool is_resident(const tn_array *array) {
+    return array->role == TN_ARRAY_PARAMETER || array->role == TN_ARRAY_OPTIMIZER;
+}
+
+static void touch(tn_array *array, uint32_t operation) {
+    if (array->first > operation) array->first = operation;
+    array->last = operation;
+}
+
+static void find_lifetimes(tn_builder *b) {
+    tn_step *step = b->step;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        for (uint32_t k = 0; k < operation->read_count; k++) touch(&step->array[operation->reads[k]], i);
+        for (uint32_t k = 0; k < operation->write_count; k++) touch(&step->array[operation->writes[k]], i);
+    }
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        tn_array *array = &step->array[i];
+        if (is_resident(array)) array->last = UINT32_MAX;
+        /* Features from outside are there from the start. */
+        if (is_resident(array) || b->writer[i] == TN_NONE) array->first = 0;
+    }
+}
+
+/* Elements that come to life and that die, by time. */
+typedef struct timeline {
+    uint64_t *born, *dead; /* [times + 1]: born at, dead from */
+} timeline;
+
+static tn_status overflow(tn_builder *b) {
+    return tn_fail(b->error, TN_OVERFLOW, "more than 2^64 elements are live at once; use smaller sizes");
+}
+
+static tn_status live(tn_builder *b, timeline *line, uint32_t from, uint32_t end, uint64_t elements) {
+    if (from >= end) return TN_OK;
+    if (!tn_add(line->born[from], elements, &line->born[from]) ||
+        !tn_add(line->dead[end], elements, &line->dead[end]))
+        return overflow(b);
+    return TN_OK;
+}
+
+/* The most that is live at once over `times`; clears the line for the next use. */
+static tn_status peak_of(tn_builder *b, timeline *line, uint32_t times, uint64_t *peak) {
+    uint64_t now = 0;
+    *peak = 0;
+    for (uint32_t i = 0; i < times; i++) {
+        now -= line->dead[i];
+        if (!tn_add(now, line->born[i], &now)) return overflow(b);
+        if (now > *peak) *peak = now;
+    }
+    memset(line->born, 0, ((size_t)times + 1) * sizeof *line->born);
+    memset(line->dead, 0, ((size_t)times + 1) * sizeof *line->dead);
+    return TN_OK;
+}
+
+static uint32_t end_of(const tn_array *array, uint32_t operations) {
+    return array->last >= operations ? operations : array->last + 1;
+}
+
+/* An operation of the layer at its own time; times of a layer count through its three stretches. */
+typedef struct stretch {
+    uint32_t first, end;
+} stretch;
+enum { STRETCHES = 3 };
+
+static void stretches_of(const tn_layer_arrays *made, stretch of[STRETCHES]) {
+    of[0] = (stretch){made->forward_first, made->forward_end};
+    of[1] = (stretch){made->backward_first, made->backward_end};
+    of[2] = (stretch){made->update_first, made->update_end};
+}
+
+/* The array's life as far as it meets the layer's operations. */
+static tn_status live_in_layer(tn_builder *b, timeline *line, const stretch *of, const tn_array *array) {
+    uint32_t from = array->first, end = end_of(array, b->step->operations), before = 0;
+    for (int i = 0; i < STRETCHES; i++) {
+        uint32_t low = from > of[i].first ? from : of[i].first, high = end < of[i].end ? end : of[i].end;
+        if (low < high)
+            TN_TRY(live(b, line, before + low - of[i].first, before + high - of[i].first, array->elements));
+        before += of[i].end - of[i].first;
+    }
+    return TN_OK;
+}
+
+typedef struct marks {
+    uint32_t *touched, *saved; /* [arrays] the layer + 1 that was counted last */
+    uint32_t forward_end;      /* operations of the forward phase, all layers */
+} marks;
+
+static bool is_saved(const tn_array *array, uint32_t forward_end) {
+    bool activation = array->role == TN_ARRAY_ACTIVATION || array->role == TN_ARRAY_INTERMEDIATE;
+    return activation && array->first < forward_end && array->last >= forward_end;
+}
+
+static tn_status count_array(tn_builder *b, timeline *line, const stretch *of, marks *seen, uint32_t array,
+                             bool late) {
+    const tn_array *one = &b->step->array[array];
+    tn_step_layer *layer = &b->step->layer[b->at];
+    if (late && seen->saved[array] != b->at + 1 && is_saved(one, seen->forward_end)) {
+        seen->saved[array] = b->at + 1;
+        if (!tn_add(layer->saved_elements, one->elements, &layer->saved_elements)) return overflow(b);
+    }
+    if (seen->touched[array] == b->at + 1) return TN_OK;
+    seen->touched[array] = b->at + 1;
+    return live_in_layer(b, line, of, one);
+}
+
+static tn_status count_layer(tn_builder *b, timeline *line, marks *seen) {
+    const tn_step *step = b->step;
+    stretch of[STRETCHES];
+    uint32_t times = 0;
+    stretches_of(tn_builder_made(b), of);
+    for (int s = 0; s < STRETCHES; s++) {
+        times += of[s].end - of[s].first;
+        for (uint32_t i = of[s].first; i < of[s].end; i++) {
+            const tn_operation *operation = &step->operation[i];
+            for (uint32_t k = 0; k < operation->read_count; k++)
+                TN_TRY(count_array(b, line, of, seen, operation->reads[k], s > 0));
+            for (uint32_t k = 0; k < operation->write_count; k++)
+                TN_TRY(count_array(b, line, of, seen, operation->writes[k], false));
+        }
+    }
+    return peak_of(b, line, times, &step->layer[b->at].peak_elements);
+}
+
+static tn_status count_step(tn_builder *b, timeline *line, uint32_t forward_end) {
+    tn_step *step = b->step;
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        const tn_array *array = &step->array[i];
+        TN_TRY(live(b, line, array->first, end_of(array, step->operations), array->elements));
+        if (is_saved(array, forward_end) &&
+            !tn_add(step->activation_elements, array->elements, &step->activation_elements))
+            return overflow(b);
+    }
+    return peak_of(b, line, step->operations, &step->peak_elements);
+}
+
+tn_status tn_builder_liveness(tn_builder *b) {
+    const tn_step *step = b->step;
+    timeline line;
+    marks seen = {.forward_end = b->made[b->model->layers - 1].forward_end};
+    size_t times = (size_t)step->operations + 1;
+    find_lifetimes(b);
+    TN_TRY(tn_arena_alloc(b->arena, times, sizeof *line.born, &line.born, b->error));
+    TN_TRY(tn_arena_alloc(b->arena, times, sizeof *line.dead, &line.dead, b->error));
+    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *seen.touched, &seen.touched, b->error));
+    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *seen.saved, &seen.saved, b->error));
+    TN_TRY(count_step(b, &line, seen.forward_end));
+    for (b->at = 0; b->at < b->model->layers; b->at++) TN_TRY(count_layer(b, &line, &seen));
+    return TN_OK;
+}

@@ -1,0 +1,149 @@
+/* Programs by weight, tokens, flow and options: a hash table with open addressing; values live in one arena
+ * that is freed with the cache. */
+#include "model/program_cache.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+typedef enum value_kind { EMPTY, PROGRAM, LOOKUP } value_kind;
+
+typedef struct key {
+    value_kind kind;
+    const tn_weight *weight;
+    uint64_t tokens;
+    tn_flow_name flow;
+    bool training, no_input_gradient;
+    uint64_t hash;
+} key;
+
+typedef struct entry {
+    key key;
+    const void *value;
+} entry;
+
+struct tn_program_cache {
+    tn_arena arena;
+    entry *slot;
+    size_t slots, used; /* slots: a power of two */
+};
+
+enum { FIRST_SLOTS = 64 };
+
+tn_status tn_program_cache_new(tn_program_cache **cache, tn_error *error) {
+    return tn_alloc(1, sizeof **cache, cache, error);
+}
+
+void tn_program_cache_free(tn_program_cache *cache) {
+    if (!cache) return;
+    tn_arena_free(&cache->arena);
+    tn_free(cache->slot);
+    tn_free(cache);
+}
+
+/* FNV-1a, a word at a time. */
+static uint64_t mix(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0x100000001b3);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_of(const key *k) {
+    const tn_weight *weight = k->weight;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    hash = mix(hash, (uint64_t)k->kind | (uint64_t)k->flow << 8 | (uint64_t)k->training << 16 |
+                         (uint64_t)k->no_input_gradient << 17 | (uint64_t)weight->format << 24);
+    hash = mix(mix(hash, k->tokens), weight->d);
+    for (uint32_t i = 0; i < weight->d && i < TN_FACTORS_MOST; i++)
+        hash = mix(mix(hash, weight->m[i]), weight->n[i]);
+    for (uint32_t i = 0; i < weight->rank_count && i < TN_RANKS_MOST; i++) hash = mix(hash, weight->rank[i]);
+    return hash;
+}
+
+static bool equal_weights(const tn_weight *a, const tn_weight *b) {
+    return a->format == b->format && a->d == b->d && a->rank_count == b->rank_count &&
+           memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 && memcmp(a->n, b->n, a->d * sizeof *a->n) == 0 &&
+           memcmp(a->rank, b->rank, a->rank_count * sizeof *a->rank) == 0;
+}
+
+static bool equal_keys(const key *a, const key *b) {
+    return a->hash == b->hash && a->kind == b->kind && a->tokens == b->tokens && a->flow == b->flow &&
+           a->training == b->training && a->no_input_gradient == b->no_input_gradient &&
+           equal_weights(a->weight, b->weight);
+}
+
+/* The slot of the key, or the empty one where it would go. */
+static entry *find(const tn_program_cache *cache, const key *k) {
+    size_t at = (size_t)k->hash & (cache->slots - 1);
+    while (cache->slot[at].key.kind != EMPTY && !equal_keys(&cache->slot[at].key, k))
+        at = (at + 1) & (cache->slots - 1);
+    return &cache->slot[at];
+}
+
+static tn_status make_room(tn_program_cache *cache, tn_error *error) {
+    if (cache->slots && 2 * (cache->used + 1) <= cache->slots) return TN_OK;
+    tn_program_cache grown = {.slots = cache->slots ? 2 * cache->slots : FIRST_SLOTS};
+    TN_TRY(tn_alloc(grown.slots, sizeof *grown.slot, &grown.slot, error));
+    for (size_t i = 0; i < cache->slots; i++)
+        if (cache->slot[i].key.kind != EMPTY) *find(&grown, &cache->slot[i].key) = cache->slot[i];
+    tn_free(cache->slot);
+    cache->slot = grown.slot;
+    cache->slots = grown.slots;
+    return TN_OK;
+}
+
+static tn_status make_value(tn_arena *arena, const key *k, const void **value, tn_error *error) {
+    if (k->kind == LOOKUP) {
+        tn_lookup *lookup;
+        TN_TRY(tn_arena_alloc(arena, 1, sizeof *lookup, &lookup, error));
+        *value = lookup;
+        return tn_lookup_of(k->weight, k->tokens, k->flow, arena, lookup, error);
+    }
+    tn_program *program;
+    const tn_program_options options = {.training = k->training, .no_input_gradient = k->no_input_gradient};
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *program, &program, error));
+    *value = program;
+    return tn_program_named(k->weight, k->tokens, k->flow, &options, arena, program, error);
+}
+
+static tn_status get(tn_program_cache *cache, key *k, const void **value, tn_error *error) {
+    /* What does not fit a weight can't be compared; tn_weight_check says what is wrong with it. */
+    TN_TRY(tn_weight_check(k->weight, error));
+    k->hash = hash_of(k);
+    TN_TRY(make_room(cache, error));
+    entry *slot = find(cache, k);
+    if (slot->key.kind != EMPTY) {
+        *value = slot->value;
+        return TN_OK;
+    }
+    tn_weight *kept;
+    TN_TRY(tn_arena_alloc(&cache->arena, 1, sizeof *kept, &kept, error));
+    *kept = *k->weight;
+    k->weight = kept;
+    TN_TRY(make_value(&cache->arena, k, value, error));
+    *slot = (entry){*k, *value};
+    cache->used++;
+    return TN_OK;
+}
+
+tn_status tn_program_cache_get(tn_program_cache *cache, const tn_weight *weight, uint64_t tokens,
+                               tn_flow_name flow, const tn_program_options *options,
+                               const tn_program **program, tn_error *error) {
+    key k = {.kind = PROGRAM, .weight = weight, .tokens = tokens, .flow = flow};
+    const void *value = NULL;
+    if (options) {
+        k.training = options->training;
+        k.no_input_gradient = options->no_input_gradient;
+    }
+    TN_TRY(get(cache, &k, &value, error));
+    *program = value;
+    return TN_OK;
+}
+
+tn_status tn_program_cache_lookup(tn_program_cache *cache, const tn_weight *weight, uint64_t tokens,
+                                  tn_flow_name flow, const tn_lookup **lookup, tn_error *error) {
+    key k = {.kind = LOOKUP, .weight = weight, .tokens = tokens, .flow = flow, .training = true};
+    const void *value = NULL;
+    TN_TRY(get(cache, &k, &value, error));
+    *lookup = value;
+    return TN_OK;
+}

@@ -1,0 +1,167 @@
+#include "model/step.h"
+
+#include "base/checked.h"
+#include "model/builder.h"
+#include "model/model.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const tn_layer_family *family_of(tn_layer_kind kind) {
+    static const tn_layer_family *const families[TN_LAYER_KINDS] = {
+        [TN_LAYER_INPUT] = &tn_family_input,
+        [TN_LAYER_EMBEDDING] = &tn_family_embedding,
+        [TN_LAYER_POSITIONS] = &tn_family_positions,
+        [TN_LAYER_LINEAR] = &tn_family_linear,
+        [TN_LAYER_ATTENTION] = &tn_family_attention,
+        [TN_LAYER_NORM] = &tn_family_layer_norm,
+        [TN_LAYER_GELU] = &tn_family_gelu,
+        [TN_LAYER_TANH] = &tn_family_tanh,
+        [TN_LAYER_RESIDUAL] = &tn_family_residual,
+        [TN_LAYER_FIRST_TOKEN] = &tn_family_first_token,
+        [TN_LAYER_CROSS_ENTROPY] = &tn_family_cross_entropy,
+    };
+    return families[kind];
+}
+
+static tn_weight dense_weight(uint64_t rows, uint64_t columns) {
+    return (tn_weight){.format = TN_DENSE, .d = 1, .m = {rows}, .n = {columns}};
+}
+
+/* The counts that follow from the weight alone. */
+static tn_status measure(tn_builder *b, tn_used_weight *used) {
+    uint64_t *useful;
+    TN_TRY(tn_weight_parameters(&used->weight, &used->parameters, b->error));
+    TN_TRY(tn_weight_degrees_of_freedom(&used->weight, &used->degrees_of_freedom, b->error));
+    TN_TRY(tn_arena_alloc(b->arena, used->weight.rank_count, sizeof *useful, &useful, b->error));
+    TN_TRY(tn_weight_useful_ranks(&used->weight, useful, b->error));
+    used->useful_rank = useful;
+    return TN_OK;
+}
+
+static tn_status use_weights(tn_builder *b) {
+    const tn_model *model = b->model;
+    TN_TRY(tn_arena_alloc(b->arena, model->weights, sizeof *b->used, &b->used, b->error));
+    for (size_t i = 0; i < model->weights; i++) {
+        const tn_weight_use *use = &model->weight[i];
+        tn_used_weight *used = &b->used[i];
+        TN_TRY(tn_named_weight_check(model, use, b->error));
+        bool dense = model->dense || use->entry.weight.format == TN_DENSE;
+        *used = (tn_used_weight){.name = use->entry.name,
+                                 .flow = dense ? TN_FLOW_DENSE : use->entry.flow,
+                                 .flow_at = use->flow_at};
+        used->weight = dense ? dense_weight(use->rows, use->columns) : use->entry.weight;
+        TN_TRY(measure(b, used));
+    }
+    return TN_OK;
+}
+
+/* The layer's weight: a named one, or a dense one of its own. */
+static tn_status weight_of(tn_builder *b, const tn_layer *layer, const tn_used_weight **weight) {
+    *weight = NULL;
+    if (layer->rows == 0) return TN_OK;
+    if (layer->weight != TN_NONE) {
+        *weight = &b->used[layer->weight];
+        return TN_OK;
+    }
+    tn_used_weight *own;
+    TN_TRY(tn_arena_alloc(b->arena, 1, sizeof *own, &own, b->error));
+    *own = (tn_used_weight){.weight = dense_weight(layer->rows, layer->columns), .flow = TN_FLOW_DENSE};
+    *weight = own;
+    return measure(b, own);
+}
+
+static void describe(tn_builder *b) {
+    const tn_layer *layer = tn_builder_layer(b);
+    const tn_layer_arrays *made = tn_builder_made(b);
+    tn_step_layer *line = &b->step->layer[b->at];
+    line->degrees_of_freedom = line->parameters;
+    line->tokens = layer->tokens;
+    line->program = made->program;
+    if (!made->weight) return;
+    const tn_used_weight *used = made->weight;
+    bool tensor = used->weight.format != TN_DENSE;
+    line->weight = &used->weight;
+    line->weight_name = used->name;
+    line->format = tn_format_names[used->weight.format];
+    line->flow = tensor || made->program ? tn_flow_names[used->flow] : NULL;
+    line->rank_count = used->weight.rank_count;
+    line->rank = used->weight.rank;
+    line->useful_rank = used->useful_rank;
+    line->degrees_of_freedom -= used->parameters - used->degrees_of_freedom;
+}
+
+/* Where a program could not be made because of the flow, the flow's key is the place to look. */
+static tn_status placed(tn_builder *b, tn_status status) {
+    const tn_used_weight *used = tn_builder_made(b)->weight;
+    tn_error *error = b->error;
+    if (!error || error->line || !used || !used->name || (status != TN_INPUT && status != TN_LIMIT))
+        return status;
+    tn_error inner = *error;
+    return tn_fail_at(error, status, used->flow_at, "weight \"%.100s\" in layer %.100s: %.700s", used->name,
+                      tn_builder_layer(b)->name, inner.message);
+}
+
+static tn_status add_forward(tn_builder *b) {
+    tn_step *step = b->step;
+    for (b->at = 0; b->at < b->model->layers; b->at++) {
+        const tn_layer *layer = tn_builder_layer(b);
+        tn_layer_arrays *made = tn_builder_made(b);
+        *made = (tn_layer_arrays){.output = TN_NONE,
+                                  .gradient = TN_NONE,
+                                  .first_parameter = TN_NONE,
+                                  .forward_first = step->operations};
+        step->layer[b->at] = (tn_step_layer){.name = layer->name, .kind = tn_layer_kind_names[layer->kind]};
+        TN_TRY(weight_of(b, layer, &made->weight));
+        TN_TRY(placed(b, family_of(layer->kind)->forward(b)));
+        made->forward_end = step->operations;
+        describe(b);
+        if (!tn_add(step->degrees_of_freedom, step->layer[b->at].degrees_of_freedom,
+                    &step->degrees_of_freedom))
+            return tn_fail(b->error, TN_OVERFLOW, "the model has more than 2^64 degrees of freedom");
+    }
+    return TN_OK;
+}
+
+static tn_status add_backward(tn_builder *b) {
+    for (uint32_t i = b->model->layers; i-- > 0;) {
+        b->at = i;
+        tn_layer_arrays *made = tn_builder_made(b);
+        made->backward_first = b->step->operations;
+        if (tn_builder_layer(b)->learns) TN_TRY(family_of(tn_builder_layer(b)->kind)->backward(b));
+        made->backward_end = b->step->operations;
+    }
+    return TN_OK;
+}
+
+tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
+                        tn_error *error) {
+    tn_builder b = {.model = model, .cache = cache, .arena = arena, .error = error, .step = step};
+    *step = (tn_step){.name = model->name,
+                      .precision = model->precision,
+                      .optimizer = model->optimizer,
+                      .batch = model->batch,
+                      .sequence = model->sequence,
+                      .element_bytes = tn_precision_bytes(model->precision),
+                      .steps_per_epoch = model->steps_per_epoch,
+                      .layers = model->layers};
+    TN_TRY(tn_arena_alloc(arena, model->layers, sizeof *step->layer, &step->layer, error));
+    TN_TRY(tn_arena_alloc(arena, model->layers, sizeof *b.made, &b.made, error));
+    TN_TRY(use_weights(&b));
+    TN_TRY(add_forward(&b));
+    TN_TRY(add_backward(&b));
+    TN_TRY(tn_builder_updates(&b));
+    return tn_builder_liveness(&b);
+}
+
+tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *arena, const char **name,
+                             tn_error *error) {
+    const tn_array *of = &step->array[array];
+    const char *layer = step->layer[of->layer].name;
+    const char *suffix = of->role == TN_ARRAY_GRADIENT    ? ".gradient"
+                         : of->role == TN_ARRAY_OPTIMIZER ? ".state"
+                                                          : "";
+    if (of->number)
+        return tn_arena_format(arena, name, error, "%s.%s%" PRIu32 "%s", layer, of->part, of->number, suffix);
+    return tn_arena_format(arena, name, error, "%s.%s%s", layer, of->part, suffix);
+}
