@@ -65,8 +65,8 @@ static tn_status unknown_input(grapher *g, const scope *in, const char *name, tn
         return tn_fail_at(g->error, TN_INPUT, at,
                           "no layer is called \"%.100s\" here; did you mean \"%.100s\"?", name, near);
     return tn_fail_at(g->error, TN_INPUT, at,
-                      "no layer is called \"%.100s\" here; name an earlier layer, a block%s", name,
-                      in->outer ? " or entry" : "");
+                      "no layer is called \"%.100s\" here; name an earlier layer or block%s", name,
+                      in->outer ? ", or entry" : "");
 }
 
 static tn_status later_input(grapher *g, const scope *s, size_t i, const char *name, tn_position at) {

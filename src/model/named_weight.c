@@ -105,32 +105,34 @@ static tn_status unknown_weight(const tn_model *model, const char *name, tn_posi
     return tn_fail_at(error, TN_INPUT, at, "no weight is called \"%.100s\"; add it to `weights`", name);
 }
 
-/* One side of the matrix against what the layer needs. */
-static tn_status check_side(const tn_weight_use *use, const char *key, const char *layer, uint64_t needed,
-                            tn_error *error) {
-    bool rows = key[0] == 'm';
+static tn_status product_of(const tn_weight_use *use, const char *key, uint64_t *product, tn_error *error) {
     const tn_weight *weight = &use->entry.weight;
+    bool rows = key[0] == 'm';
     const uint64_t *factor = rows ? weight->m : weight->n;
-    uint64_t product;
     char text[FACTORS_TEXT];
-    tn_position at = rows ? use->m_at : use->n_at;
-    if (!tn_product(factor, weight->d, &product))
-        return tn_fail_at(error, TN_OVERFLOW, at, "%s = %s of weight \"%.100s\" multiplies to more than 2^64",
-                          key, factors_text(factor, weight->d, text), use->entry.name);
-    if (product == needed) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, at,
-                      "%s = %s of weight \"%.100s\" multiplies to %" PRIu64 ", but layer %.100s has %" PRIu64
-                      " %s; choose factors that multiply to %" PRIu64,
-                      key, factors_text(factor, weight->d, text), use->entry.name, product, layer, needed,
-                      use->looked_up ? (rows ? "words of vocabulary" : "features of a token")
-                                     : (rows ? "outputs" : "inputs"),
-                      needed);
+    if (tn_product(factor, weight->d, product)) return TN_OK;
+    return tn_fail_at(error, TN_OVERFLOW, rows ? use->m_at : use->n_at,
+                      "%s = %s of weight \"%.100s\" multiplies to more than 2^64", key,
+                      factors_text(factor, weight->d, text), use->entry.name);
 }
 
 static tn_status check_factors(const tn_weight_use *use, const tn_layer *layer, tn_error *error) {
-    if (use->entry.weight.d == 0) return TN_OK; /* dense without a folding: any size */
-    TN_TRY(check_side(use, "m", layer->name, layer->rows, error));
-    return check_side(use, "n", layer->name, layer->columns, error);
+    const tn_weight *weight = &use->entry.weight;
+    uint64_t rows, columns;
+    char m[FACTORS_TEXT], n[FACTORS_TEXT];
+    if (weight->d == 0) return TN_OK; /* dense without a folding: any size */
+    TN_TRY(product_of(use, "m", &rows, error));
+    TN_TRY(product_of(use, "n", &columns, error));
+    bool wrong_rows = rows != layer->rows;
+    if (!wrong_rows && columns == layer->columns) return TN_OK;
+    return tn_fail_at(
+        error, TN_INPUT, wrong_rows ? use->m_at : use->n_at,
+        "in weight \"%.100s\" m = %s multiplies to %" PRIu64 " and n = %s to %" PRIu64
+        ", but layer %.100s is %" PRIu64 " %s x %" PRIu64 " %s; choose %s that multiplies to %" PRIu64,
+        use->entry.name, factors_text(weight->m, weight->d, m), rows, factors_text(weight->n, weight->d, n),
+        columns, layer->name, layer->rows, use->looked_up ? "words" : "outputs", layer->columns,
+        use->looked_up ? "features" : "inputs", wrong_rows ? "m" : "n",
+        wrong_rows ? layer->rows : layer->columns);
 }
 
 tn_status tn_named_weight_check(const tn_model *model, const tn_weight_use *use, tn_error *error) {

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-const char *const tn_precision_names[] = {"fp32", "fp16", "bf16", "int8", NULL};
 const char *const tn_optimizer_names[] = {"sgd", "momentum", "adam", NULL};
 
 const char *const tn_operation_names[] = {
@@ -32,11 +31,6 @@ const char *const tn_array_role_names[] = {
     [TN_ARRAY_OPTIMIZER] = "optimizer",       [TN_ARRAY_ACTIVATION] = "activation",
     [TN_ARRAY_INTERMEDIATE] = "intermediate", [TN_ARRAY_ROLES] = NULL,
 };
-
-uint64_t tn_precision_bytes(tn_precision precision) {
-    static const uint64_t bytes[TN_PRECISIONS] = {[TN_FP32] = 4, [TN_FP16] = 2, [TN_BF16] = 2, [TN_INT8] = 1};
-    return bytes[precision];
-}
 
 /* sgd:      w -= a g                                                   (mul, sub)
  * momentum: v = b v + g, w -= a v                                      (mul, add, mul, sub)

@@ -1,4 +1,5 @@
 /* Every file of tests/malformed is refused as its .expect file says (see tests/malformed/README.md). */
+#include "model/model.h"
 #include "support/shared.h"
 #include "text/arrays.h"
 #include "text/csv.h"
@@ -31,6 +32,14 @@ static tn_status load_csv(const char *path, tn_error *error) {
     return status;
 }
 
+static tn_status load_model(const char *path, tn_error *error) {
+    tn_arena arena = {0};
+    tn_model *model;
+    tn_status status = tn_model_load(path, NULL, 0, &arena, &model, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
 /* Opens the file and reads every array in it. */
 static tn_status load_arrays(const char *path, tn_error *error) {
     tn_arrays *arrays;
@@ -52,8 +61,8 @@ typedef struct kind {
 } kind;
 
 static const kind KINDS[] = {
-    {"csv", load_csv},   {"npy", load_arrays}, {"npz", load_arrays}, {"safetensors", load_arrays},
-    {"yaml", load_yaml},
+    {"csv", load_csv},   {"npy", load_arrays},  {"npz", load_arrays}, {"safetensors", load_arrays},
+    {"yaml", load_yaml}, {"model", load_model},
 };
 
 enum { FEWEST_CASES = 60, LONGEST_PATH = 1024 };
