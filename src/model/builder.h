@@ -10,7 +10,6 @@
 #define TN_MODEL_BUILDER_H
 
 #include "model/graph.h"
-#include "model/lookup.h"
 #include "model/model.h"
 #include "model/step.h"
 
@@ -37,9 +36,8 @@ typedef struct tn_layer_arrays {
     uint32_t parameters;      /* and how many */
     uint32_t kept[3];         /* forward arrays that the backward part reads, by family */
     const tn_used_weight *weight;
-    const tn_program *program;
-    const tn_lookup *lookup;
-    uint32_t *array_of; /* of each tensor of the program or the look-up */
+    const tn_program *program; /* of its products or its look-up */
+    uint32_t *array_of;        /* of each tensor of the program */
     uint32_t forward_first, forward_end, backward_first, backward_end, update_first,
         update_end; /* operations */
 } tn_layer_arrays;

@@ -33,11 +33,11 @@ static tn_status forward_of(tn_builder *b, tn_operation_kind kind) {
     return add(b, kind, TN_FORWARD, tn_builder_input(b, 0), TN_NONE, tn_builder_made(b)->output);
 }
 
-/* dx from dy and what the layer kept. */
-static tn_status backward_of(tn_builder *b, tn_operation_kind kind, uint32_t kept) {
+/* dx from one or two arrays. */
+static tn_status backward_from(tn_builder *b, tn_operation_kind kind, uint32_t first, uint32_t second) {
     uint32_t gradient;
     TN_TRY(new_input_gradient(b, &gradient));
-    TN_TRY(add(b, kind, TN_INPUT_GRADIENT, tn_builder_made(b)->gradient, kept, gradient));
+    TN_TRY(add(b, kind, TN_INPUT_GRADIENT, first, second, gradient));
     return tn_builder_contribute(b, tn_builder_layer(b)->input[0], gradient, true);
 }
 
@@ -73,7 +73,7 @@ static tn_status gelu_forward(tn_builder *b) {
 }
 
 static tn_status gelu_backward(tn_builder *b) {
-    return backward_of(b, TN_OP_GELU_GRADIENT, tn_builder_input(b, 0));
+    return backward_from(b, TN_OP_GELU_GRADIENT, tn_builder_made(b)->gradient, tn_builder_input(b, 0));
 }
 const tn_layer_family tn_family_gelu = {gelu_forward, gelu_backward};
 
@@ -82,7 +82,7 @@ static tn_status tanh_forward(tn_builder *b) {
 }
 
 static tn_status tanh_backward(tn_builder *b) {
-    return backward_of(b, TN_OP_TANH_GRADIENT, tn_builder_made(b)->output);
+    return backward_from(b, TN_OP_TANH_GRADIENT, tn_builder_made(b)->gradient, tn_builder_made(b)->output);
 }
 const tn_layer_family tn_family_tanh = {tanh_forward, tanh_backward};
 
@@ -119,15 +119,14 @@ static tn_status first_token_backward(tn_builder *b) {
 }
 const tn_layer_family tn_family_first_token = {first_token_forward, first_token_backward};
 
-/* Loss and gradient of the logits in one pass, in the forward phase. */
+/* Loss and gradient of the logits in one pass, where the backward phase begins; the logits are kept till
+ * then. */
 static tn_status cross_entropy_forward(tn_builder *b) {
-    tn_layer_arrays *made = tn_builder_made(b);
-    TN_TRY(new_input_gradient(b, &made->kept[0]));
-    return add(b, TN_OP_CROSS_ENTROPY, TN_FORWARD, tn_builder_input(b, 0), TN_NONE, made->kept[0]);
+    (void)b;
+    return TN_OK;
 }
 
 static tn_status cross_entropy_backward(tn_builder *b) {
-    if (!tn_builder_input_learns(b, 0)) return TN_OK;
-    return tn_builder_contribute(b, tn_builder_layer(b)->input[0], tn_builder_made(b)->kept[0], true);
+    return backward_from(b, TN_OP_CROSS_ENTROPY, tn_builder_input(b, 0), TN_NONE);
 }
 const tn_layer_family tn_family_cross_entropy = {cross_entropy_forward, cross_entropy_backward};

@@ -1,15 +1,16 @@
-/* Programs by weight, tokens, flow and options: a hash table with open addressing; values live in one arena
- * that is freed with the cache. */
+/* Programs by weight, tokens, flow and options: a hash table with open addressing; programs live in one
+ * arena that is freed with the cache. */
 #include "model/program_cache.h"
 
 #include "base/memory.h"
+#include "model/lookup.h"
 
 #include <string.h>
 
-typedef enum value_kind { EMPTY, PROGRAM, LOOKUP } value_kind;
+typedef enum program_kind { EMPTY, PROGRAM, LOOKUP } program_kind;
 
 typedef struct key {
-    value_kind kind;
+    program_kind kind;
     const tn_weight *weight;
     uint64_t tokens;
     tn_flow_name flow;
@@ -19,7 +20,7 @@ typedef struct key {
 
 typedef struct entry {
     key key;
-    const void *value;
+    const tn_program *program;
 } entry;
 
 struct tn_program_cache {
@@ -91,36 +92,31 @@ static tn_status make_room(tn_program_cache *cache, tn_error *error) {
     return TN_OK;
 }
 
-static tn_status make_value(tn_arena *arena, const key *k, const void **value, tn_error *error) {
-    if (k->kind == LOOKUP) {
-        tn_lookup *lookup;
-        TN_TRY(tn_arena_alloc(arena, 1, sizeof *lookup, &lookup, error));
-        *value = lookup;
-        return tn_lookup_of(k->weight, k->tokens, k->flow, arena, lookup, error);
-    }
-    tn_program *program;
+static tn_status make_program(tn_arena *arena, const key *k, const tn_program **program, tn_error *error) {
+    tn_program *made;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    *program = made;
+    if (k->kind == LOOKUP) return tn_lookup_program(k->weight, k->tokens, k->flow, arena, made, error);
     const tn_program_options options = {.training = k->training, .no_input_gradient = k->no_input_gradient};
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *program, &program, error));
-    *value = program;
-    return tn_program_named(k->weight, k->tokens, k->flow, &options, arena, program, error);
+    return tn_program_named(k->weight, k->tokens, k->flow, &options, arena, made, error);
 }
 
-static tn_status get(tn_program_cache *cache, key *k, const void **value, tn_error *error) {
-    /* What does not fit a weight can't be compared; tn_weight_check says what is wrong with it. */
+static tn_status get(tn_program_cache *cache, key *k, const tn_program **program, tn_error *error) {
+    /* A weight that breaks its invariant can't be compared. */
     TN_TRY(tn_weight_check(k->weight, error));
     k->hash = hash_of(k);
     TN_TRY(make_room(cache, error));
     entry *slot = find(cache, k);
     if (slot->key.kind != EMPTY) {
-        *value = slot->value;
+        *program = slot->program;
         return TN_OK;
     }
     tn_weight *kept;
     TN_TRY(tn_arena_alloc(&cache->arena, 1, sizeof *kept, &kept, error));
     *kept = *k->weight;
     k->weight = kept;
-    TN_TRY(make_value(&cache->arena, k, value, error));
-    *slot = (entry){*k, *value};
+    TN_TRY(make_program(&cache->arena, k, program, error));
+    *slot = (entry){*k, *program};
     cache->used++;
     return TN_OK;
 }
@@ -129,21 +125,15 @@ tn_status tn_program_cache_get(tn_program_cache *cache, const tn_weight *weight,
                                tn_flow_name flow, const tn_program_options *options,
                                const tn_program **program, tn_error *error) {
     key k = {.kind = PROGRAM, .weight = weight, .tokens = tokens, .flow = flow};
-    const void *value = NULL;
     if (options) {
         k.training = options->training;
         k.no_input_gradient = options->no_input_gradient;
     }
-    TN_TRY(get(cache, &k, &value, error));
-    *program = value;
-    return TN_OK;
+    return get(cache, &k, program, error);
 }
 
 tn_status tn_program_cache_lookup(tn_program_cache *cache, const tn_weight *weight, uint64_t tokens,
-                                  tn_flow_name flow, const tn_lookup **lookup, tn_error *error) {
+                                  tn_flow_name flow, const tn_program **program, tn_error *error) {
     key k = {.kind = LOOKUP, .weight = weight, .tokens = tokens, .flow = flow, .training = true};
-    const void *value = NULL;
-    TN_TRY(get(cache, &k, &value, error));
-    *lookup = value;
-    return TN_OK;
+    return get(cache, &k, program, error);
 }

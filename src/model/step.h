@@ -35,7 +35,7 @@ typedef enum tn_operation_kind {
     TN_OP_GELU_GRADIENT,
     TN_OP_TANH,
     TN_OP_TANH_GRADIENT,
-    TN_OP_CROSS_ENTROPY, /* loss and gradient of the logits, rows x columns */
+    TN_OP_CROSS_ENTROPY, /* loss and gradient of the logits, rows x columns; begins the backward phase */
     TN_OP_UPDATE,        /* optimizer on rows * columns parameters */
     TN_OPERATION_KINDS
 } tn_operation_kind;
