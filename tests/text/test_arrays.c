@@ -1,5 +1,6 @@
 #include "text/arrays.h"
 
+#include "support/arrays.h"
 #include "support/shared.h"
 
 #include <setjmp.h>
@@ -9,45 +10,22 @@
 
 #include <cmocka.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 static tn_error error;
-
-static tn_arrays *opened(const char *path) {
-    tn_arrays *arrays = NULL;
-    tn_status status = tn_arrays_open(path, &arrays, &error);
-    if (status != TN_OK) print_error("%s: %s\n", path, error.message);
-    assert_int_equal(status, TN_OK);
-    return arrays;
-}
 
 static tn_arrays *opened_data(const char *name) {
     char path[256];
     snprintf(path, sizeof path, "tests/text/data/%s", name);
-    return opened(test_source(path));
-}
-
-static double *values_of(tn_arrays *arrays, const char *name, const tn_array_info **info) {
-    size_t position;
-    assert_int_equal(tn_arrays_find(arrays, name, &position, &error), TN_OK);
-    *info = tn_arrays_info(arrays, position);
-    double *values = malloc(((size_t)(*info)->elements + 1) * sizeof *values);
-    assert_non_null(values);
-    tn_status status = tn_arrays_read(arrays, position, values, &error);
-    if (status != TN_OK) print_error("%s: %s\n", name, error.message);
-    assert_int_equal(status, TN_OK);
-    return values;
+    return test_arrays_open(test_source(path));
 }
 
 /* The files of tests/text/data hold 0.25 i - 2 for i = 0 .. 59 in C order; row by row they hold the same. */
 static void assert_ramp(tn_arrays *arrays, const char *name, const char *type, size_t axes) {
     const tn_array_info *info;
-    double *values = values_of(arrays, name, &info);
+    double *values = test_arrays_values(arrays, name, &info);
     assert_string_equal(info->name, name);
     assert_string_equal(info->type, type);
     assert_int_equal(info->axes, axes);
@@ -71,7 +49,7 @@ static void assert_ramp(tn_arrays *arrays, const char *name, const char *type, s
 
 static void assert_scalar(tn_arrays *arrays, const char *name) {
     const tn_array_info *info;
-    double *values = values_of(arrays, name, &info);
+    double *values = test_arrays_values(arrays, name, &info);
     assert_int_equal(info->axes, 0);
     assert_int_equal(info->elements, 1);
     assert_true(values[0] == 7.5);
@@ -80,7 +58,7 @@ static void assert_scalar(tn_arrays *arrays, const char *name) {
 
 static void assert_empty(tn_arrays *arrays, const char *name) {
     const tn_array_info *info;
-    free(values_of(arrays, name, &info));
+    free(test_arrays_values(arrays, name, &info));
     assert_int_equal(info->elements, 0);
     assert_int_equal(info->axes, 2);
 }
@@ -340,108 +318,6 @@ static void crc_is_checked(void **state) {
     free(file);
 }
 
-static void written_reads_back(void **state) {
-    (void)state;
-    enum { ROWS = 37, COLUMNS = 101 };
-    char folder[] = "/tmp/tenfold-arrays-XXXXXX", path[64];
-    assert_non_null(mkdtemp(folder));
-    double *values = malloc(ROWS * COLUMNS * sizeof *values);
-    assert_non_null(values);
-    for (size_t i = 0; i < ROWS * COLUMNS; i++) values[i] = sin((double)i) * 0x1p40;
-    values[3] = NAN;
-    values[4] = -INFINITY;
-    const uint64_t shape[] = {ROWS, COLUMNS}, none[] = {0};
-    const tn_array_out out[] = {
-        {.name = "a", .axes = 2, .shape = shape, .values = values},
-        {.name = "core/\xc3\xa9", .axes = 2, .shape = shape, .values = values, .single = true},
-        {.name = "one", .axes = 0, .shape = shape, .values = values},
-        {.name = "flat", .axes = 1, .shape = shape + 1, .values = values},
-        {.name = "none", .axes = 1, .shape = none, .values = values}};
-    snprintf(path, sizeof path, "%s/x.npz", folder);
-    assert_int_equal(tn_npz_write(path, out, 5, &error), TN_OK);
-    tn_arrays *arrays = opened(path);
-    assert_int_equal(tn_arrays_count(arrays), 5);
-    for (size_t k = 0; k < 5; k++) {
-        const tn_array_info *info;
-        double *read = values_of(arrays, out[k].name, &info);
-        assert_int_equal(info->axes, out[k].axes);
-        for (size_t i = 0; i < info->elements; i++) {
-            double expected = out[k].single ? (double)(float)values[i] : values[i];
-            assert_true(isnan(expected) ? isnan(read[i]) : read[i] == expected);
-        }
-        free(read);
-    }
-    tn_arrays_close(arrays);
-    unlink(path);
-
-    for (size_t k = 0; k < 5; k++) {
-        snprintf(path, sizeof path, "%s/x.npy", folder);
-        assert_int_equal(tn_npy_write(path, &out[k], &error), TN_OK);
-        arrays = opened(path);
-        const tn_array_info *info;
-        double *read = values_of(arrays, "x", &info);
-        assert_int_equal(info->axes, out[k].axes);
-        for (size_t i = 0; i < info->elements; i++)
-            assert_true(isnan(values[i]) ? isnan(read[i])
-                                         : read[i] == (out[k].single ? (double)(float)values[i] : values[i]));
-        free(read);
-        tn_arrays_close(arrays);
-        unlink(path);
-    }
-    rmdir(folder);
-    free(values);
-}
-
-static void writing_refuses(void **state) {
-    (void)state;
-    const uint64_t shape[] = {2}, huge[] = {UINT64_MAX, 2};
-    const double values[] = {1, 1e39};
-    const tn_array_out single = {.name = "a", .axes = 1, .shape = shape, .values = values, .single = true};
-    const tn_array_out large = {.name = "a", .axes = 2, .shape = huge, .values = values};
-    const tn_array_out twice[] = {{.name = "a", .axes = 1, .shape = shape, .values = values},
-                                  {.name = "a", .axes = 1, .shape = shape, .values = values}};
-    const tn_array_out unnamed = {.axes = 1, .shape = shape, .values = values};
-    assert_int_equal(tn_npy_write("/tmp/tenfold-none.npy", &single, &error), TN_INPUT);
-    assert_non_null(strstr(error.message, "float32 ends at"));
-    assert_int_equal(tn_npy_write("/tmp/tenfold-none.npy", &large, &error), TN_OVERFLOW);
-    assert_int_equal(tn_npz_write("/tmp/tenfold-none.npz", twice, 2, &error), TN_INPUT);
-    assert_int_equal(tn_npz_write("/tmp/tenfold-none.npz", &unnamed, 1, &error), TN_INPUT);
-    assert_int_equal(tn_npz_write("/no/such/folder/x.npz", twice, 1, &error), TN_IO);
-    assert_int_not_equal(access("/tmp/tenfold-none.npy", F_OK), 0);
-    assert_int_not_equal(access("/tmp/tenfold-none.npz", F_OK), 0);
-}
-
-/* A file that can't grow stands for a full disk: the old file stays, nothing else is left. */
-static void full_disk(void **state) {
-    (void)state;
-    enum { ELEMENTS = 5000 };
-    char folder[] = "/tmp/tenfold-arrays-XXXXXX", path[64];
-    const uint64_t shape[] = {ELEMENTS};
-    double *values = calloc(ELEMENTS, sizeof *values), kept;
-    assert_true(mkdtemp(folder) && values);
-    snprintf(path, sizeof path, "%s/x", folder);
-    const tn_array_out small = {.name = "a", .values = values},
-                       large = {.name = "a", .axes = 1, .shape = shape, .values = values};
-    assert_int_equal(tn_npy_write(path, &small, &error), TN_OK);
-    struct rlimit before, limit;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    limit = before;
-    limit.rlim_cur = 10000;
-    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    tn_status npy = tn_npy_write(path, &large, &error), npz = tn_npz_write(path, &large, 1, &error);
-    setrlimit(RLIMIT_FSIZE, &before);
-    signal(SIGXFSZ, handler);
-    assert_int_equal(npy, TN_IO);
-    assert_int_equal(npz, TN_IO);
-    tn_arrays *arrays = opened(path);
-    assert_int_equal(tn_arrays_read(arrays, 0, &kept, &error), TN_OK);
-    tn_arrays_close(arrays);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(folder), 0);
-    free(values);
-}
-
 static void not_a_file(void **state) {
     (void)state;
     tn_arrays *arrays = NULL;
@@ -452,90 +328,12 @@ static void not_a_file(void **state) {
     tn_arrays_close(NULL);
 }
 
-/* The reference folder: one core in every form equals the plain float64 one. */
-static void oracle_forms(void **state) {
-    (void)state;
-    static const struct {
-        const char *file;
-        double precision;
-    } forms[] = {{"core2_bigendian", 0},
-                 {"core2_fortran", 0},
-                 {"core2_v2", 0},
-                 {"core2_f32", 0x1p-24},
-                 {"core2_f16", 0x1p-11}};
-    const tn_array_info *info, *other;
-    tn_arrays *plain = opened(test_shared_or_skip("oracles/gradients/tt_d3_r3_K7/core2.npy"));
-    double *expected = values_of(plain, "core2", &info);
-    assert_int_equal(info->elements, 27);
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "oracles/gradients/formats/%s.npy", forms[i].file);
-        tn_arrays *arrays = opened(test_shared_or_skip(path));
-        double *values = values_of(arrays, forms[i].file, &other);
-        assert_int_equal(other->axes, info->axes);
-        for (size_t k = 0; k < 27; k++)
-            assert_true(fabs(values[k] - expected[k]) <= forms[i].precision * fabs(expected[k]));
-        free(values);
-        tn_arrays_close(arrays);
-    }
-    tn_arrays *scalar = opened(test_shared_or_skip("oracles/gradients/formats/scalar_0d.npy"));
-    double *value = values_of(scalar, "scalar_0d", &other);
-    assert_int_equal(other->axes, 0);
-    assert_true(isfinite(value[0]));
-    free(value);
-    tn_arrays_close(scalar);
-    free(expected);
-    tn_arrays_close(plain);
-}
-
-static void oracle_archives(void **state) {
-    (void)state;
-    static const char *const files[] = {"cores_stored.npz", "cores_deflated.npz", "cores.safetensors"};
-    for (size_t i = 0; i < 3; i++) {
-        char path[128], name[16];
-        snprintf(path, sizeof path, "oracles/gradients/formats/%s", files[i]);
-        tn_arrays *arrays = opened(test_shared_or_skip(path));
-        assert_int_equal(tn_arrays_count(arrays), 6);
-        for (int core = 1; core <= 6; core++) {
-            const tn_array_info *info, *plain_info;
-            snprintf(path, sizeof path, "oracles/gradients/tt_d3_r3_K7/core%d.npy", core);
-            snprintf(name, sizeof name, "core%d", core);
-            tn_arrays *plain = opened(test_shared_or_skip(path));
-            double *expected = values_of(plain, name, &plain_info), *values = values_of(arrays, name, &info);
-            assert_int_equal(info->axes, 3);
-            assert_memory_equal(info->shape, plain_info->shape, 3 * sizeof *info->shape);
-            assert_memory_equal(values, expected, info->elements * sizeof *values);
-            free(values);
-            free(expected);
-            tn_arrays_close(plain);
-        }
-        tn_arrays_close(arrays);
-    }
-}
-
-static void oracle_rejects(void **state) {
-    (void)state;
-    static const char *const files[] = {"badmagic.npy", "hugeheader.safetensors", "int64.npy",
-                                        "truncated.npy", "truncated.safetensors"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[128];
-        tn_arrays *arrays = NULL;
-        snprintf(path, sizeof path, "oracles/gradients/formats/reject_%s", files[i]);
-        assert_int_equal(tn_arrays_open(test_shared_or_skip(path), &arrays, &error), TN_INPUT);
-        print_message("%s: %s\n", files[i], error.message);
-        assert_null(arrays);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(npy_by_numpy),       cmocka_unit_test(npz_by_numpy),
-        cmocka_unit_test(safetensors_types),  cmocka_unit_test(every_half),
-        cmocka_unit_test(header_spellings),   cmocka_unit_test(truncated_anywhere),
-        cmocka_unit_test(changed_anywhere),   cmocka_unit_test(crc_is_checked),
-        cmocka_unit_test(written_reads_back), cmocka_unit_test(writing_refuses),
-        cmocka_unit_test(full_disk),          cmocka_unit_test(not_a_file),
-        cmocka_unit_test(oracle_forms),       cmocka_unit_test(oracle_archives),
-        cmocka_unit_test(oracle_rejects)};
+        cmocka_unit_test(npy_by_numpy),      cmocka_unit_test(npz_by_numpy),
+        cmocka_unit_test(safetensors_types), cmocka_unit_test(every_half),
+        cmocka_unit_test(header_spellings),  cmocka_unit_test(truncated_anywhere),
+        cmocka_unit_test(changed_anywhere),  cmocka_unit_test(crc_is_checked),
+        cmocka_unit_test(not_a_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
