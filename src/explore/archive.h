@@ -1,0 +1,45 @@
+/* The Pareto archive: the points that no other dominates.
+ *
+ * A point has `objectives` values, all to be minimised (a maximised quantity enters negated), and the id of
+ * its design. a dominates b if a is at most b everywhere and less somewhere. Of points that are equal
+ * everywhere the lowest id stays. So the archive depends on the set of points offered alone, not on their
+ * order, and archives of parts merge into the archive of the whole.
+ *
+ * Points lie in blocks that know their least value per objective: a block is looked into only where its
+ * corner could dominate. The block that last rejected a point is asked first.
+ */
+#ifndef TN_EXPLORE_ARCHIVE_H
+#define TN_EXPLORE_ARCHIVE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TN_OBJECTIVES_MOST = 8 };
+
+typedef struct tn_point {
+    double value[TN_OBJECTIVES_MOST];
+    uint64_t id;
+} tn_point;
+
+typedef struct tn_archive {
+    size_t objectives, count; /* count: points, over all blocks */
+    struct tn_archive_block *block;
+    size_t blocks, capacity, last_hit;
+} tn_archive;
+
+void tn_archive_begin(tn_archive *archive, size_t objectives);
+void tn_archive_free(tn_archive *archive);
+
+/* Takes the point in if none dominates or duplicates it, and drops those that it dominates. */
+tn_status tn_archive_offer(tn_archive *archive, const tn_point *point, tn_error *error);
+/* True if some point is at most `value` in every objective. */
+bool tn_archive_covers(tn_archive *archive, const double *value);
+/* Offers every point of `from`. */
+tn_status tn_archive_merge(tn_archive *archive, const tn_archive *from, tn_error *error);
+/* Copies the points into `points` (of `count`), by ascending id. */
+void tn_archive_points(const tn_archive *archive, tn_point *points);
+
+#endif

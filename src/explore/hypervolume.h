@@ -1,0 +1,21 @@
+/* Hypervolume of a front: the share of the box between its ideal point (least value of each objective) and
+ * its nadir (greatest value over the front) that the front dominates; 0 to 1. It is exact for one and two
+ * objectives; else the share of `samples` points of a Sobol sequence (GSL) that the front covers, whose error
+ * shrinks nearly as 1/samples. An objective in which all points are equal is left out. */
+#ifndef TN_EXPLORE_HYPERVOLUME_H
+#define TN_EXPLORE_HYPERVOLUME_H
+
+#include "explore/archive.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tn_hypervolume {
+    double share;
+    bool exact;
+    uint64_t samples; /* 0 where exact */
+} tn_hypervolume;
+
+tn_status tn_hypervolume_of(tn_archive *front, uint64_t samples, tn_hypervolume *volume, tn_error *error);
+
+#endif

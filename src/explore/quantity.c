@@ -1,0 +1,90 @@
+#include "explore/quantity.h"
+
+#include "base/suggest.h"
+
+#include <string.h>
+
+static double cycles(const tn_evaluation *of) {
+    return (double)of->price.cycles_per_step;
+}
+static double step_seconds(const tn_evaluation *of) {
+    return of->price.seconds_per_step;
+}
+static double epoch_seconds(const tn_evaluation *of) {
+    return of->price.seconds_per_step * (double)of->steps_per_epoch;
+}
+static double joules(const tn_evaluation *of) {
+    return of->price.joules_per_step;
+}
+static double watts(const tn_evaluation *of) {
+    return of->price.watts;
+}
+static double on_chip_bytes(const tn_evaluation *of) {
+    return (double)of->price.on_chip_bytes;
+}
+static double lut(const tn_evaluation *of) {
+    return (double)of->price.used.lut;
+}
+static double ff(const tn_evaluation *of) {
+    return (double)of->price.used.ff;
+}
+static double dsp(const tn_evaluation *of) {
+    return (double)of->price.used.dsp;
+}
+static double bram18(const tn_evaluation *of) {
+    return (double)of->price.used.bram18;
+}
+static double uram(const tn_evaluation *of) {
+    return (double)of->price.used.uram;
+}
+static double degrees_of_freedom(const tn_evaluation *of) {
+    return (double)of->degrees_of_freedom;
+}
+static double parameters(const tn_evaluation *of) {
+    return (double)of->parameters;
+}
+static double macs(const tn_evaluation *of) {
+    return (double)of->macs_per_step;
+}
+static double peak_elements(const tn_evaluation *of) {
+    return (double)of->peak_elements;
+}
+static double relative_error(const tn_evaluation *of) {
+    return of->error;
+}
+
+const tn_quantity tn_quantities[] = {
+    {"cycles_per_step", false, true, cycles, "clock cycles of one training step"},
+    {"seconds_per_step", false, false, step_seconds, "latency of one training step, s"},
+    {"seconds_per_epoch", false, false, epoch_seconds, "latency of one epoch, s"},
+    {"joules_per_step", false, false, joules, "energy of one training step, J"},
+    {"watts", false, false, watts, "mean power, W"},
+    {"on_chip_bytes", false, true, on_chip_bytes, "capacity of the BRAM and URAM blocks taken, bytes"},
+    {"lut", false, true, lut, "look-up tables"},
+    {"ff", false, true, ff, "flip-flops"},
+    {"dsp", false, true, dsp, "DSP blocks"},
+    {"bram18", false, true, bram18, "18-kbit block RAMs"},
+    {"uram", false, true, uram, "UltraRAM blocks"},
+    {"degrees_of_freedom", true, true, degrees_of_freedom,
+     "parameters of the trains less sum of r^2 over their bonds"},
+    {"parameters", false, true, parameters, "trained parameters of the model"},
+    {"macs_per_step", false, true, macs, "multiply-adds of one training step"},
+    {"peak_elements", false, true, peak_elements, "elements live at the worst moment of a step"},
+    {"relative_error", false, false, relative_error, "error of the weights by the space's error_table"},
+};
+const size_t tn_quantities_count = sizeof tn_quantities / sizeof *tn_quantities;
+
+tn_status tn_quantity_find(const char *name, tn_position at, const tn_quantity **quantity, tn_error *error) {
+    const char *names[sizeof tn_quantities / sizeof *tn_quantities];
+    for (size_t i = 0; i < tn_quantities_count; i++) {
+        names[i] = tn_quantities[i].name;
+        if (strcmp(name, names[i]) == 0) {
+            *quantity = &tn_quantities[i];
+            return TN_OK;
+        }
+    }
+    const char *near = tn_suggest(name, names, tn_quantities_count);
+    return tn_fail_at(error, TN_INPUT, at, "unknown quantity '%s'; %s%s%s", name,
+                      near ? "did you mean '" : "the page of the space file lists them", near ? near : "",
+                      near ? "'?" : "");
+}

@@ -1,0 +1,34 @@
+/* The quantities of a design that objectives and constraints speak of and that every row of a result holds.
+ */
+#ifndef TN_EXPLORE_QUANTITY_H
+#define TN_EXPLORE_QUANTITY_H
+
+#include "base/error.h"
+#include "hardware/price.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is known of one evaluated design. */
+typedef struct tn_evaluation {
+    tn_price price;
+    uint64_t parameters, degrees_of_freedom, macs_per_step, peak_elements, steps_per_epoch;
+    double error; /* relative error of its weights by the space's error table; 0 without one */
+} tn_evaluation;
+
+typedef struct tn_quantity {
+    const char *name; /* with its unit, as the column of front.csv is called */
+    bool maximise;    /* as an objective; all others are minimised */
+    bool whole;       /* a count: printed without decimals */
+    double (*get)(const tn_evaluation *evaluation);
+    const char *help;
+} tn_quantity;
+
+extern const tn_quantity tn_quantities[];
+extern const size_t tn_quantities_count;
+
+/* The quantity of that name, or TN_INPUT at `at` that suggests the nearest one. */
+tn_status tn_quantity_find(const char *name, tn_position at, const tn_quantity **quantity, tn_error *error);
+
+#endif
