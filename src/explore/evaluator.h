@@ -1,0 +1,43 @@
+/* Evaluates designs of a space: makes the training step of an outer combination once, prices it for inner
+ * ones. One evaluator serves one thread. The same design gives the same evaluation from any evaluator. */
+#ifndef TN_EXPLORE_EVALUATOR_H
+#define TN_EXPLORE_EVALUATOR_H
+
+#include "base/error.h"
+#include "explore/quantity.h"
+#include "explore/space.h"
+
+#include <stdint.h>
+
+/* Why a design is not feasible. Resource i is TN_CAUSE_RESOURCE + i: where several are short, the one that is
+ * over its budget by the greatest factor. Constraint i is TN_CAUSE_CONSTRAINT + i: the first that does not
+ * hold. */
+typedef enum tn_cause {
+    TN_CAUSE_NONE,      /* feasible */
+    TN_CAUSE_UNDEFINED, /* the flow or format does not exist for this weight */
+    TN_CAUSE_OVERFLOW,  /* a count leaves 64 bits */
+    TN_CAUSE_RESOURCE,
+    TN_CAUSE_CONSTRAINT = TN_CAUSE_RESOURCE + TN_RESOURCES,
+    TN_CAUSES = TN_CAUSE_CONSTRAINT + TN_CONSTRAINTS_MOST,
+} tn_cause;
+
+/* "undefined", "overflow", a resource's name or a constraint's. */
+const char *tn_cause_name(const tn_space *space, uint32_t cause);
+
+typedef struct tn_evaluator tn_evaluator;
+tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_error *error);
+void tn_evaluator_free(tn_evaluator *evaluator);
+
+/* Evaluates the design of an outer and an inner combination. *evaluation is filled but for TN_CAUSE_UNDEFINED
+ * and TN_CAUSE_OVERFLOW. Cheap where `outer` is that of the call before. Fails only for outside causes
+ * (memory). */
+tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
+                      uint32_t *cause, tn_error *error);
+
+/* After tn_evaluate: the model with the design's choices (its weights as evaluated) and the design's build.
+ */
+tn_model *tn_evaluator_model(tn_evaluator *evaluator);
+const tn_build *tn_evaluator_build(const tn_evaluator *evaluator);
+const tn_step *tn_evaluator_step(const tn_evaluator *evaluator);
+
+#endif

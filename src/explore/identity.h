@@ -1,0 +1,24 @@
+/* What exactly was swept: SHA-256 of the space, the model and the device (all as resolved and written anew:
+ * inheritance and overrides applied, as the copies in a result's folder), the program's version and the
+ * options that choose designs. Results carry it; a sweep goes on only where it is the same. */
+#ifndef TN_EXPLORE_IDENTITY_H
+#define TN_EXPLORE_IDENTITY_H
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "explore/space.h"
+#include "explore/sweep.h"
+
+#include <stddef.h>
+
+typedef struct tn_hashes {
+    char space[TN_DIGEST_TEXT], model[TN_DIGEST_TEXT], device[TN_DIGEST_TEXT], error_table[TN_DIGEST_TEXT];
+} tn_hashes;
+
+tn_status tn_space_hashes(const tn_space *space, tn_hashes *hashes, tn_error *error);
+
+/* The identity as one line of text. */
+tn_status tn_sweep_identity(const tn_space *space, const tn_sweep_options *options, char *text,
+                            size_t capacity, tn_error *error);
+
+#endif

@@ -1,0 +1,58 @@
+/* The folder of a finished sweep:
+ *   front.csv        one row per design of the front, by ascending id: id, the choices, every quantity with
+ * its unit recommended.csv  the same columns behind a `reason`: the knee of the front, and the fastest design
+ * at each rank sweep.json       provenance: version, hashes of the inputs, seed, objectives, counts,
+ * hypervolume sweep.db         (explore/store.h) space.yaml, model.yaml, device.yaml  the inputs as resolved,
+ * so that the folder can be validated and plotted alone All are replaced whole or not at all.
+ */
+#ifndef TN_EXPLORE_RESULT_H
+#define TN_EXPLORE_RESULT_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "explore/hypervolume.h"
+#include "explore/space.h"
+#include "explore/sweep.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is reported of a sweep besides its rows. */
+typedef struct tn_summary {
+    const char *space;
+    uint64_t designs, evaluated, feasible, front;
+    size_t causes;
+    const char *cause[TN_CAUSES]; /* of rejection, with counts, those that occurred */
+    uint64_t cause_count[TN_CAUSES];
+    tn_hypervolume hypervolume;
+    tn_completion completion;
+    double seconds, designs_per_second;
+    uint64_t knee; /* id; meaningless where the front is empty */
+} tn_summary;
+
+/* Writes the folder from an outcome; texts of *summary live in the space. */
+tn_status tn_result_write(const char *folder, const tn_space *space, const tn_sweep_options *options,
+                          tn_outcome *outcome, tn_summary *summary, tn_error *error);
+
+/* The summary as the JSON object that `tenfold sweep --json` prints. */
+void tn_summary_json(const tn_summary *summary, tn_buffer *out);
+
+/* One design of a result. */
+typedef struct tn_result_row {
+    uint64_t id;
+    const char *reason;  /* recommended ones; else "" */
+    const double *value; /* [tn_quantities_count], in the order of tn_quantities */
+} tn_result_row;
+
+typedef struct tn_result {
+    const char *folder;
+    tn_space *space; /* of the folder's own copies of the inputs */
+    size_t front_count, recommended_count;
+    tn_result_row *front, *recommended;
+} tn_result;
+
+/* Reads a folder. The quantities of the rows are read from the files, not evaluated anew. */
+tn_status tn_result_load(const char *folder, tn_arena *arena, tn_result *result, tn_error *error);
+
+#endif

@@ -1,0 +1,328 @@
+#include "explore/space.h"
+
+#include "base/checked.h"
+#include "base/locate.h"
+#include "text/schema.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    const char *quantity;
+    double least, most;
+    tn_position at, least_at, most_at;
+} constraint_entry;
+static const tn_field constraint_fields[] = {
+    {.key = "quantity",
+     .type = TN_FIELD_TEXT,
+     .offset = offsetof(constraint_entry, quantity),
+     .required = true,
+     .seen_offset = offsetof(constraint_entry, at),
+     .help = "what is bounded, by its name in front.csv"},
+    {.key = "least",
+     .type = TN_FIELD_REAL,
+     .offset = offsetof(constraint_entry, least),
+     .seen_offset = offsetof(constraint_entry, least_at),
+     .help = "smallest allowed value; absent: none"},
+    {.key = "most",
+     .type = TN_FIELD_REAL,
+     .offset = offsetof(constraint_entry, most),
+     .seen_offset = offsetof(constraint_entry, most_at),
+     .help = "greatest allowed value; absent: none"},
+};
+static const tn_schema constraint_schema = TN_SCHEMA("constraint", constraint_entry, constraint_fields);
+
+typedef struct {
+    uint32_t kind;
+    const char *name, *model, *device, *error_table;
+    tn_text_list set;
+    const tn_yaml *choices, *objectives;
+    tn_item_list constraints;
+    uint64_t hypervolume_samples;
+    tn_position model_at, device_at, choices_at, error_table_at;
+} space_file;
+static const char *const kinds[] = {"space", NULL};
+static const tn_field space_fields[] = {
+    {.key = "kind",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(space_file, kind),
+     .required = true,
+     .choices = kinds,
+     .help = "says what this file is"},
+    {.key = "name",
+     .type = TN_FIELD_TEXT,
+     .offset = offsetof(space_file, name),
+     .required = true,
+     .help = "for results"},
+    {.key = "model",
+     .type = TN_FIELD_TEXT,
+     .offset = offsetof(space_file, model),
+     .required = true,
+     .seen_offset = offsetof(space_file, model_at),
+     .help = "model: a path or a bare name"},
+    {.key = "device",
+     .type = TN_FIELD_TEXT,
+     .offset = offsetof(space_file, device),
+     .required = true,
+     .seen_offset = offsetof(space_file, device_at),
+     .help = "device: a path or a bare name, with @VARIANT"},
+    {.key = "set",
+     .type = TN_FIELD_TEXT_LIST,
+     .offset = offsetof(space_file, set),
+     .help = "KEY=VALUE overrides of the model, before the choices"},
+    {.key = "choices",
+     .type = TN_FIELD_NODE,
+     .offset = offsetof(space_file, choices),
+     .required = true,
+     .seen_offset = offsetof(space_file, choices_at),
+     .help = "mapping from the key that varies to its values; see below"},
+    {.key = "constraints",
+     .type = TN_FIELD_LIST,
+     .offset = offsetof(space_file, constraints),
+     .sub = &constraint_schema,
+     .help = "bounds beside the device's budget, which always holds"},
+    {.key = "objectives",
+     .type = TN_FIELD_NODE,
+     .offset = offsetof(space_file, objectives),
+     .help = "list of 1 to 8 quantities; default seconds_per_step, joules_per_step, on_chip_bytes, dsp, "
+             "degrees_of_freedom"},
+    {.key = "error_table",
+     .type = TN_FIELD_TEXT,
+     .offset = offsetof(space_file, error_table),
+     .seen_offset = offsetof(space_file, error_table_at),
+     .help = "CSV of weight,rows,columns,rank,relative_error that gives the quantity relative_error"},
+    {.key = "hypervolume_samples",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(space_file, hypervolume_samples),
+     .fallback = "65536",
+     .minimum = 1024,
+     .maximum = 1e8,
+     .help = "points of the Sobol sequence that measure the hypervolume of three and more objectives"},
+};
+static const tn_schema space_schema = TN_SCHEMA("space", space_file, space_fields);
+
+static const char *const default_objectives[] = {"seconds_per_step", "joules_per_step", "on_chip_bytes",
+                                                 "dsp", "degrees_of_freedom"};
+
+void tn_space_document(tn_buffer *out) {
+    tn_schema_document(&space_schema, out);
+    tn_choice_document(out);
+}
+
+static tn_status read_choices(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
+    const tn_yaml *node = file->choices;
+    if (node->kind != TN_YAML_MAPPING || node->count == 0)
+        return tn_fail_at(error, TN_INPUT, node->at,
+                          "choices must be a mapping from keys to lists of values");
+    if (node->count > TN_CHOICES_MOST)
+        return tn_fail_at(error, TN_LIMIT, node->at, "%zu choices; at most %d are handled", node->count,
+                          TN_CHOICES_MOST);
+    space->choices = node->count;
+    for (size_t i = 0; i < node->count; i++)
+        TN_TRY(tn_choice_decode(node->key[i]->text, node->key[i]->at, node->item[i], space->model, arena,
+                                &space->choice[i], error));
+    return TN_OK;
+}
+
+/* Strides from the last choice to the first; outer and inner places and counts. */
+static tn_status count_designs(const space_file *file, tn_space *space, tn_error *error) {
+    space->designs = space->outer_count = space->inner_count = 1;
+    for (size_t i = space->choices; i-- > 0;) {
+        space->stride[i] = space->designs;
+        if (!tn_mul(space->designs, space->choice[i].count, &space->designs) || space->designs > INT64_MAX)
+            return tn_fail_at(error, TN_OVERFLOW, file->choices_at,
+                              "the number of designs does not fit 63 bits");
+    }
+    /* Model keys first: the model is loaded anew only where one of them changes. */
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < space->choices; i++)
+            if (space->choice[i].kind != TN_CHOICE_BUILD &&
+                (space->choice[i].kind == TN_CHOICE_MODEL_KEY) == (pass == 0)) {
+                space->outer[space->outers++] = i;
+                space->outer_count *= space->choice[i].count;
+            }
+    for (size_t i = 0; i < space->choices; i++)
+        if (space->choice[i].kind == TN_CHOICE_BUILD) {
+            space->inner[space->inners++] = i;
+            space->inner_count *= space->choice[i].count;
+        }
+    return TN_OK;
+}
+
+static tn_status add_objective(tn_space *space, const char *name, tn_position at, tn_error *error) {
+    const tn_quantity *quantity;
+    TN_TRY(tn_quantity_find(name, at, &quantity, error));
+    for (size_t i = 0; i < space->objectives; i++)
+        if (space->objective[i] == quantity)
+            return tn_fail_at(error, TN_INPUT, at, "objective '%s' is given twice", name);
+    space->objective[space->objectives++] = quantity;
+    return TN_OK;
+}
+
+static tn_status read_objectives(const space_file *file, tn_space *space, tn_error *error) {
+    const tn_yaml *node = file->objectives;
+    if (!node) {
+        for (size_t i = 0; i < sizeof default_objectives / sizeof *default_objectives; i++)
+            TN_TRY(add_objective(space, default_objectives[i], (tn_position){0}, error));
+        return TN_OK;
+    }
+    if (node->kind != TN_YAML_SEQUENCE || node->count == 0 || node->count > TN_OBJECTIVES_MOST)
+        return tn_fail_at(error, TN_INPUT, node->at, "objectives must be a list of 1 to %d quantities",
+                          TN_OBJECTIVES_MOST);
+    for (size_t i = 0; i < node->count; i++) {
+        if (node->item[i]->kind != TN_YAML_SCALAR)
+            return tn_fail_at(error, TN_INPUT, node->item[i]->at, "an objective is the name of a quantity");
+        TN_TRY(add_objective(space, node->item[i]->text, node->item[i]->at, error));
+    }
+    return TN_OK;
+}
+
+static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
+    const constraint_entry *entry = file->constraints.item;
+    if (file->constraints.count > TN_CONSTRAINTS_MOST)
+        return tn_fail_at(error, TN_LIMIT, entry->at, "%zu constraints; at most %d are handled",
+                          file->constraints.count, TN_CONSTRAINTS_MOST);
+    for (size_t i = 0; i < file->constraints.count; i++, entry++) {
+        tn_constraint *constraint = &space->constraint[space->constraints++];
+        bool has_least = entry->least_at.line, has_most = entry->most_at.line;
+        TN_TRY(tn_quantity_find(entry->quantity, entry->at, &constraint->quantity, error));
+        if (!has_least && !has_most)
+            return tn_fail_at(error, TN_INPUT, entry->at,
+                              "a constraint on %s bounds nothing; give least or most", entry->quantity);
+        constraint->least = has_least ? entry->least : -INFINITY;
+        constraint->most = has_most ? entry->most : INFINITY;
+        if (constraint->least > constraint->most)
+            return tn_fail_at(error, TN_INPUT, entry->least_at,
+                              "least %g is above most %g; nothing lies between", constraint->least,
+                              constraint->most);
+        TN_TRY(
+            has_least && has_most ? tn_arena_format(arena, &constraint->name, error, "%g <= %s <= %g",
+                                                    entry->least, entry->quantity, entry->most)
+            : has_least
+                ? tn_arena_format(arena, &constraint->name, error, "%s >= %g", entry->quantity, entry->least)
+                : tn_arena_format(arena, &constraint->name, error, "%s <= %g", entry->quantity, entry->most));
+    }
+    return TN_OK;
+}
+
+/* Every value of a model key must give a model that loads, so that no sweep stops at one half-way. */
+static tn_status check_model_keys(const tn_space *space, tn_error *error) {
+    for (size_t i = 0; i < space->choices; i++) {
+        const tn_choice *choice = &space->choice[i];
+        for (size_t v = 0; choice->kind == TN_CHOICE_MODEL_KEY && v < choice->count; v++) {
+            tn_arena arena = {0};
+            tn_model *model;
+            const char *set[256];
+            size_t count = 0;
+            for (; count < space->set_count && count < 255; count++) set[count] = space->set[count];
+            tn_status status =
+                tn_arena_format(&arena, &set[count], error, "%s=%s", choice->key, choice->text[v]);
+            if (status == TN_OK)
+                status = tn_model_load(space->model_name, set, count + 1, &arena, &model, error);
+            tn_arena_free(&arena);
+            if (status != TN_OK) return status;
+        }
+    }
+    return TN_OK;
+}
+
+/* A model or device that is named in the space but can't be found is an error at the place that names it. */
+static tn_status placed(tn_status status, tn_position at, tn_error *error) {
+    if (status == TN_INPUT && error && !error->file[0]) {
+        snprintf(error->file, sizeof error->file, "%s", at.file ? at.file : "");
+        error->line = at.line;
+        error->column = at.column;
+    }
+    return status;
+}
+
+static tn_status read_error_table(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
+    bool wanted = false;
+    for (size_t i = 0; i < space->objectives; i++)
+        wanted |= strcmp(space->objective[i]->name, "relative_error") == 0;
+    for (size_t i = 0; i < space->constraints; i++)
+        wanted |= strcmp(space->constraint[i].quantity->name, "relative_error") == 0;
+    if (!file->error_table) {
+        if (wanted)
+            return tn_fail_at(error, TN_INPUT, file->choices_at,
+                              "relative_error needs an error_table; `tenfold ranks MODEL --weights FILE -o "
+                              "DIR` writes one");
+        return TN_OK;
+    }
+    space->error_table_path = file->error_table;
+    TN_TRY(tn_error_table_load(file->error_table, arena, &space->error_table, error));
+    for (size_t i = 0; i < tn_model_weights(space->model); i++)
+        if (tn_error_table_covers(&space->error_table, tn_model_weight_at(space->model, i)->name))
+            return TN_OK;
+    return tn_fail_at(error, TN_INPUT, file->error_table_at, "%s has no row for any weight of the model",
+                      file->error_table);
+}
+
+tn_status tn_space_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
+                        tn_space *space, tn_error *error) {
+    *space = (tn_space){0};
+    tn_yaml *root;
+    space_file file;
+    TN_TRY(tn_locate("spaces", name, arena, &space->path, error));
+    TN_TRY(tn_yaml_load(space->path, arena, &root, error));
+    for (size_t i = 0; i < set_count; i++) TN_TRY(tn_yaml_set(root, set[i], arena, error));
+    TN_TRY(tn_schema_decode(&space_schema, root, arena, &file, error));
+    space->root = root;
+    space->name = file.name;
+    space->model_name = file.model;
+    space->device_name = file.device;
+    space->set = file.set.item;
+    space->set_count = file.set.count;
+    space->hypervolume_samples = file.hypervolume_samples;
+    TN_TRY(placed(tn_model_load(file.model, space->set, space->set_count, arena, &space->model, error),
+                  file.model_at, error));
+    TN_TRY(placed(tn_device_load(file.device, NULL, 0, arena, &space->device, error), file.device_at, error));
+    TN_TRY(read_choices(&file, arena, space, error));
+    TN_TRY(count_designs(&file, space, error));
+    TN_TRY(read_objectives(&file, space, error));
+    TN_TRY(read_constraints(&file, arena, space, error));
+    TN_TRY(check_model_keys(space, error));
+    return read_error_table(&file, arena, space, error);
+}
+
+size_t tn_space_digit(const tn_space *space, uint64_t id, size_t choice) {
+    return (size_t)(id / space->stride[choice] % space->choice[choice].count);
+}
+
+/* The digits of a combination number over `places`, added to the id with their strides. */
+static uint64_t spread(const tn_space *space, const size_t *place, size_t places, uint64_t combination) {
+    uint64_t id = 0;
+    for (size_t i = places; i-- > 0;) {
+        uint64_t count = space->choice[place[i]].count;
+        id += combination % count * space->stride[place[i]];
+        combination /= count;
+    }
+    return id;
+}
+
+static uint64_t gather(const tn_space *space, const size_t *place, size_t places, uint64_t id) {
+    uint64_t combination = 0;
+    for (size_t i = 0; i < places; i++)
+        combination = combination * space->choice[place[i]].count + tn_space_digit(space, id, place[i]);
+    return combination;
+}
+
+uint64_t tn_space_id(const tn_space *space, uint64_t outer, uint64_t inner) {
+    return spread(space, space->outer, space->outers, outer) +
+           spread(space, space->inner, space->inners, inner);
+}
+
+void tn_space_split(const tn_space *space, uint64_t id, uint64_t *outer, uint64_t *inner) {
+    *outer = gather(space, space->outer, space->outers, id);
+    *inner = gather(space, space->inner, space->inners, id);
+}
+
+void tn_space_point(const tn_space *space, const tn_evaluation *evaluation, uint64_t id, tn_point *point) {
+    point->id = id;
+    for (size_t i = 0; i < space->objectives; i++) {
+        double value = space->objective[i]->get(evaluation);
+        point->value[i] = space->objective[i]->maximise ? -value : value;
+    }
+}

@@ -1,0 +1,78 @@
+/* A space file (docs/space-file.md): a model, a device, the choices to make, what to bound and what to strive
+ * for.
+ *
+ * A design is one value of every choice. Its id is the number that its digits (places of its values) make in
+ * mixed radix, the first choice of the file being the most significant: so the id of a design is the same on
+ * every run, whatever the threads or shards.
+ *
+ * Choices that change the model (outer) are apart from those that change only the build (inner): the step of
+ * an outer combination is made once and priced for every inner one.
+ */
+#ifndef TN_EXPLORE_SPACE_H
+#define TN_EXPLORE_SPACE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "explore/archive.h"
+#include "explore/choice.h"
+#include "explore/error_table.h"
+#include "explore/quantity.h"
+#include "hardware/device.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TN_CHOICES_MOST = 32, TN_CONSTRAINTS_MOST = 16 };
+
+typedef struct tn_constraint {
+    const tn_quantity *quantity;
+    double least, most; /* inclusive; -inf and +inf where not given */
+    const char *name;   /* "seconds_per_step <= 0.01", as causes of rejection are called */
+} tn_constraint;
+
+typedef struct tn_space {
+    const char *name, *path, *model_name, *device_name;
+    const char *error_table_path; /* NULL: none */
+    size_t set_count;
+    const char *const *set; /* overrides of model keys, before the choices */
+    const tn_yaml *root;    /* the file's tree, overrides applied */
+    tn_model *model;        /* as the file gives it, for names and sizes; not changed */
+    tn_device *device;
+    tn_error_table error_table;
+
+    size_t choices;
+    tn_choice choice[TN_CHOICES_MOST];
+    uint64_t stride[TN_CHOICES_MOST]; /* of its digit in the id */
+    uint64_t designs;
+
+    size_t outers, inners; /* choices of each kind; places of the choices: */
+    size_t outer[TN_CHOICES_MOST], inner[TN_CHOICES_MOST];
+    uint64_t outer_count, inner_count; /* combinations */
+
+    size_t objectives;
+    const tn_quantity *objective[TN_OBJECTIVES_MOST];
+    size_t constraints;
+    tn_constraint constraint[TN_CONSTRAINTS_MOST];
+    uint64_t hypervolume_samples;
+} tn_space;
+
+/* Loads a space by path or bare name, applies `set` ("KEY=VALUE") to its keys in order, and loads its model
+ * and device. Lives in `arena`. */
+tn_status tn_space_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
+                        tn_space *space, tn_error *error);
+
+/* Place of the value that design `id` has in choice `choice`. */
+size_t tn_space_digit(const tn_space *space, uint64_t id, size_t choice);
+/* The design of an outer and an inner combination, and back. */
+uint64_t tn_space_id(const tn_space *space, uint64_t outer, uint64_t inner);
+void tn_space_split(const tn_space *space, uint64_t id, uint64_t *outer, uint64_t *inner);
+
+/* The objectives of an evaluation as a point to minimise (maximised ones negated). */
+void tn_space_point(const tn_space *space, const tn_evaluation *evaluation, uint64_t id, tn_point *point);
+
+/* Appends the tables of the file kind's keys. */
+void tn_space_document(tn_buffer *out);
+
+#endif
