@@ -4,6 +4,8 @@
 
 #include "cli/options.h"
 
+extern const tn_command tn_command_sweep;
+extern const tn_command tn_command_merge;
 extern const tn_command tn_command_list;
 
 extern const tn_command *const tn_commands[];

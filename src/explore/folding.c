@@ -3,16 +3,41 @@
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FOLDINGS_MOST = 100000 };
+/* Sizes up to here: their divisors are found by trial up to 2^20. */
+static const uint64_t size_most = (uint64_t)1 << 40;
 
 typedef struct {
     uint32_t d;
-    uint64_t smallest, largest;
+    uint64_t *divisor; /* of the size, within the bounds, ascending */
+    size_t divisors, divisor_capacity;
     tn_folding current, *item;
     size_t count, capacity;
 } enumeration;
+
+static int ascending(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static tn_status find_divisors(enumeration *all, uint64_t size, uint64_t smallest, uint64_t largest,
+                               tn_error *error) {
+    for (uint64_t low = 1; low * low <= size; low++) {
+        if (size % low != 0) continue;
+        const uint64_t pair[] = {low, size / low};
+        for (int i = 0; i < (pair[0] == pair[1] ? 1 : 2); i++) {
+            if (pair[i] < smallest || pair[i] > largest) continue;
+            TN_TRY(tn_grow(&all->divisor, &all->divisor_capacity, all->divisors + 1, sizeof *all->divisor,
+                           error));
+            all->divisor[all->divisors++] = pair[i];
+        }
+    }
+    if (all->divisors) qsort(all->divisor, all->divisors, sizeof *all->divisor, ascending);
+    return TN_OK;
+}
 
 static tn_status keep(enumeration *all, tn_error *error) {
     if (all->count == FOLDINGS_MOST)
@@ -24,16 +49,11 @@ static tn_status keep(enumeration *all, tn_error *error) {
 
 /* Places the factors from position `at` on; `rest` is what they must multiply to. */
 static tn_status place(enumeration *all, uint32_t at, uint64_t rest, tn_error *error) {
-    if (at + 1 == all->d) {
-        if (rest < all->smallest || rest > all->largest) return TN_OK;
-        all->current.factor[at] = rest;
-        return keep(all, error);
-    }
-    uint64_t top = rest < all->largest ? rest : all->largest;
-    for (uint64_t factor = all->smallest; factor <= top; factor++) {
-        if (rest % factor != 0) continue;
-        all->current.factor[at] = factor;
-        TN_TRY(place(all, at + 1, rest / factor, error));
+    if (at == all->d) return rest == 1 ? keep(all, error) : TN_OK;
+    for (size_t i = 0; i < all->divisors && all->divisor[i] <= rest; i++) {
+        if (rest % all->divisor[i] != 0) continue;
+        all->current.factor[at] = all->divisor[i];
+        TN_TRY(place(all, at + 1, rest / all->divisor[i], error));
     }
     return TN_OK;
 }
@@ -45,8 +65,11 @@ tn_status tn_foldings_all(uint64_t size, uint32_t d, uint64_t smallest, uint64_t
                        "no foldings of %" PRIu64 " into %u factors of %" PRIu64 " to %" PRIu64
                        "; sizes and factors start at 1, the number of factors at 1 and ends at %d",
                        size, d, smallest, largest, TN_FACTORS_MOST);
-    enumeration all = {.d = d, .smallest = smallest, .largest = largest, .current = {.d = d}};
-    tn_status status = place(&all, 0, size, error);
+    if (size > size_most)
+        return tn_fail(error, TN_LIMIT, "a size of %" PRIu64 " is not folded; at most 2^40 is", size);
+    enumeration all = {.d = d, .current = {.d = d}};
+    tn_status status = find_divisors(&all, size, smallest, largest, error);
+    if (status == TN_OK) status = place(&all, 0, size, error);
     tn_folding *kept = NULL;
     if (status == TN_OK) status = tn_arena_alloc(arena, all.count, sizeof *kept, &kept, error);
     if (status == TN_OK) {
@@ -54,5 +77,6 @@ tn_status tn_foldings_all(uint64_t size, uint32_t d, uint64_t smallest, uint64_t
         *foldings = (tn_foldings){.count = all.count, .item = kept};
     }
     tn_free(all.item);
+    tn_free(all.divisor);
     return status;
 }

@@ -283,7 +283,7 @@ tn_status tn_result_write(const char *folder, const tn_space *space, const tn_sw
 /* ---- reading
  * -------------------------------------------------------------------------------------------------- */
 
-static tn_status load_space(const char *folder, tn_arena *arena, tn_space **space, tn_error *error) {
+tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space, tn_error *error) {
     const char *path, *set[3];
     char table[PATH_TEXT];
     size_t count = 2;
@@ -330,7 +330,7 @@ static tn_status load_rows(const char *folder, const char *name, const tn_space 
 
 tn_status tn_result_load(const char *folder, tn_arena *arena, tn_result *result, tn_error *error) {
     *result = (tn_result){.folder = folder};
-    TN_TRY(load_space(folder, arena, &result->space, error));
+    TN_TRY(tn_result_space(folder, arena, &result->space, error));
     TN_TRY(load_rows(folder, "front.csv", result->space, arena, &result->front, &result->front_count, error));
     return load_rows(folder, "recommended.csv", result->space, arena, &result->recommended,
                      &result->recommended_count, error);

@@ -52,6 +52,9 @@ typedef struct tn_result {
     tn_result_row *front, *recommended;
 } tn_result;
 
+/* The space of a folder, from its own copies of the inputs. */
+tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space, tn_error *error);
+
 /* Reads a folder. The quantities of the rows are read from the files, not evaluated anew. */
 tn_status tn_result_load(const char *folder, tn_arena *arena, tn_result *result, tn_error *error);
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { IDENTITY_TEXT = 1024 };
+
 struct tn_store {
     sqlite3 *database;
     const tn_space *space;
@@ -96,17 +98,24 @@ static tn_status put_identity(tn_store *store, const char *identity, tn_error *e
     return status;
 }
 
-/* An existing file must be a sweep.db of the same identity. */
+/* The identity of an existing file, or TN_INPUT where it is no store. */
+static tn_status read_identity(tn_store *store, char *identity, size_t capacity, tn_error *error) {
+    sqlite3_stmt *query = NULL;
+    const char *sql = "SELECT value FROM meta WHERE key = 'identity'";
+    bool found = sqlite3_prepare_v2(store->database, sql, -1, &query, NULL) == SQLITE_OK &&
+                 sqlite3_step(query) == SQLITE_ROW;
+    if (found) snprintf(identity, capacity, "%s", (const char *)sqlite3_column_text(query, 0));
+    sqlite3_finalize(query);
+    if (found) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = store->path},
+                      "is no store of a sweep; give another folder");
+}
+
 static tn_status check_identity(tn_store *store, const char *identity, bool resume, tn_error *error) {
     const tn_position at = {.file = store->path};
-    sqlite3_stmt *query = NULL;
-    if (sqlite3_prepare_v2(store->database, "SELECT value FROM meta WHERE key = 'identity'", -1, &query,
-                           NULL) != SQLITE_OK)
-        return tn_fail_at(error, TN_INPUT, at, "is no store of a sweep; give another folder");
-    bool same = sqlite3_step(query) == SQLITE_ROW &&
-                strcmp((const char *)sqlite3_column_text(query, 0), identity) == 0;
-    sqlite3_finalize(query);
-    if (!same)
+    char found[IDENTITY_TEXT];
+    TN_TRY(read_identity(store, found, sizeof found, error));
+    if (strcmp(found, identity) != 0)
         return tn_fail_at(error, TN_INPUT, at,
                           "holds another sweep (its space, model, device, shard, budget or seed differ); "
                           "give another folder");
@@ -152,6 +161,24 @@ tn_status tn_store_open(const char *folder, const tn_space *space, const char *i
     made->space = space;
     snprintf(made->path, sizeof made->path, "%s/sweep.db", folder);
     tn_status status = set_up(made, identity, resume, error);
+    if (status == TN_OK)
+        *store = made;
+    else
+        tn_store_close(made);
+    return status;
+}
+
+tn_status tn_store_open_existing(const char *folder, const tn_space *space, tn_store **store, char *identity,
+                                 size_t capacity, tn_error *error) {
+    tn_store *made;
+    TN_TRY(tn_alloc(1, sizeof *made, &made, error));
+    made->space = space;
+    snprintf(made->path, sizeof made->path, "%s/sweep.db", folder);
+    tn_status status = TN_OK;
+    if (sqlite3_open_v2(made->path, &made->database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+        status = tn_fail_at(error, TN_INPUT, (tn_position){.file = made->path},
+                            "can't be opened; a folder of `tenfold sweep` holds one");
+    if (status == TN_OK) status = read_identity(made, identity, capacity, error);
     if (status == TN_OK)
         *store = made;
     else
@@ -328,6 +355,20 @@ static tn_status bind_row(tn_store *store, sqlite3_stmt *insert, uint64_t id, co
 tn_status tn_store_design(tn_store *store, uint64_t id, const tn_evaluation *evaluation, tn_error *error) {
     TN_TRY(begin(store, error));
     return bind_row(store, store->design, id, evaluation, error);
+}
+
+tn_status tn_store_copy_designs(tn_store *store, const char *folder, tn_error *error) {
+    char path[1100];
+    sqlite3_stmt *attach;
+    snprintf(path, sizeof path, "%s/sweep.db", folder);
+    TN_TRY(prepare(store, "ATTACH ? AS part", &attach, error));
+    sqlite3_bind_text(attach, 1, path, -1, SQLITE_STATIC);
+    tn_status status = run_row(store, attach, error);
+    sqlite3_finalize(attach);
+    if (status != TN_OK) return status;
+    status = execute(store, "INSERT OR REPLACE INTO designs SELECT * FROM part.designs", error);
+    tn_status detached = execute(store, "DETACH part", status == TN_OK ? error : NULL);
+    return status == TN_OK ? detached : status;
 }
 
 tn_status tn_store_front(tn_store *store, const uint64_t *id, const tn_evaluation *evaluation, size_t count,

@@ -53,6 +53,9 @@ tn_status tn_outcome_merge(tn_outcome *outcome, const tn_outcome *from, tn_error
 /* Place of the first rank choice among the space's choices, or TN_CHOICES_MOST. */
 size_t tn_rank_choice(const tn_space *space);
 
+/* Number of chunks that the space is cut into; TN_LIMIT past 10^8. */
+tn_status tn_sweep_chunks(const tn_space *space, uint64_t *chunks, tn_error *error);
+
 /* Sweeps, keeping what is finished in FOLDER/sweep.db. An interruption (base/interrupt.h) ends the sweep
  * early with completion TN_STOPPED and TN_OK. A folder that holds another sweep is TN_INPUT, as is one with
  * this sweep unless options->resume. */

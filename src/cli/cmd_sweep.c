@@ -1,0 +1,143 @@
+/* tenfold sweep SPACE -o DIR */
+#include "base/interrupt.h"
+#include "cli/commands.h"
+#include "cli/summary.h"
+#include "cli/table.h"
+#include "cli/watch.h"
+#include "explore/result.h"
+#include "explore/space.h"
+#include "explore/sweep.h"
+#include "text/number.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *folder, *shard;
+    uint64_t threads, budget, seed;
+    bool resume, dry_run, keep_all;
+    tn_option_list set;
+    tn_common common;
+} request;
+
+/* "I/N" */
+static tn_status read_shard(const char *text, tn_sweep_options *options, tn_error *error) {
+    char first[32];
+    const char *slash = text ? strchr(text, '/') : NULL;
+    if (!text) return TN_OK;
+    bool good = slash && slash - text < (ptrdiff_t)sizeof first;
+    if (good) {
+        memcpy(first, text, (size_t)(slash - text));
+        first[slash - text] = '\0';
+        good = tn_read_count(first, &options->shard) == TN_NUMBER_OK &&
+               tn_read_count(slash + 1, &options->shards) == TN_NUMBER_OK && options->shard >= 1 &&
+               options->shard <= options->shards;
+    }
+    return good ? TN_OK
+                : tn_fail(error, TN_INPUT, "--shard '%s' is no part of a whole; write I/N with I from 1 to N",
+                          text);
+}
+
+static tn_status print_dry_run(const tn_space *space, bool json, tn_error *error) {
+    tn_table table;
+    char text[32];
+    if (json) {
+        printf("{\"space\": \"%s\", \"designs\": %llu}\n", space->name, (unsigned long long)space->designs);
+        return TN_OK;
+    }
+    tn_table_begin(&table, 4);
+    tn_table_text(&table, "choice");
+    tn_table_text(&table, "values");
+    tn_table_text(&table, "first");
+    tn_table_text(&table, "last");
+    for (size_t i = 0; i < space->choices; i++) {
+        const tn_choice *choice = &space->choice[i];
+        tn_table_text(&table, choice->key);
+        tn_table_count(&table, choice->count);
+        for (int end = 0; end < 2; end++) {
+            tn_buffer value = {0};
+            tn_choice_value(choice, end ? choice->count - 1 : 0, &value);
+            tn_table_text(&table, value.data ? value.data : "");
+            tn_buffer_free(&value);
+        }
+    }
+    TN_TRY(tn_table_end(&table, stdout, error));
+    printf("\n%s designs in space %s; nothing was evaluated (--dry-run)\n",
+           tn_count_text(space->designs, text), space->name);
+    return TN_OK;
+}
+
+static tn_status sweep(const request *asked, const tn_space *space, tn_summary *summary, tn_error *error) {
+    tn_sweep_options options = {.threads = (unsigned)asked->threads,
+                                .budget = asked->budget,
+                                .seed = asked->seed,
+                                .resume = asked->resume,
+                                .keep_all = asked->keep_all};
+    TN_TRY(read_shard(asked->shard, &options, error));
+    tn_watch watch;
+    tn_outcome outcome;
+    tn_watch_begin(&watch, "designs", asked->common.quiet);
+    tn_status status = tn_sweep_run(space, &options, asked->folder, &watch.progress, &outcome, error);
+    tn_watch_end(&watch);
+    if (status != TN_OK) return status;
+    status = tn_result_write(asked->folder, space, &options, &outcome, summary, error);
+    tn_outcome_free(&outcome);
+    return status;
+}
+
+static tn_status answer_request(const request *asked, const char *name, tn_arena *arena, int *answer,
+                                tn_error *error) {
+    tn_space *space;
+    tn_summary summary;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *space, &space, error));
+    TN_TRY(tn_space_load(name, asked->set.item, asked->set.count, arena, space, error));
+    if (asked->dry_run) return print_dry_run(space, asked->common.json, error);
+    if (!asked->folder) return tn_fail(error, TN_INPUT, "sweep needs -o DIR, the folder for its results");
+    TN_TRY(sweep(asked, space, &summary, error));
+    TN_TRY(tn_print_summary(&summary, asked->folder, asked->common.json, error));
+    if (summary.completion == TN_STOPPED)
+        return tn_fail(error, TN_INTERRUPTED,
+                       "interrupted; what is finished lies in %s, --resume goes on with it", asked->folder);
+    *answer = summary.feasible ? 0 : 1;
+    return TN_OK;
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    request asked = {.seed = 1};
+    const tn_option options[] = {
+        {"-o", TN_OPTION_TEXT, &asked.folder, "DIR",
+         "folder for front.csv, recommended.csv, sweep.json, sweep.db"},
+        {"--threads", TN_OPTION_COUNT, &asked.threads, "N", "threads; default: one per processor"},
+        {"--shard", TN_OPTION_TEXT, &asked.shard, "I/N",
+         "evaluate part I of N only; `tenfold merge` joins parts"},
+        {"--resume", TN_OPTION_FLAG, &asked.resume, NULL, "go on with what DIR holds of this sweep"},
+        {"--dry-run", TN_OPTION_FLAG, &asked.dry_run, NULL, "count the designs and stop"},
+        {"--keep-all", TN_OPTION_FLAG, &asked.keep_all, NULL,
+         "keep every feasible design in sweep.db, table designs"},
+        {"--budget", TN_OPTION_COUNT, &asked.budget, "N",
+         "evaluate about N designs, drawn by the seed; default: all"},
+        {"--seed", TN_OPTION_COUNT, &asked.seed, "S", "seed of the draw of --budget; default 1"},
+        {"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE", "override a key of the space file; repeatable"},
+    };
+    const size_t count = sizeof options / sizeof *options;
+    const char *name;
+    size_t given;
+    TN_TRY(tn_options_read(command, options, count, argc, argv, 1, 1, &name, &given, &asked.common, error));
+    if (asked.common.help) {
+        tn_options_usage(command, options, count);
+        return TN_OK;
+    }
+    if (asked.threads > 4096) return tn_fail(error, TN_INPUT, "--threads takes 1 to 4096");
+    tn_arena arena = {0};
+    tn_status status = answer_request(&asked, name, &arena, answer, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+const tn_command tn_command_sweep = {
+    .name = "sweep",
+    .summary = "evaluate every design of a space and keep the Pareto front",
+    .usage = "SPACE -o DIR [--threads N] [--shard I/N] [--resume] [--dry-run] [--keep-all]",
+    .run = run,
+};
