@@ -1,0 +1,278 @@
+#include "plot/sweep_figures.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "explore/evaluator.h"
+#include "hardware/memory.h"
+#include "text/csv.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double bytes_per_MiB = 1048576.0;
+
+/* What every figure is drawn with. */
+typedef struct {
+    const tn_result *result;
+    tn_figure_format format;
+    tn_arena *arena;
+    const char **path;
+    size_t count;
+    tn_buffer data, definition;
+} drawing;
+
+static double value_of(const tn_result_row *row, const char *quantity) {
+    for (size_t i = 0; i < tn_quantities_count; i++)
+        if (strcmp(tn_quantities[i].name, quantity) == 0) return row->value[i];
+    return NAN;
+}
+
+static double memory_MiB(const tn_result_row *row) {
+    return value_of(row, "on_chip_bytes") / bytes_per_MiB;
+}
+
+static double latency_ms(const tn_result_row *row) {
+    return 1e3 * value_of(row, "seconds_per_step");
+}
+
+static double rank_of(const tn_result *result, const tn_result_row *row) {
+    size_t choice = tn_rank_choice(result->space);
+    if (choice == TN_CHOICES_MOST) return 0;
+    return (double)result->space->choice[choice].number[tn_space_digit(result->space, row->id, choice)];
+}
+
+/* Draws the figure `name` from the data and definitions collected, and starts both anew. */
+static tn_status draw(drawing *with, const char *name, const char *heading, tn_error *error) {
+    const char *path;
+    TN_TRY(tn_arena_format(with->arena, &path, error, "%s/figures/%s", with->result->folder, name));
+    tn_define_text(&with->definition, "heading", heading);
+    const tn_figure figure = {.path = path,
+                              .format = with->format,
+                              .template = name,
+                              .definition = &with->definition,
+                              .data = &with->data};
+    TN_TRY(tn_figure_draw(&figure, error));
+    TN_TRY(tn_arena_format(with->arena, &with->path[with->count++], error, "%s.%s", path,
+                           tn_figure_format_name(with->format)));
+    tn_buffer_free(&with->data);
+    tn_buffer_free(&with->definition);
+    return TN_OK;
+}
+
+/* ---- front
+ * ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double memory_MiB, latency_ms;
+} corner;
+
+static int by_memory(const void *a, const void *b) {
+    const corner *x = a, *y = b;
+    if (x->memory_MiB != y->memory_MiB) return x->memory_MiB < y->memory_MiB ? -1 : 1;
+    return (x->latency_ms > y->latency_ms) - (x->latency_ms < y->latency_ms);
+}
+
+/* The designs that none beats in memory and latency alone. */
+static tn_status put_envelope(drawing *with, tn_error *error) {
+    const tn_result *result = with->result;
+    corner *point;
+    TN_TRY(tn_alloc(result->front_count, sizeof *point, &point, error));
+    for (size_t i = 0; i < result->front_count; i++)
+        point[i] = (corner){memory_MiB(&result->front[i]), latency_ms(&result->front[i])};
+    qsort(point, result->front_count, sizeof *point, by_memory);
+    double least = INFINITY;
+    for (size_t i = 0; i < result->front_count; i++) {
+        if (point[i].latency_ms >= least) continue;
+        least = point[i].latency_ms;
+        tn_buffer_format(&with->data, "%.9g %.9g\n", point[i].memory_MiB, point[i].latency_ms);
+    }
+    tn_free(point);
+    return TN_OK;
+}
+
+static void put_design(drawing *with, const tn_result_row *row) {
+    tn_buffer_format(&with->data, "%.9g %.9g %.9g\n", memory_MiB(row), latency_ms(row),
+                     rank_of(with->result, row));
+}
+
+static double greatest_rank(const tn_result *result) {
+    size_t choice = tn_rank_choice(result->space);
+    double most = 1;
+    for (size_t i = 0; choice < TN_CHOICES_MOST && i < result->space->choice[choice].count; i++)
+        most = fmax(most, (double)result->space->choice[choice].number[i]);
+    return most;
+}
+
+static tn_status draw_front(drawing *with, tn_error *error) {
+    const tn_result *result = with->result;
+    const tn_space *space = result->space;
+    char text[160];
+    for (size_t i = 0; i < result->front_count; i++) put_design(with, &result->front[i]);
+    tn_buffer_text(&with->data, "\n\n");
+    TN_TRY(put_envelope(with, error));
+    tn_buffer_text(&with->data, "\n\n");
+    for (size_t i = 1; i < result->recommended_count; i++) put_design(with, &result->recommended[i]);
+    if (result->recommended_count == 1) put_design(with, &result->recommended[0]);
+    tn_buffer_text(&with->data, "\n\n");
+    put_design(with, &result->recommended[0]);
+
+    double budget_MiB = capacity_MiB(tn_device_resources(space->device));
+    tn_define_real(&with->definition, "budget_MiB", budget_MiB);
+    snprintf(text, sizeof text, "budget of %s: %.1f MiB", tn_device_name(space->device), budget_MiB);
+    tn_define_text(&with->definition, "budget_label", text);
+    size_t choice = tn_rank_choice(space);
+    tn_define_text(&with->definition, "rank_label",
+                   choice < TN_CHOICES_MOST ? space->choice[choice].key : "rank");
+    tn_define_real(&with->definition, "rank_most", greatest_rank(result));
+    snprintf(text, sizeof text, "%s: %zu designs on the front", space->name, result->front_count);
+    return draw(with, "front", text, error);
+}
+
+/* ---- MACs
+ * ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t total_macs(const tn_program *program) {
+    uint64_t sum = 0;
+    for (int phase = 0; phase < TN_PHASES; phase++) sum += program->macs[phase];
+    return sum;
+}
+
+/* MACs of a training step of one weight under each flow; 0 where the flow does not exist for it. */
+static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_t tokens, double *least,
+                            double *most, tn_error *error) {
+    tn_arena arena = {0};
+    tn_status status = TN_OK;
+    tn_figure_cell(&with->data, entry->name);
+    for (int flow = 0; status == TN_OK && flow < TN_FLOWS; flow++) {
+        const tn_program_options options = {.training = true};
+        tn_program program;
+        status =
+            tn_program_named(&entry->weight, tokens, (tn_flow_name)flow, &options, &arena, &program, NULL);
+        double macs = status == TN_OK ? (double)total_macs(&program) : 0;
+        if (status == TN_INPUT || status == TN_OVERFLOW || status == TN_LIMIT) status = TN_OK;
+        if (macs > 0) {
+            *least = fmin(*least, macs);
+            *most = fmax(*most, macs);
+        }
+        tn_buffer_format(&with->data, " %.17g", macs);
+        tn_arena_reset(&arena);
+    }
+    tn_buffer_text(&with->data, "\n");
+    tn_arena_free(&arena);
+    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory to compare flows");
+}
+
+static tn_status draw_macs(drawing *with, tn_evaluator *evaluator, tn_error *error) {
+    char text[160];
+    double least = INFINITY, most = 0;
+    tn_model *model = tn_evaluator_model(evaluator);
+    const tn_step *step = tn_evaluator_step(evaluator);
+    for (size_t i = 0; i < tn_model_weights(model); i++)
+        TN_TRY(put_weight(with, tn_model_weight_at(model, i), step->batch * step->sequence, &least, &most,
+                          error));
+    tn_define_real(&with->definition, "flows", TN_FLOWS);
+    for (int flow = 0; flow < TN_FLOWS; flow++) {
+        snprintf(text, sizeof text, "flow_%d", flow + 1);
+        tn_define_text(&with->definition, text, tn_flow_names[flow]);
+    }
+    tn_define_real(&with->definition, "least", least);
+    tn_define_real(&with->definition, "most", most);
+    snprintf(text, sizeof text,
+             "%s, design %" PRIu64 ": one product's training MACs by flow (%" PRIu64 " tokens)",
+             with->result->space->name, with->result->recommended[0].id, step->batch * step->sequence);
+    return draw(with, "macs", text, error);
+}
+
+/* ---- resources
+ * ------------------------------------------------------------------------------------------------ */
+
+static tn_status draw_resources(drawing *with, tn_error *error) {
+    const tn_result *result = with->result;
+    const tn_device *device = result->space->device;
+    tn_resources has = tn_device_resources(device);
+    const uint64_t available[TN_RESOURCES] = {has.lut, has.ff, has.dsp, has.bram18, has.uram};
+    char text[160];
+    double most = 0;
+    int rows = 0;
+    for (int i = 0; i < TN_RESOURCES; i++) {
+        double used = value_of(&result->recommended[0], tn_resource_names[i]);
+        if (available[i] == 0 && used == 0) continue;
+        double share = available[i] ? 100 * used / (double)available[i] : 1000;
+        snprintf(text, sizeof text, "%.0f of %" PRIu64 " (%.1f %%)", used, available[i], share);
+        tn_figure_cell(&with->data, tn_resource_names[i]);
+        tn_buffer_format(&with->data, " %.9g ", share);
+        tn_figure_cell(&with->data, text);
+        tn_buffer_text(&with->data, "\n");
+        most = fmax(most, share);
+        rows++;
+    }
+    tn_define_real(&with->definition, "most", most);
+    tn_define_real(&with->definition, "rows", rows);
+    snprintf(text, sizeof text, "budget of %s", tn_device_name(device));
+    tn_define_text(&with->definition, "budget_label", text);
+    snprintf(text, sizeof text, "%s: resources of the recommended design %" PRIu64, result->space->name,
+             result->recommended[0].id);
+    return draw(with, "resources", text, error);
+}
+
+/* ---- execution
+ * ------------------------------------------------------------------------------------------------ */
+
+static tn_status draw_execution(drawing *with, const char *path, tn_error *error) {
+    static const char *const names[] = {"name", "seconds_predicted", "seconds_executed", "precision"};
+    tn_csv csv;
+    size_t column[4];
+    TN_TRY(tn_csv_load(path, with->arena, &csv, error));
+    TN_TRY(tn_csv_columns(&csv, names, 4, false, column, error));
+    for (size_t i = 0; i < csv.rows; i++) {
+        double predicted, executed;
+        TN_TRY(tn_csv_real(&csv, i, column[1], 0, INFINITY, &predicted, error));
+        TN_TRY(tn_csv_real(&csv, i, column[2], 0, INFINITY, &executed, error));
+        bool single = strcmp(tn_csv_at(&csv, i, column[3])->text, "float32") == 0;
+        if (predicted > 0 && executed > 0)
+            tn_buffer_format(&with->data, "%.9g %.9g %d\n", 1e3 * predicted, 1e3 * executed, single);
+    }
+    if (with->data.length == 0) return TN_OK;
+    return draw(with, "execution", "flows of the recommended designs: predicted against executed time",
+                error);
+}
+
+/* ---- all
+ * ------------------------------------------------------------------------------------------------------ */
+
+static tn_status draw_all(drawing *with, tn_evaluator *evaluator, tn_error *error) {
+    const tn_result *result = with->result;
+    const char *path;
+    uint64_t outer, inner;
+    uint32_t cause;
+    tn_evaluation evaluation;
+    TN_TRY(tn_arena_format(with->arena, &path, error, "%s/figures", result->folder));
+    TN_TRY(tn_folder_make(path, error));
+    TN_TRY(draw_front(with, error));
+    tn_space_split(result->space, result->recommended[0].id, &outer, &inner);
+    TN_TRY(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, error));
+    TN_TRY(draw_macs(with, evaluator, error));
+    TN_TRY(draw_resources(with, error));
+    TN_TRY(tn_arena_format(with->arena, &path, error, "%s/validation.csv", result->folder));
+    return access(path, R_OK) == 0 ? draw_execution(with, path, error) : TN_OK;
+}
+
+tn_status tn_sweep_figures(const tn_result *result, tn_figure_format format, tn_arena *arena,
+                           const char *path[TN_SWEEP_FIGURES], size_t *count, tn_error *error) {
+    if (result->front_count == 0)
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = result->folder},
+                          "holds an empty front; there is nothing to draw");
+    tn_evaluator *evaluator;
+    TN_TRY(tn_evaluator_new(result->space, &evaluator, error));
+    drawing with = {.result = result, .format = format, .arena = arena, .path = path};
+    tn_status status = draw_all(&with, evaluator, error);
+    *count = with.count;
+    tn_evaluator_free(evaluator);
+    tn_buffer_free(&with.data);
+    tn_buffer_free(&with.definition);
+    return status;
+}
