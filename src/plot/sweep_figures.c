@@ -63,6 +63,12 @@ static tn_status draw(drawing *with, const char *name, const char *heading, tn_e
     return TN_OK;
 }
 
+static double capacity_MiB(tn_resources has) {
+    return ((double)has.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
+            (double)has.uram * TN_MEMORY_CAPACITY_URAM_BITS) /
+           (8 * bytes_per_MiB);
+}
+
 /* ---- front
  * ---------------------------------------------------------------------------------------------------- */
 
