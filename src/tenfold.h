@@ -1,0 +1,22 @@
+/* The library tenfold: what the program of that name can do, from C.
+ *
+ *     #include <tenfold.h>
+ *     cc example.c $(pkg-config --cflags --libs tenfold)
+ *
+ * Conventions, in base/error.h: every function that can fail returns a tn_status (TN_OK is 0) and takes a tn_error last,
+ * which may be NULL. The library never prints, exits or aborts. What is said to live in an arena goes with
+ * tn_arena_free. Handles (tn_model, tn_device, tn_evaluator, ...) are opaque; results are plain structs whose members'
+ * units stand beside them. No function keeps global state but the interrupt flag of base/interrupt.h.
+ *
+ * A way in, by what you have:
+ *   a network or layer       tensor/einsum.h, tensor/weight.h -> flow/search.h, flow/named.h, flow/training.h
+ *   a model file             model/model.h -> hardware/price.h (one design), run/validate.h (execute it)
+ *   a space file             explore/space.h -> explore/sweep.h -> explore/result.h -> plot/sweep_figures.h
+ *   a hardware question      hardware/memory.h, multiply.h, dot.h, systolic.h, loop.h, roofline.h
+ *   trained weights, or a fine-tuning job   the headers of fit/
+ */
+#ifndef TENFOLD_H
+#define TENFOLD_H
+
+@INCLUDES@
+#endif
