@@ -1,0 +1,55 @@
+/* Designs per second of one thread in the demo's space: every 16th outer combination with all its builds. */
+#include "explore/evaluator.h"
+
+#include <stdio.h>
+#include <time.h>
+
+enum { OUTER_STRIDE = 16 };
+
+static double now_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int fail(const tn_error *error) {
+    char text[2048];
+    tn_error_text(error, text, sizeof text);
+    fprintf(stderr, "bench_sweep: %s\n", text);
+    return 1;
+}
+
+int main(void) {
+    tn_arena arena = {0};
+    tn_error error = {0};
+    static tn_space space;
+    tn_evaluator *evaluator;
+    if (tn_space_load(BENCH_SOURCE_DIR "/spaces/atis-2enc-u50.yaml", NULL, 0, &arena, &space, &error) !=
+        TN_OK)
+        return fail(&error);
+    if (tn_evaluator_new(&space, &evaluator, &error) != TN_OK) return fail(&error);
+    uint64_t designs = 0, outers = 0, feasible = 0;
+    double steps_seconds = 0, started = now_seconds();
+    for (uint64_t outer = 0; outer < space.outer_count; outer += OUTER_STRIDE, outers++)
+        for (uint64_t inner = 0; inner < space.inner_count; inner++, designs++) {
+            tn_evaluation evaluation;
+            uint32_t cause;
+            double before = inner ? 0 : now_seconds();
+            if (tn_evaluate(evaluator, outer, inner, &evaluation, &cause, &error) != TN_OK)
+                return fail(&error);
+            if (!inner) steps_seconds += now_seconds() - before;
+            feasible += cause == TN_CAUSE_NONE;
+        }
+    double seconds = now_seconds() - started;
+    printf("space %s: %llu designs, %llu outer combinations\n", space.name, (unsigned long long)space.designs,
+           (unsigned long long)space.outer_count);
+    printf("evaluated %llu designs of %llu outer combinations in %.3f s on one thread: %.0f designs/s (%llu "
+           "feasible)\n",
+           (unsigned long long)designs, (unsigned long long)outers, seconds, (double)designs / seconds,
+           (unsigned long long)feasible);
+    printf("of that %.1f us an outer combination (search of flows, training step), %.3f us a design\n",
+           1e6 * steps_seconds / (double)outers, 1e6 * (seconds - steps_seconds) / (double)designs);
+    tn_evaluator_free(evaluator);
+    tn_arena_free(&arena);
+    return 0;
+}

@@ -1,0 +1,161 @@
+/* The commands sweep, merge, plot and recommend as a user runs them, and what they leave when the world
+ * breaks. */
+#include "support/program.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[64];
+static const char *small;
+
+static int set_up(void **state) {
+    static char path[1024];
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/tenfold-cli-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s", test_source("tests/explore/data/small.yaml"));
+    small = path;
+    setenv("SPACE", small, 1);
+    setenv("FOLDER", folder, 1);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+static const char *in_folder(const char *name) {
+    static char path[4][128];
+    static unsigned next;
+    char *text = path[next++ % 4];
+    snprintf(text, sizeof path[0], "%s/%s", folder, name);
+    return text;
+}
+
+static void shell(int status, const char *command) {
+    test_run run = test_shell(command);
+    if (run.status != status) print_error("%s\nexit %d\n%s%s", command, run.status, run.out, run.err);
+    assert_int_equal(run.status, status);
+    test_run_free(&run);
+}
+
+static void sweep_says_what_the_contract_asks(void **state) {
+    (void)state;
+    static const char *const keys[] = {"space", "designs",     "evaluated", "feasible", "rejected",
+                                       "front", "hypervolume", "complete",  "seconds",  "designs_per_second"};
+    json_t *json = test_program_json(0, "sweep", small, "-o", in_folder("s"), "--json", NULL);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(json, keys[i]));
+    assert_string_equal(json_string_value(json_object_get(json, "complete")), "exhausted");
+    json_int_t sum = json_integer_value(json_object_get(json, "feasible"));
+    const char *cause;
+    json_t *count;
+    json_object_foreach(json_object_get(json, "rejected"), cause, count) sum += json_integer_value(count);
+    assert_int_equal(sum, json_integer_value(json_object_get(json, "designs")));
+    json_decref(json);
+    shell(0, "test -s $FOLDER/s/front.csv -a -s $FOLDER/s/recommended.csv -a -s $FOLDER/s/sweep.json");
+    shell(0, "head -1 $FOLDER/s/front.csv | grep -q '^id,'");
+}
+
+static void shards_merge(void **state) {
+    (void)state;
+    shell(0, "$TENFOLD sweep $SPACE -o $FOLDER/a --shard 1/2 --quiet && $TENFOLD sweep $SPACE -o $FOLDER/b "
+             "--shard 2/2 --quiet "
+             "&& $TENFOLD merge $FOLDER/a $FOLDER/b -o $FOLDER/ab && cmp $FOLDER/ab/front.csv "
+             "$FOLDER/s/front.csv");
+    shell(2, "$TENFOLD sweep $SPACE -o $FOLDER/c --shard 3/2");
+    shell(2, "$TENFOLD sweep $SPACE -o $FOLDER/c --shard 0/2");
+}
+
+static void another_folder_is_left_alone(void **state) {
+    (void)state;
+    shell(0, "cp $FOLDER/s/front.csv $FOLDER/before.csv");
+    shell(2, "$TENFOLD sweep $SPACE -o $FOLDER/s --quiet");
+    shell(
+        0,
+        "$TENFOLD sweep $SPACE -o $FOLDER/s --resume --quiet && cmp $FOLDER/before.csv $FOLDER/s/front.csv");
+}
+
+/* Killed wherever it stands: front.csv is absent or whole, and the next run ends the work. */
+static void killed_sweep_goes_on(void **state) {
+    (void)state;
+    for (int i = 1; i <= 6; i++) {
+        char command[512];
+        snprintf(
+            command, sizeof command,
+            "rm -rf $FOLDER/k; $TENFOLD sweep $SPACE -o $FOLDER/k --quiet >/dev/null & pid=$!; sleep 0.0%d; "
+            "kill -9 $pid; wait $pid; if test -e $FOLDER/k/front.csv; then cmp $FOLDER/k/front.csv "
+            "$FOLDER/s/front.csv || exit 5; fi; $TENFOLD sweep $SPACE -o $FOLDER/k --resume --quiet "
+            ">/dev/null "
+            "&& cmp $FOLDER/k/front.csv $FOLDER/s/front.csv",
+            i * 3 % 10);
+        shell(0, command);
+    }
+}
+
+/* A limit on file sizes stands for a full disk: the write fails as it would there. */
+static void full_disk_is_exit_3(void **state) {
+    (void)state;
+    shell(3, "trap '' XFSZ; ulimit -f 8; exec $TENFOLD sweep $SPACE -o $FOLDER/full --quiet");
+    shell(1, "test -e $FOLDER/full/front.csv");
+    shell(3, "exec $TENFOLD list flows >/dev/full");
+    shell(0, "rm -rf $FOLDER/full");
+}
+
+static void interrupted_sweep_is_exit_130(void **state) {
+    (void)state;
+    shell(0, "rm -rf $FOLDER/i; $TENFOLD sweep atis-2enc-u50 -o $FOLDER/i --quiet --json >$FOLDER/out & "
+             "pid=$!; sleep 1; "
+             "kill -INT $pid; wait $pid; test $? -eq 130 && grep -q interrupted $FOLDER/out && test -s "
+             "$FOLDER/i/sweep.db");
+}
+
+static void plots_and_recommends(void **state) {
+    (void)state;
+    json_t *json = test_program_json(0, "plot", in_folder("s"), "--json", NULL);
+    assert_true(json_array_size(json_object_get(json, "figures")) >= 3);
+    json_decref(json);
+    shell(0, "$TENFOLD plot $FOLDER/s --format svg >/dev/null && $TENFOLD plot $FOLDER/s --format pdf "
+             ">/dev/null && "
+             "for f in front macs resources; do for e in png svg pdf gp dat; do test -s "
+             "$FOLDER/s/figures/$f.$e || exit 1; "
+             "done; done");
+    shell(0, "$TENFOLD recommend $FOLDER/s | grep -q recommended");
+    json = test_program_json(0, "recommend", in_folder("s"), "--json", NULL);
+    assert_non_null(json_object_get(json, "slowest_kernel"));
+    json_decref(json);
+    shell(2, "$TENFOLD plot $FOLDER/nothing");
+    shell(2, "$TENFOLD plot $FOLDER/s --format gif");
+    shell(3, "PATH=/nowhere exec $TENFOLD plot $FOLDER/s");
+}
+
+static void nothing_fits_is_exit_1(void **state) {
+    (void)state;
+    shell(1, "$TENFOLD sweep $SPACE -o $FOLDER/none --quiet --set device=pynq-z2");
+    shell(0, "$TENFOLD sweep $SPACE --dry-run | grep -q 4,608");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sweep_says_what_the_contract_asks),
+        cmocka_unit_test(shards_merge),
+        cmocka_unit_test(another_folder_is_left_alone),
+        cmocka_unit_test(killed_sweep_goes_on),
+        cmocka_unit_test(full_disk_is_exit_3),
+        cmocka_unit_test(interrupted_sweep_is_exit_130),
+        cmocka_unit_test(plots_and_recommends),
+        cmocka_unit_test(nothing_fits_is_exit_1),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,261 @@
+/* A sweep against the evaluation of every design one by one and the comparison of all pairs; the same files
+ * for any number of threads, shards and interruptions. */
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "explore/merge.h"
+#include "explore/result.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static tn_arena arena;
+static tn_space space;
+static char folder[64];
+
+static void ok(tn_status status, const tn_error *error) {
+    if (status != TN_OK)
+        print_error("%s:%u:%u: %s\n", error->file, error->line, error->column, error->message);
+    assert_int_equal(status, TN_OK);
+}
+
+static int set_up(void **state) {
+    tn_error error = {0};
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/tenfold-sweep-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    ok(tn_space_load(test_source("tests/explore/data/small.yaml"), NULL, 0, &arena, &space, &error), &error);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    tn_arena_free(&arena);
+    return system(command);
+}
+
+static const char *in_folder(const char *name) {
+    static char path[8][128];
+    static unsigned next;
+    char *text = path[next++ % 8];
+    snprintf(text, sizeof path[0], "%s/%s", folder, name);
+    return text;
+}
+
+static tn_summary sweep(const tn_sweep_options *options, const char *name, const tn_progress *progress) {
+    tn_error error = {0};
+    tn_outcome outcome;
+    tn_summary summary;
+    ok(tn_sweep_run(&space, options, in_folder(name), progress, &outcome, &error), &error);
+    ok(tn_result_write(in_folder(name), &space, options, &outcome, &summary, &error), &error);
+    tn_outcome_free(&outcome);
+    return summary;
+}
+
+static void assert_same_file(const char *one, const char *other, const char *file) {
+    char path[2][160], *data[2];
+    size_t length[2];
+    snprintf(path[0], sizeof path[0], "%s/%s/%s", folder, one, file);
+    snprintf(path[1], sizeof path[1], "%s/%s/%s", folder, other, file);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tn_file_read(path[i], 1 << 24, &data[i], &length[i], NULL), TN_OK);
+    assert_int_equal(length[0], length[1]);
+    assert_memory_equal(data[0], data[1], length[0]);
+    tn_free(data[0]);
+    tn_free(data[1]);
+}
+
+static bool dominates(const tn_point *a, const tn_point *b) {
+    bool less = false;
+    for (size_t i = 0; i < space.objectives; i++) {
+        if (a->value[i] > b->value[i]) return false;
+        less |= a->value[i] < b->value[i];
+    }
+    return less;
+}
+
+static bool beaten(const tn_point *point, size_t count, size_t i) {
+    for (size_t j = 0; j < count; j++) {
+        if (dominates(&point[j], &point[i])) return true;
+        bool same = memcmp(point[j].value, point[i].value, space.objectives * sizeof(double)) == 0;
+        if (same && point[j].id < point[i].id) return true;
+    }
+    return false;
+}
+
+/* Every design by its id, in an order that is not the sweep's, with a fresh look at the budget. */
+static size_t evaluate_all(tn_point *point, uint64_t *undefined) {
+    tn_error error = {0};
+    tn_evaluator *evaluator;
+    size_t feasible = 0;
+    ok(tn_evaluator_new(&space, &evaluator, &error), &error);
+    for (uint64_t id = space.designs; id-- > 0;) {
+        uint64_t outer, inner;
+        uint32_t cause;
+        tn_evaluation evaluation;
+        tn_space_split(&space, id, &outer, &inner);
+        assert_int_equal(tn_space_id(&space, outer, inner), id);
+        ok(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, &error), &error);
+        *undefined += cause == TN_CAUSE_UNDEFINED;
+        if (cause == TN_CAUSE_UNDEFINED) continue;
+        tn_resources used = evaluation.price.used, has = tn_device_resources(space.device);
+        bool fits = used.lut <= has.lut && used.ff <= has.ff && used.dsp <= has.dsp &&
+                    used.bram18 <= has.bram18 && used.uram <= has.uram &&
+                    evaluation.price.seconds_per_step <= 0.05;
+        assert_int_equal(fits, cause == TN_CAUSE_NONE);
+        if (fits) tn_space_point(&space, &evaluation, id, &point[feasible++]);
+    }
+    tn_evaluator_free(evaluator);
+    return feasible;
+}
+
+static void front_equals_all_pairs(void **state) {
+    tn_error error = {0};
+    uint64_t undefined = 0;
+    (void)state;
+    tn_summary summary = sweep(&(tn_sweep_options){.threads = 1}, "one", NULL);
+    tn_point *point = calloc(space.designs, sizeof *point);
+    size_t feasible = evaluate_all(point, &undefined);
+    assert_true(feasible > 100);
+    assert_int_equal(summary.evaluated, space.designs);
+    assert_int_equal(summary.feasible, feasible);
+    /* The published backward pass exists for one of the three foldings. */
+    assert_int_equal(undefined, space.designs / 4 * 2 / 3);
+    assert_string_equal(summary.cause[0], "undefined");
+    assert_int_equal(summary.cause_count[0], undefined);
+
+    tn_result result;
+    ok(tn_result_load(in_folder("one"), &arena, &result, &error), &error);
+    assert_int_equal(result.front_count, summary.front);
+    size_t found = 0, expected = 0;
+    for (size_t i = 0; i < feasible; i++) expected += !beaten(point, feasible, i);
+    assert_int_equal(expected, result.front_count);
+    for (size_t i = 0; i < feasible; i++)
+        for (size_t r = 0; r < result.front_count; r++)
+            if (result.front[r].id == point[i].id) {
+                assert_false(beaten(point, feasible, i));
+                found++;
+            }
+    assert_int_equal(found, expected);
+    free(point);
+}
+
+/* The knee first, then for each rank the least latency of all designs of that rank. */
+static void recommends_fastest_at_each_rank(void **state) {
+    tn_error error = {0};
+    tn_result result;
+    tn_evaluator *evaluator;
+    (void)state;
+    ok(tn_result_load(in_folder("one"), &arena, &result, &error), &error);
+    ok(tn_evaluator_new(&space, &evaluator, &error), &error);
+    assert_string_equal(result.recommended[0].reason, "knee");
+    size_t choice = tn_rank_choice(&space);
+    double least[4] = {1e9, 1e9, 1e9, 1e9};
+    for (uint64_t id = 0; id < space.designs; id++) {
+        uint64_t outer, inner;
+        uint32_t cause;
+        tn_evaluation evaluation;
+        tn_space_split(&space, id, &outer, &inner);
+        ok(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, &error), &error);
+        double *best = &least[tn_space_digit(&space, id, choice)];
+        if (cause == TN_CAUSE_NONE && evaluation.price.seconds_per_step < *best)
+            *best = evaluation.price.seconds_per_step;
+    }
+    tn_evaluator_free(evaluator);
+    for (size_t i = 1; i < result.recommended_count; i++)
+        assert_true(result.recommended[i].value[1] ==
+                    least[tn_space_digit(&space, result.recommended[i].id, choice)]);
+    assert_true(result.recommended_count > 1);
+}
+
+static void assert_same_results(const char *one, const char *other) {
+    assert_same_file(one, other, "front.csv");
+    assert_same_file(one, other, "recommended.csv");
+    assert_same_file(one, other, "sweep.json");
+}
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    sweep(&(tn_sweep_options){.threads = 2}, "two", NULL);
+    sweep(&(tn_sweep_options){.threads = 5}, "five", NULL);
+    assert_same_results("one", "two");
+    assert_same_results("one", "five");
+}
+
+static void shards_merge_to_the_whole(void **state) {
+    tn_error error = {0};
+    tn_summary summary;
+    char name[64];
+    (void)state;
+    for (uint64_t i = 1; i <= 3; i++) {
+        char part[16];
+        snprintf(part, sizeof part, "part%d", (int)i);
+        sweep(&(tn_sweep_options){.shard = i, .shards = 3}, part, NULL);
+    }
+    const char *parts[] = {in_folder("part3"), in_folder("part1"), in_folder("part2")};
+    ok(tn_merge_folders(parts, 3, in_folder("merged"), &summary, name, sizeof name, &error), &error);
+    assert_string_equal(name, "small");
+    assert_same_results("one", "merged");
+    const char *twice[] = {parts[0], parts[1], parts[0]};
+    assert_int_equal(tn_merge_folders(twice, 3, in_folder("twice"), &summary, name, sizeof name, &error),
+                     TN_INPUT);
+}
+
+static void stop_half_way(void *user, uint64_t done, uint64_t total) {
+    (void)user;
+    if (done > total / 2) tn_interrupt();
+}
+
+static void interrupted_goes_on(void **state) {
+    (void)state;
+    const tn_progress progress = {.report = stop_half_way};
+    tn_summary half = sweep(&(tn_sweep_options){.threads = 2}, "stopped", &progress);
+    tn_interrupt_clear();
+    assert_int_equal(half.completion, TN_STOPPED);
+    assert_true(half.evaluated < space.designs && half.evaluated > space.designs / 3);
+
+    tn_error error = {0};
+    tn_outcome outcome;
+    assert_int_equal(
+        tn_sweep_run(&space, &(tn_sweep_options){0}, in_folder("stopped"), NULL, &outcome, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "--resume"));
+    assert_int_equal(tn_sweep_run(&space, &(tn_sweep_options){.resume = true, .seed = 3},
+                                  in_folder("stopped"), NULL, &outcome, &error),
+                     TN_INPUT);
+    assert_non_null(strstr(error.message, "another sweep"));
+
+    tn_summary whole = sweep(&(tn_sweep_options){.resume = true}, "stopped", NULL);
+    assert_int_equal(whole.completion, TN_EXHAUSTED);
+    assert_int_equal(whole.evaluated, space.designs);
+    assert_same_results("one", "stopped");
+}
+
+static void budget_is_drawn_by_the_seed(void **state) {
+    (void)state;
+    const tn_sweep_options options = {.budget = space.designs / 3, .seed = 7};
+    tn_summary first = sweep(&options, "drawn", NULL), second = sweep(&options, "drawn-again", NULL);
+    assert_int_equal(first.completion, TN_BUDGET);
+    assert_true(first.evaluated >= space.designs / 3 && first.evaluated < space.designs / 2);
+    assert_int_equal(first.evaluated, second.evaluated);
+    assert_same_results("drawn", "drawn-again");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(front_equals_all_pairs), cmocka_unit_test(recommends_fastest_at_each_rank),
+        cmocka_unit_test(threads_do_not_matter),  cmocka_unit_test(shards_merge_to_the_whole),
+        cmocka_unit_test(interrupted_goes_on),    cmocka_unit_test(budget_is_drawn_by_the_seed),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
