@@ -28,7 +28,7 @@ int main(void) {
         TN_OK)
         return fail(&error);
     if (tn_evaluator_new(&space, &evaluator, &error) != TN_OK) return fail(&error);
-    uint64_t designs = 0, outers = 0, feasible = 0;
+    uint64_t designs = 0, outers = 0, feasible = 0, undefined = 0;
     double steps_seconds = 0, started = now_seconds();
     for (uint64_t outer = 0; outer < space.outer_count; outer += OUTER_STRIDE, outers++)
         for (uint64_t inner = 0; inner < space.inner_count; inner++, designs++) {
@@ -39,6 +39,7 @@ int main(void) {
                 return fail(&error);
             if (!inner) steps_seconds += now_seconds() - before;
             feasible += cause == TN_CAUSE_NONE;
+            undefined += cause == TN_CAUSE_UNDEFINED;
         }
     double seconds = now_seconds() - started;
     printf("space %s: %llu designs, %llu outer combinations\n", space.name, (unsigned long long)space.designs,
@@ -47,6 +48,8 @@ int main(void) {
            "feasible)\n",
            (unsigned long long)designs, (unsigned long long)outers, seconds, (double)designs / seconds,
            (unsigned long long)feasible);
+    printf("%llu of them undefined; the others alone: %.0f designs/s\n", (unsigned long long)undefined,
+           (double)(designs - undefined) / seconds);
     printf("of that %.1f us an outer combination (search of flows, training step), %.3f us a design\n",
            1e6 * steps_seconds / (double)outers, 1e6 * (seconds - steps_seconds) / (double)designs);
     tn_evaluator_free(evaluator);

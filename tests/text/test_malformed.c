@@ -1,4 +1,5 @@
 /* Every file of tests/malformed is refused as its .expect file says (see tests/malformed/README.md). */
+#include "explore/space.h"
 #include "model/model.h"
 #include "support/shared.h"
 #include "text/arrays.h"
@@ -55,14 +56,23 @@ static tn_status load_arrays(const char *path, tn_error *error) {
     return status;
 }
 
+static tn_status load_space(const char *path, tn_error *error) {
+    tn_arena arena = {0};
+    tn_space space;
+    tn_status status = tn_space_load(path, NULL, 0, &arena, &space, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
 typedef struct kind {
     const char *folder;
     tn_status (*load)(const char *path, tn_error *error);
 } kind;
 
 static const kind KINDS[] = {
-    {"csv", load_csv},   {"npy", load_arrays},  {"npz", load_arrays}, {"safetensors", load_arrays},
-    {"yaml", load_yaml}, {"model", load_model},
+    {"csv", load_csv},    {"model", load_model},        {"npy", load_arrays},
+    {"npz", load_arrays}, {"safetensors", load_arrays}, {"space", load_space},
+    {"yaml", load_yaml},
 };
 
 enum { FEWEST_CASES = 60, LONGEST_PATH = 1024 };
