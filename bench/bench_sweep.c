@@ -1,10 +1,10 @@
-/* Designs per second of one thread in the demo's space: every 16th outer combination with all its builds. */
+/* Designs per second of one thread in the demo's space: every 17th outer combination with all its builds. */
 #include "explore/evaluator.h"
 
 #include <stdio.h>
 #include <time.h>
 
-enum { OUTER_STRIDE = 16 };
+enum { OUTER_STRIDE = 17 };
 
 static double now_seconds(void) {
     struct timespec now;

@@ -18,5 +18,6 @@
 #ifndef TENFOLD_H
 #define TENFOLD_H
 
-@INCLUDES@
+#include "base/error.h"
+
 #endif

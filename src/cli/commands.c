@@ -1,6 +1,11 @@
 #include "cli/commands.h"
 
+/* clang-format off */
 const tn_command *const tn_commands[] = {
-    &tn_command_sweep, &tn_command_merge, &tn_command_plot, &tn_command_recommend, &tn_command_list,
+    &tn_command_sweep,
+    &tn_command_merge,
+    &tn_command_plot,
+    &tn_command_list,
 };
+/* clang-format on */
 const size_t tn_commands_count = sizeof tn_commands / sizeof *tn_commands;

@@ -90,7 +90,7 @@ static tn_status merge_all(merging *all, const char *const *part, size_t parts, 
 }
 
 tn_status tn_merge_folders(const char *const *part, size_t parts, const char *folder, tn_summary *summary,
-                   char *space_name, size_t capacity, tn_error *error) {
+                           char *space_name, size_t capacity, tn_error *error) {
     tn_arena arena = {0};
     tn_space *space;
     merging all = {0};

@@ -94,14 +94,23 @@ static tn_status choose_chunks(const tn_space *space, const tn_sweep_options *op
     return TN_OK;
 }
 
-static tn_status make_plan(const tn_space *space, const tn_sweep_options *options, plan *work,
-                           tn_error *error) {
-    *work = (plan){.slices = (space->inner_count + CHUNK_DESIGNS - 1) / CHUNK_DESIGNS};
-    if (space->outer_count > chunks_most / work->slices)
+static uint64_t slices_of(const tn_space *space) {
+    return (space->inner_count + CHUNK_DESIGNS - 1) / CHUNK_DESIGNS;
+}
+
+tn_status tn_sweep_chunks(const tn_space *space, uint64_t *chunks, tn_error *error) {
+    if (space->outer_count > chunks_most / slices_of(space))
         return tn_fail_at(
             error, TN_LIMIT, (tn_position){.file = space->path},
             "the space has too many combinations to sweep (over 10^8 parts); narrow its choices");
-    work->chunks = space->outer_count * work->slices;
+    *chunks = space->outer_count * slices_of(space);
+    return TN_OK;
+}
+
+static tn_status make_plan(const tn_space *space, const tn_sweep_options *options, plan *work,
+                           tn_error *error) {
+    *work = (plan){.slices = slices_of(space)};
+    TN_TRY(tn_sweep_chunks(space, &work->chunks, error));
     tn_status status = tn_alloc(work->chunks, sizeof *work->order, &work->order, error);
     if (status == TN_OK) status = tn_alloc(work->chunks, sizeof *work->done, &work->done, error);
     if (status == TN_OK) status = choose_chunks(space, options, work, error);
