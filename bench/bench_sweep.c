@@ -24,7 +24,7 @@ int main(void) {
     tn_error error = {0};
     static tn_space space;
     tn_evaluator *evaluator;
-    if (tn_space_load(BENCH_SOURCE_DIR "/spaces/atis-2enc-u50.yaml", NULL, 0, &arena, &space, &error) !=
+    if (tn_space_load(BENCH_SOURCE_DIR "/spaces/atis-2enc-u50.yaml", NULL, 0, NULL, &arena, &space, &error) !=
         TN_OK)
         return fail(&error);
     if (tn_evaluator_new(&space, &evaluator, &error) != TN_OK) return fail(&error);

@@ -1,23 +1,20 @@
 # MACs of one training step by flow, for every distinct weight of the recommended design.
-# data: weight, then for each flow: MACs of forward, input gradient, weight gradient (0: flow not defined)
-# variables: heading, flows (number), flow_1 .. flow_N (names), weights (number)
+# data: x of the bar, MACs, number of its flow (1..), label
+# variables: heading, flows (number), flow_1 .. flow_5 (names), groups (number), group_width, group_1 .. (names),
+#            least, most
 set title heading noenhanced
 set logscale y
 set ylabel "multiply-adds (MACs) of one training step"
-set style data histograms
-set style histogram clustered gap 1.5
 set style fill solid 0.85 border rgb "#444444"
-set boxwidth 0.9
+set boxwidth 0.85
 set grid ytics mytics linecolor rgb "#dddddd", linecolor rgb "#eeeeee"
-set key outside below center horizontal samplen 2 noenhanced
-set xtics noenhanced nomirror
+set key outside below center horizontal samplen 1.5 noenhanced
 set format y "10^{%L}"
-array colour[6] = ["#7f8c8d", "#e67e22", "#2980b9", "#8e44ad", "#27ae60", "#c0392b"]
-array name[6] = [flow_1, flow_2, flow_3, flow_4, flow_5, ""]
-stats data using 2 nooutput
-set yrange [least / 3 : most * 4]
-set offsets 0.2, 0.2, 0, 0
-plot for [i = 1:flows] data using (column(i + 1) > 0 ? column(i + 1) : NaN):xticlabels(1) \
-         linecolor rgb colour[i] title name[i], \
-     for [i = 1:flows] data using ($0 - 0.5 + (i + 0.25) / (flows + 1.5)):(column(i + 1) > 0 ? column(i + 1) : NaN):(column(i + 1) > 0 ? sprintf("%.3g M", column(i + 1) / 1e6) : "") \
-         with labels rotate by 90 left offset 0, 0.5 font ",8" notitle
+set yrange [10 ** floor(log10(least) - 0.3) : most * 3]
+set xrange [-1 : groups * group_width - 1]
+unset xtics
+set xtics nomirror scale 0 noenhanced
+do for [i = 1:groups] { set xtics add (value(sprintf("group_%d", i)) (i - 1) * group_width + (flows - 1) / 2.0) }
+array colour[5] = ["#7f8c8d", "#e67e22", "#2980b9", "#8e44ad", "#27ae60"]
+plot for [i = 1:flows] data using ($3 == i ? $1 : NaN):2 with boxes linecolor rgb colour[i] title value(sprintf("flow_%d", i)), \
+     data using 1:2:4 with labels offset 0, 0.6 notitle

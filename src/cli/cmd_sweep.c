@@ -91,7 +91,7 @@ static tn_status answer_request(const request *asked, const char *name, tn_arena
     tn_space *space;
     tn_summary summary;
     TN_TRY(tn_arena_alloc(arena, 1, sizeof *space, &space, error));
-    TN_TRY(tn_space_load(name, asked->set.item, asked->set.count, arena, space, error));
+    TN_TRY(tn_space_load(name, asked->set.item, asked->set.count, NULL, arena, space, error));
     if (asked->dry_run) return print_dry_run(space, asked->common.json, error);
     if (!asked->folder) return tn_fail(error, TN_INPUT, "sweep needs -o DIR, the folder for its results");
     TN_TRY(sweep(asked, space, &summary, error));

@@ -11,6 +11,6 @@
  * where together they are the whole space. Folders of different spaces, models, devices or versions, or that
  * share a chunk, are TN_INPUT. */
 tn_status tn_merge_folders(const char *const *part, size_t parts, const char *folder, tn_summary *summary,
-                   char *space_name, size_t capacity, tn_error *error);
+                           char *space_name, size_t capacity, tn_error *error);
 
 #endif

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { REASON_TEXT = 96, PATH_TEXT = 1024 };
 
@@ -284,20 +285,15 @@ tn_status tn_result_write(const char *folder, const tn_space *space, const tn_sw
  * -------------------------------------------------------------------------------------------------- */
 
 tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space, tn_error *error) {
-    const char *path, *set[3];
-    char table[PATH_TEXT];
-    size_t count = 2;
+    const char *path;
+    tn_space_inputs own = {0};
     TN_TRY(tn_arena_alloc(arena, 1, sizeof **space, space, error));
     TN_TRY(tn_arena_format(arena, &path, error, "%s/space.yaml", folder));
-    TN_TRY(tn_arena_format(arena, &set[0], error, "model=\"%s/model.yaml\"", folder));
-    TN_TRY(tn_arena_format(arena, &set[1], error, "device=\"%s/device.yaml\"", folder));
-    snprintf(table, sizeof table, "%s/error_table.csv", folder);
-    FILE *exists = fopen(table, "r");
-    if (exists) {
-        fclose(exists);
-        TN_TRY(tn_arena_format(arena, &set[count++], error, "error_table=\"%s\"", table));
-    }
-    return tn_space_load(path, set, count, arena, *space, error);
+    TN_TRY(tn_arena_format(arena, &own.model, error, "%s/model.yaml", folder));
+    TN_TRY(tn_arena_format(arena, &own.device, error, "%s/device.yaml", folder));
+    TN_TRY(tn_arena_format(arena, &own.error_table, error, "%s/error_table.csv", folder));
+    if (access(own.error_table, R_OK) != 0) own.error_table = NULL;
+    return tn_space_load(path, NULL, 0, &own, arena, *space, error);
 }
 
 static tn_status load_rows(const char *folder, const char *name, const tn_space *space, tn_arena *arena,

@@ -219,10 +219,13 @@ static tn_status check_model_keys(const tn_space *space, tn_error *error) {
             for (; count < space->set_count && count < 255; count++) set[count] = space->set[count];
             tn_status status =
                 tn_arena_format(&arena, &set[count], error, "%s=%s", choice->key, choice->text[v]);
+            tn_error cause = {0};
             if (status == TN_OK)
-                status = tn_model_load(space->model_name, set, count + 1, &arena, &model, error);
+                status = tn_model_load(space->model_name, set, count + 1, &arena, &model, &cause);
             tn_arena_free(&arena);
-            if (status != TN_OK) return status;
+            if (status != TN_OK)
+                return tn_fail_at(error, status, choice->at, "with %s=%s: %s", choice->key, choice->text[v],
+                                  cause.message);
         }
     }
     return TN_OK;
@@ -260,8 +263,14 @@ static tn_status read_error_table(const space_file *file, tn_arena *arena, tn_sp
                       file->error_table);
 }
 
-tn_status tn_space_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
-                        tn_space *space, tn_error *error) {
+static void take_inputs(const tn_space_inputs *inputs, space_file *file) {
+    if (inputs->model) file->model = inputs->model;
+    if (inputs->device) file->device = inputs->device;
+    if (inputs->error_table) file->error_table = inputs->error_table;
+}
+
+tn_status tn_space_load(const char *name, const char *const *set, size_t set_count,
+                        const tn_space_inputs *inputs, tn_arena *arena, tn_space *space, tn_error *error) {
     *space = (tn_space){0};
     tn_yaml *root;
     space_file file;
@@ -269,6 +278,7 @@ tn_status tn_space_load(const char *name, const char *const *set, size_t set_cou
     TN_TRY(tn_yaml_load(space->path, arena, &root, error));
     for (size_t i = 0; i < set_count; i++) TN_TRY(tn_yaml_set(root, set[i], arena, error));
     TN_TRY(tn_schema_decode(&space_schema, root, arena, &file, error));
+    if (inputs) take_inputs(inputs, &file);
     space->root = root;
     space->name = file.name;
     space->model_name = file.model;

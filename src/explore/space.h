@@ -58,10 +58,16 @@ typedef struct tn_space {
     uint64_t hypervolume_samples;
 } tn_space;
 
+/* Files to take instead of those that the space names, as a result's folder has its own copies; NULL: as
+ * named. */
+typedef struct tn_space_inputs {
+    const char *model, *device, *error_table;
+} tn_space_inputs;
+
 /* Loads a space by path or bare name, applies `set` ("KEY=VALUE") to its keys in order, and loads its model
- * and device. Lives in `arena`. */
-tn_status tn_space_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
-                        tn_space *space, tn_error *error);
+ * and device. `inputs` may be NULL. Lives in `arena`. */
+tn_status tn_space_load(const char *name, const char *const *set, size_t set_count,
+                        const tn_space_inputs *inputs, tn_arena *arena, tn_space *space, tn_error *error);
 
 /* Place of the value that design `id` has in choice `choice`. */
 size_t tn_space_digit(const tn_space *space, uint64_t id, size_t choice);

@@ -147,6 +147,26 @@ static tn_status chosen_variant(const tn_yaml *root, const char **variant, tn_po
     return TN_OK;
 }
 
+/* Drops what was applied from the tree, so that written and read again it gives the same device: `inherit`,
+ * and of `variants` all but the chosen one's name. */
+static tn_status seal(tn_yaml *tree, const char *variant, tn_arena *arena, tn_error *error) {
+    size_t kept = 0;
+    for (size_t i = 0; i < tree->count; i++) {
+        const char *key = tree->key[i]->text;
+        if (strcmp(key, "inherit") == 0 || strcmp(key, "variant") == 0 || strcmp(key, "variants") == 0)
+            continue;
+        tree->key[kept] = tree->key[i];
+        tree->item[kept++] = tree->item[i];
+    }
+    tree->count = kept;
+    if (!variant) return TN_OK;
+    const char *assignment[2];
+    TN_TRY(tn_arena_format(arena, &assignment[0], error, "variant=\"%s\"", variant));
+    TN_TRY(tn_arena_format(arena, &assignment[1], error, "variants={\"%s\": {}}", variant));
+    for (int i = 0; i < 2; i++) TN_TRY(tn_yaml_set(tree, assignment[i], arena, error));
+    return TN_OK;
+}
+
 tn_status tn_device_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
                          tn_device **device, tn_error *error) {
     const char *file, *path, *variant;
@@ -163,6 +183,7 @@ tn_status tn_device_load(const char *name, const char *const *set, size_t set_co
     TN_TRY(take_variant(root, variant, at, arena, &tree, error));
     for (size_t i = 0; i < set_count; i++)
         if (!sets_variant(set[i])) TN_TRY(tn_yaml_set(tree, set[i], arena, error));
+    TN_TRY(seal(tree, variant, arena, error));
     TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
     TN_TRY(decode(tree, arena, made, error));
     made->variant = variant;

@@ -138,6 +138,8 @@ static tn_status draw_front(drawing *with, tn_error *error) {
     return draw(with, "front", text, error);
 }
 
+enum { GROUP_WIDTH = TN_FLOWS + 1 }; /* bars and a gap */
+
 /* ---- MACs
  * ----------------------------------------------------------------------------------------------------- */
 
@@ -147,48 +149,69 @@ static uint64_t total_macs(const tn_program *program) {
     return sum;
 }
 
-/* MACs of a training step of one weight under each flow; 0 where the flow does not exist for it. */
-static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_t tokens, double *least,
-                            double *most, tn_error *error) {
+/* The bars of one weight: MACs of a training step under each flow that exists for it. Adds to *least and
+ * *most. */
+static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_t tokens, int group,
+                            double *least, double *most, tn_error *error) {
     tn_arena arena = {0};
     tn_status status = TN_OK;
-    tn_figure_cell(&with->data, entry->name);
     for (int flow = 0; status == TN_OK && flow < TN_FLOWS; flow++) {
         const tn_program_options options = {.training = true};
         tn_program program;
+        char label[32];
         status =
             tn_program_named(&entry->weight, tokens, (tn_flow_name)flow, &options, &arena, &program, NULL);
-        double macs = status == TN_OK ? (double)total_macs(&program) : 0;
-        if (status == TN_INPUT || status == TN_OVERFLOW || status == TN_LIMIT) status = TN_OK;
-        if (macs > 0) {
+        if (status == TN_OK) {
+            double macs = (double)total_macs(&program);
+            snprintf(label, sizeof label, macs < 1e6 ? "%.3g k" : "%.3g M", macs / (macs < 1e6 ? 1e3 : 1e6));
+            tn_buffer_format(&with->data, "%d %.17g %d ", group * GROUP_WIDTH + flow, macs, flow + 1);
+            tn_figure_cell(&with->data, label);
+            tn_buffer_text(&with->data, "\n");
             *least = fmin(*least, macs);
             *most = fmax(*most, macs);
         }
-        tn_buffer_format(&with->data, " %.17g", macs);
+        if (status == TN_INPUT || status == TN_OVERFLOW || status == TN_LIMIT)
+            status = TN_OK; /* no such flow */
         tn_arena_reset(&arena);
     }
-    tn_buffer_text(&with->data, "\n");
     tn_arena_free(&arena);
     return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory to compare flows");
+}
+
+static void define_numbered(tn_buffer *definition, const char *name, int number, const char *text) {
+    char numbered[32];
+    snprintf(numbered, sizeof numbered, "%s_%d", name, number);
+    tn_define_text(definition, numbered, text);
 }
 
 static tn_status draw_macs(drawing *with, tn_evaluator *evaluator, tn_error *error) {
     char text[160];
     double least = INFINITY, most = 0;
+    int groups = 0;
     tn_model *model = tn_evaluator_model(evaluator);
     const tn_step *step = tn_evaluator_step(evaluator);
-    for (size_t i = 0; i < tn_model_weights(model); i++)
-        TN_TRY(put_weight(with, tn_model_weight_at(model, i), step->batch * step->sequence, &least, &most,
-                          error));
-    tn_define_real(&with->definition, "flows", TN_FLOWS);
-    for (int flow = 0; flow < TN_FLOWS; flow++) {
-        snprintf(text, sizeof text, "flow_%d", flow + 1);
-        tn_define_text(&with->definition, text, tn_flow_names[flow]);
+    for (size_t i = 0; i < tn_model_weights(model); i++) {
+        const tn_model_weight *entry = tn_model_weight_at(model, i);
+        int layers = 0;
+        for (uint32_t l = 0; l < step->layers; l++) {
+            const tn_step_layer *layer = &step->layer[l];
+            layers += layer->program && layer->weight_name && strcmp(layer->weight_name, entry->name) == 0;
+        }
+        if (layers == 0) continue; /* a table that is looked up has no product */
+        TN_TRY(put_weight(with, entry, step->batch * step->sequence, groups, &least, &most, error));
+        snprintf(text, sizeof text, "%s (%d layers)", entry->name, layers);
+        define_numbered(&with->definition, "group", ++groups, text);
     }
+    if (groups == 0) return TN_OK;
+    for (int flow = 0; flow < TN_FLOWS; flow++)
+        define_numbered(&with->definition, "flow", flow + 1, tn_flow_names[flow]);
+    tn_define_real(&with->definition, "flows", TN_FLOWS);
+    tn_define_real(&with->definition, "groups", groups);
+    tn_define_real(&with->definition, "group_width", GROUP_WIDTH);
     tn_define_real(&with->definition, "least", least);
     tn_define_real(&with->definition, "most", most);
     snprintf(text, sizeof text,
-             "%s, design %" PRIu64 ": one product's training MACs by flow (%" PRIu64 " tokens)",
+             "%s, design %" PRIu64 ": training MACs of a layer by flow (%" PRIu64 " tokens)",
              with->result->space->name, with->result->recommended[0].id, step->batch * step->sequence);
     return draw(with, "macs", text, error);
 }

@@ -33,7 +33,8 @@ static int set_up(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/tenfold-sweep-XXXXXX");
     assert_non_null(mkdtemp(folder));
-    ok(tn_space_load(test_source("tests/explore/data/small.yaml"), NULL, 0, &arena, &space, &error), &error);
+    ok(tn_space_load(test_source("tests/explore/data/small.yaml"), NULL, 0, NULL, &arena, &space, &error),
+       &error);
     return 0;
 }
 

@@ -59,7 +59,7 @@ static tn_status load_arrays(const char *path, tn_error *error) {
 static tn_status load_space(const char *path, tn_error *error) {
     tn_arena arena = {0};
     tn_space space;
-    tn_status status = tn_space_load(path, NULL, 0, &arena, &space, error);
+    tn_status status = tn_space_load(path, NULL, 0, NULL, &arena, &space, error);
     tn_arena_free(&arena);
     return status;
 }
