@@ -1,0 +1,127 @@
+#include "support/models.h"
+
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+const test_model test_models[] = {
+    {"transformer", "kind: model\n"
+                    "name: transformer\n"
+                    "batch: 2\n"
+                    "sequence: 4\n"
+                    "examples: 7\n"
+                    "weights:\n"
+                    "  table: {format: ttm, m: 3x3, n: 2x3, rank: 2}\n"
+                    "  square: {format: tt, m: 2x3, n: 3x2, rank: 2, flow: right-to-left}\n"
+                    "  other: {format: tt, m: 2x3, n: 3x2, rank: 1x2x3x2x1}\n"
+                    "layers:\n"
+                    "  - {name: words, kind: embedding, vocabulary: 9, width: 6, weight: table}\n"
+                    "  - {name: places, kind: positions}\n"
+                    "  - name: block\n"
+                    "    kind: block\n"
+                    "    repeat: 2\n"
+                    "    layers:\n"
+                    "      - {name: query, kind: linear, outputs: 6, weight: square, input: entry}\n"
+                    "      - {name: key, kind: linear, outputs: 6, weight: other, input: entry}\n"
+                    "      - {name: value, kind: linear, outputs: 6, bias: false, input: entry}\n"
+                    "      - {name: mix, kind: attention, heads: 3, input: [query, key, value]}\n"
+                    "      - {name: sum, kind: residual, input: [entry, mix]}\n"
+                    "      - {name: norm, kind: layer-norm}\n"
+                    "      - {name: bend, kind: gelu}\n"
+                    "  - {name: first, kind: first-token, input: block}\n"
+                    "  - {name: intent, kind: linear, outputs: 3}\n"
+                    "  - {name: intent-loss, kind: cross-entropy}\n"
+                    "  - {name: slots, kind: linear, outputs: 5, input: block2.bend}\n"
+                    "  - {name: slot-loss, kind: cross-entropy}\n"},
+    {"branches", "kind: model\n"
+                 "name: branches\n"
+                 "batch: 3\n"
+                 "sequence: 5\n"
+                 "optimizer: momentum\n"
+                 "layers:\n"
+                 "  - {name: words, kind: embedding, vocabulary: 7, width: 4}\n"
+                 "  - {name: twice, kind: residual, input: [words, words]}\n"
+                 "  - {name: wide, kind: linear, outputs: 8, input: twice}\n"
+                 "  - {name: first, kind: first-token, input: twice}\n"
+                 "  - {name: cross, kind: attention, heads: 2, input: [first, twice, wide]}\n"
+                 "  - {name: bend, kind: tanh}\n"
+                 "  - {name: loss, kind: cross-entropy}\n"
+                 "  - {name: first-wide, kind: first-token, input: wide}\n"
+                 "  - {name: again, kind: residual, input: [bend, first-wide]}\n"
+                 "  - {name: norm, kind: layer-norm}\n"
+                 "  - {name: other-loss, kind: cross-entropy}\n"},
+    {"features", "kind: model\n"
+                 "name: features\n"
+                 "batch: 2\n"
+                 "sequence: 3\n"
+                 "optimizer: adam\n"
+                 "precision: bf16\n"
+                 "flow: optimal\n"
+                 "weights: {square: {format: tt, m: 2x2, n: 2x2, rank: 2}}\n"
+                 "layers:\n"
+                 "  - {name: outside, kind: input, width: 4}\n"
+                 "  - {name: shifted, kind: tanh}\n"
+                 "  - {name: left, kind: linear, outputs: 4, weight: square}\n"
+                 "  - {name: right, kind: linear, outputs: 4, input: outside}\n"
+                 "  - {name: mix, kind: attention, heads: 1, input: [outside, left, shifted]}\n"
+                 "  - {name: look, kind: attention, heads: 2, input: [outside, outside, right]}\n"
+                 "  - {name: sum, kind: residual, input: [mix, look]}\n"
+                 "  - {name: norm, kind: layer-norm, input: sum}\n"
+                 "  - {name: loss, kind: cross-entropy}\n"},
+};
+
+tn_model *test_model_of(const char *text, tn_arena *arena) {
+    tn_yaml *root;
+    tn_model *model = NULL;
+    tn_error error = {0};
+    if (tn_yaml_parse("model.yaml", text, strlen(text), arena, &root, &error) != TN_OK ||
+        tn_model_decode(root, arena, &model, &error) != TN_OK)
+        fail_msg("%s:%u:%u: %s", error.file, error.line, error.column, error.message);
+    return model;
+}
+
+tn_model *test_model_named(const char *name, tn_arena *arena) {
+    for (int i = 0; i < TEST_MODELS; i++)
+        if (strcmp(test_models[i].name, name) == 0) return test_model_of(test_models[i].text, arena);
+    fail_msg("no test model %s", name);
+    return NULL;
+}
+
+tn_model *test_model_loaded(const char *name, const char *set, tn_arena *arena) {
+    char path[256];
+    tn_model *model = NULL;
+    tn_error error = {0};
+    snprintf(path, sizeof path, "models/%s.yaml", name);
+    if (tn_model_load(test_source(path), &set, set != NULL, arena, &model, &error) != TN_OK)
+        fail_msg("%s:%u:%u: %s", error.file, error.line, error.column, error.message);
+    return model;
+}
+
+static tn_program_cache *cache;
+
+tn_step test_step_of(const tn_model *model, tn_arena *arena) {
+    tn_step step = {0};
+    tn_error error = {0};
+    if (!cache) assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+    if (tn_step_build(model, cache, arena, &step, &error) != TN_OK) fail_msg("%s", error.message);
+    return step;
+}
+
+void test_models_end(void) {
+    tn_program_cache_free(cache);
+    cache = NULL;
+}
+
+uint32_t test_layer(const tn_step *step, const char *name) {
+    for (uint32_t i = 0; i < step->layers; i++)
+        if (strcmp(step->layer[i].name, name) == 0) return i;
+    fail_msg("no layer %s", name);
+    return 0;
+}
