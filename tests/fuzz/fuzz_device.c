@@ -1,0 +1,14 @@
+/* Any bytes as a device file: refused with an error, or a device. */
+#include "hardware/device.h"
+#include "named_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    tn_arena arena = {0};
+    tn_device *device;
+    tn_error error;
+    tn_device_load(named_file(data, size), NULL, 0, &arena, &device, &error);
+    tn_arena_free(&arena);
+    return 0;
+}
