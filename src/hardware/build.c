@@ -1,11 +1,15 @@
 #include "hardware/build.h"
 
+#include "hardware/schedule.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 static const char *const sharing_names[] = {"shared", "per-phase", NULL};
 static const char *const buffers_names[] = {"separate", "pooled", NULL};
-static const char *const schedule_names[] = {"sequential", "gradients-together", NULL};
+static const char *const schedule_names[] = {"sequential", "gradients-together", "parallel", "pipelined",
+                                             NULL};
+static const char *const placement_names[] = {"as-built", "searched", NULL};
 
 static const tn_field build_fields[] = {
     {.key = "rows",
@@ -36,6 +40,13 @@ static const tn_field build_fields[] = {
      .minimum = 1,
      .maximum = TN_BUILD_PARALLEL_MOST,
      .help = "elements that each vector kernel (softmax, layer norm, update, ..) takes a cycle"},
+    {.key = "kernels",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_build, kernels),
+     .fallback = "1",
+     .minimum = 1,
+     .maximum = TN_SERVERS_MOST,
+     .help = "matmul kernels side by side; more than one pays with schedule parallel or pipelined"},
     {.key = "sharing",
      .type = TN_FIELD_CHOICE,
      .offset = offsetof(tn_build, sharing),
@@ -74,12 +85,41 @@ static const tn_field build_fields[] = {
      .choices = buffers_names,
      .fallback = "pooled",
      .help = "whether arrays that never live at once use the same memory, and lie in common memories"},
+    {.key = "read_ports",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_build, read_ports),
+     .fallback = "1",
+     .minimum = 1,
+     .maximum = TN_BUILD_READ_PORTS_MOST,
+     .help = "copies of every memory, so that as many kernels read it at once; writes go to all copies"},
+    {.key = "off_chip_over_bytes",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_build, off_chip_over_bytes),
+     .fallback = "0",
+     .minimum = 0,
+     .maximum = 1e15,
+     .help = "arrays of more bytes live in the device's first external memory; 0: none does"},
+    {.key = "placement",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(tn_build, placement),
+     .choices = placement_names,
+     .fallback = "as-built",
+     .help = "style, split and grouping of memories by the keys above, or searched for the least waste that "
+             "fits the device"},
+    {.key = "blocks",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_build, blocks),
+     .fallback = "4",
+     .minimum = 1,
+     .maximum = TN_BLOCKS_MOST,
+     .help = "schedule pipelined: row blocks in which one operation hands its result to the next"},
     {.key = "schedule",
      .type = TN_FIELD_CHOICE,
      .offset = offsetof(tn_build, schedule),
      .choices = schedule_names,
      .fallback = "sequential",
-     .help = "one operation after the other, or weight gradients and updates beside the rest"},
+     .help = "what runs side by side: nothing; weight gradients and updates beside the rest; whatever is "
+             "ready; the same with operations overlapping block by block"},
 };
 const tn_schema tn_build_schema = TN_SCHEMA("build", tn_build, build_fields);
 
@@ -101,9 +141,9 @@ tn_status tn_build_check(const tn_build *build, tn_error *error) {
         if (field->type == TN_FIELD_COUNT) {
             uint64_t value;
             memcpy(&value, member, sizeof value);
-            if (value < 1 || value > (uint64_t)field->maximum)
-                return tn_fail(error, TN_INPUT, "build.%s is %" PRIu64 "; it must be 1 to %g", field->key,
-                               value, field->maximum);
+            if (value < (uint64_t)field->minimum || value > (uint64_t)field->maximum)
+                return tn_fail(error, TN_INPUT, "build.%s is %" PRIu64 "; it must be %g to %g", field->key,
+                               value, field->minimum, field->maximum);
         } else {
             uint32_t choice;
             memcpy(&choice, member, sizeof choice);

@@ -10,45 +10,53 @@
 #include "text/schema.h"
 #include "text/yaml.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
-typedef enum tn_sharing {
-    TN_SHARED,
-    TN_PER_PHASE
-} tn_sharing; /* one matmul kernel for all, or one per phase */
+/* One matmul kernel for all products, or one for each phase. */
+typedef enum tn_sharing { TN_SHARED, TN_PER_PHASE } tn_sharing;
 
 /* Where arrays live whose lifetimes do not meet: each in a memory of its own, or in pools (hardware/pool.h).
  */
 typedef enum tn_buffers { TN_BUFFERS_SEPARATE, TN_BUFFERS_POOLED } tn_buffers;
 
-/* hardware/schedule.h says what each means. */
-typedef enum tn_schedule_kind { TN_SCHEDULE_SEQUENTIAL, TN_SCHEDULE_GRADIENTS_TOGETHER } tn_schedule_kind;
+/* What may run side by side (hardware/tasks.h). */
+typedef enum tn_schedule_kind {
+    TN_SCHEDULE_SEQUENTIAL,         /* one operation after the other */
+    TN_SCHEDULE_GRADIENTS_TOGETHER, /* weight gradients and updates beside everything else */
+    TN_SCHEDULE_PARALLEL,           /* whatever has its operands, a kernel and its memory ports */
+    TN_SCHEDULE_PIPELINED,          /* the same, and chain steps overlap block by block */
+} tn_schedule_kind;
+
+/* Who chooses style, split and grouping of each memory: the keys of the build, or a search for the least
+ * waste that fits (hardware/placement.h). */
+typedef enum tn_placing { TN_PLACE_AS_BUILT, TN_PLACE_SEARCHED } tn_placing;
 
 /* Bounds of the keys: a price within them can't overflow (hardware/price.c). */
-enum { TN_BUILD_PARALLEL_MOST = 1024, TN_BUILD_GROUP_MOST = 1024 };
+enum { TN_BUILD_PARALLEL_MOST = 1024, TN_BUILD_GROUP_MOST = 1024, TN_BUILD_READ_PORTS_MOST = 4 };
 
 typedef struct tn_build {
-    uint64_t rows, columns, reduction; /* parallelism of the matmul kernel: MACs per cycle = their product */
+    uint64_t rows, columns, reduction; /* parallelism of a matmul kernel: MACs per cycle = their product */
     uint64_t vector;                   /* lanes of the vector kernels */
-    uint32_t sharing;                  /* tn_sharing */
-    uint32_t core_memory;              /* tn_memory_style of parameters, gradients, optimizer state */
-    uint32_t activation_memory;        /* tn_memory_style of activations and intermediates */
-    uint32_t split;                    /* tn_array_split: how an array serves parallel accesses */
-    uint64_t group;                    /* small cores that share one memory in depth; 1: none */
-    uint32_t buffers;                  /* tn_buffers */
-    uint32_t schedule;                 /* tn_schedule_kind */
+    uint64_t kernels;             /* matmul kernels side by side (of each phase, with sharing per-phase) */
+    uint64_t group;               /* small cores that share one memory in depth; 1: none */
+    uint64_t read_ports;          /* copies of each memory that are read independently */
+    uint64_t blocks;              /* pieces of an operation, schedule pipelined */
+    uint64_t off_chip_over_bytes; /* larger arrays live in external memory; 0: none does */
+    uint32_t sharing;             /* tn_sharing */
+    uint32_t core_memory;         /* tn_memory_style of parameters, gradients, optimizer state */
+    uint32_t activation_memory;   /* tn_memory_style of activations and intermediates */
+    uint32_t split;               /* tn_array_split: how an array serves parallel accesses */
+    uint32_t buffers;             /* tn_buffers */
+    uint32_t schedule;            /* tn_schedule_kind */
+    uint32_t placement;           /* tn_placing */
+    uint32_t reserved;            /* 0: no padding, so that builds compare as bytes */
 } tn_build;
 
 extern const tn_schema tn_build_schema; /* every key with its default */
 tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build,
                           tn_error *error); /* NULL: defaults */
+
 /* Refuses what the schema would: for builds that were not decoded. */
 tn_status tn_build_check(const tn_build *build, tn_error *error);
-
-/* True where two streams of operations run side by side. */
-static inline bool tn_build_runs_streams(const tn_build *build) {
-    return build->schedule == TN_SCHEDULE_GRADIENTS_TOGETHER;
-}
 
 #endif

@@ -9,13 +9,15 @@ static const uint32_t NONE = UINT32_MAX;
 
 typedef struct {
     uint64_t elements;
-    uint32_t array, place; /* place: in the caller's list */
+    uint32_t first, array, place; /* place: in the caller's list */
 } entry;
 
-/* Largest first; equal ones in the order of the step. */
+/* Largest first; of equal ones that which lives first, for which dealing to the first free slot needs the
+ * fewest (interval graph colouring). */
 static int by_size(const void *left, const void *right) {
     const entry *a = left, *b = right;
     if (a->elements != b->elements) return a->elements > b->elements ? -1 : 1;
+    if (a->first != b->first) return a->first < b->first ? -1 : 1;
     return a->array < b->array ? -1 : a->array > b->array;
 }
 
@@ -111,20 +113,9 @@ tn_status tn_pool_make(const tn_step *step, const uint32_t *array, uint32_t coun
     TN_TRY(tn_arena_alloc(arena, count, sizeof *pool->slot_of, &pool->slot_of, error));
     TN_TRY(tn_arena_alloc(arena, count, sizeof *with.last_of_slot, &with.last_of_slot, error));
     TN_TRY(tn_arena_alloc(arena, count, sizeof *with.next, &with.next, error));
-    for (uint32_t i = 0; i < count; i++) entries[i] = (entry){step->array[array[i]].elements, array[i], i};
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = (entry){step->array[array[i]].elements, step->array[array[i]].first, array[i], i};
     qsort(entries, count, sizeof *entries, by_size);
     deal(&with, entries);
     return assign_memories(step, array, count, arena, pool, error);
-}
-
-uint32_t tn_pool_most_alive(const tn_step *step, const uint32_t *array, uint32_t count) {
-    /* The greatest number of lifetimes that contain the start of one of them. */
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t alive = 0, at = step->array[array[i]].first;
-        for (uint32_t j = 0; j < count; j++)
-            alive += step->array[array[j]].first <= at && at <= step->array[array[j]].last;
-        if (alive > most) most = alive;
-    }
-    return most;
 }

@@ -31,7 +31,4 @@ typedef struct tn_pool {
 tn_status tn_pool_make(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
                        tn_pool *pool, tn_error *error);
 
-/* The most of the arrays that live at once. */
-uint32_t tn_pool_most_alive(const tn_step *step, const uint32_t *array, uint32_t count);
-
 #endif

@@ -155,6 +155,11 @@ static tn_status pass_cycles(const pass *of, const tn_vector *kernel, uint64_t r
 tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t columns, uint64_t *cycles,
                            tn_error *error) {
     uint64_t sum = 0;
+    if (tn_vector_elementwise(kernel->kind)) {
+        if (!tn_mul(rows, columns, &columns))
+            return tn_fail(error, TN_OVERFLOW, "a vector kernel's elements do not fit 64 bits");
+        rows = 1;
+    }
     for (int i = 0; i < PASSES_MOST && recipes[kernel->kind].pass[i].form != NO_PASS; i++) {
         uint64_t part;
         TN_TRY(pass_cycles(&recipes[kernel->kind].pass[i], kernel, rows, columns, &part, error));

@@ -2,49 +2,38 @@
 
 #include "base/checked.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-static const uint32_t NONE = UINT32_MAX;
+/* ---- classes of operations ---- */
 
-static bool is_core_store(const tn_step *step, uint32_t array) {
+static tn_store store_of(const tn_step *step, uint32_t array) {
     tn_array_role role = step->array[array].role;
-    return role != TN_ARRAY_ACTIVATION && role != TN_ARRAY_INTERMEDIATE;
+    return role == TN_ARRAY_ACTIVATION || role == TN_ARRAY_INTERMEDIATE ? TN_STORE_ACTIVATIONS
+                                                                        : TN_STORE_CORES;
 }
 
-static tn_status describe(const tn_step *step, const tn_operation *operation, tn_work *work,
-                          tn_error *error) {
+static void describe(const tn_step *step, const tn_operation *operation, tn_work *work) {
     *work = (tn_work){.product = operation->kind == TN_OP_PRODUCT, .count = 1};
     work->size =
         (tn_product_size){operation->batch, operation->rows, operation->reduction, operation->columns};
-    for (uint32_t i = 0; i < operation->read_count; i++)
-        if (is_core_store(step, operation->reads[i]))
-            work->reads_core++;
-        else
-            work->reads_activation++;
+    for (uint32_t i = 0; i < operation->read_count; i++) work->reads[store_of(step, operation->reads[i])]++;
     for (uint32_t i = 0; i < operation->write_count; i++)
-        if (is_core_store(step, operation->writes[i]))
-            work->writes_core++;
-        else
-            work->writes_activation++;
-    if (work->product) {
-        work->left_core = is_core_store(step, operation->reads[0]);
-        work->right_core = is_core_store(step, operation->reads[1]);
-        return TN_OK;
+        work->writes[store_of(step, operation->writes[i])]++;
+    if (!work->product) {
+        work->vector = (uint8_t)tn_vector_of(step, operation);
+        return;
     }
-    work->vector = (uint8_t)tn_vector_of(step, operation);
-    work->size.batch = work->size.reduction = 1;
-    if (!tn_vector_elementwise((tn_vector_kind)work->vector)) return TN_OK;
-    work->size.rows = 1;
-    if (!tn_mul(operation->rows, operation->columns, &work->size.columns))
-        return tn_fail(error, TN_OVERFLOW, "an operation's elements do not fit 64 bits");
-    return TN_OK;
+    for (int side = 0; side < 2; side++)
+        work->side_store[side] = (uint8_t)store_of(step, operation->reads[side]);
 }
 
 static bool same_work(const tn_work *a, const tn_work *b) {
-    return a->product == b->product && a->vector == b->vector && a->reads_core == b->reads_core &&
-           a->reads_activation == b->reads_activation && a->writes_core == b->writes_core &&
-           a->left_core == b->left_core && a->right_core == b->right_core &&
-           memcmp(&a->size, &b->size, sizeof a->size) == 0;
+    return a->product == b->product && a->vector == b->vector &&
+           memcmp(&a->size, &b->size, sizeof a->size) == 0 &&
+           memcmp(a->reads, b->reads, sizeof a->reads) == 0 &&
+           memcmp(a->writes, b->writes, sizeof a->writes) == 0 &&
+           memcmp(a->side_store, b->side_store, sizeof a->side_store) == 0;
 }
 
 static uint32_t find_work(tn_workload *workload, const tn_work *work) {
@@ -57,119 +46,47 @@ static uint32_t find_work(tn_workload *workload, const tn_work *work) {
     return at;
 }
 
-/* Products run on the kernel of their phase (unit 0, 1, 2), which is the same for all where it is shared
- * (price.c); vector kernels have a unit each. */
-static uint32_t unit_of(const tn_work *work, tn_phase phase) {
-    if (!work->product) return TN_PHASES + work->vector;
-    return phase == TN_UPDATE ? TN_WEIGHT_GRADIENT : (uint32_t)phase;
+static tn_status check_operation(const tn_step *step, uint32_t position, tn_error *error) {
+    const tn_operation *operation = &step->operation[position];
+    if (operation->batch == 0 || operation->rows == 0 || operation->reduction == 0 || operation->columns == 0)
+        return tn_fail(error, TN_INPUT, "operation %" PRIu32 " of step %s has an extent of 0", position,
+                       step->name);
+    if (operation->kind == TN_OP_PRODUCT && operation->read_count < 2)
+        return tn_fail(error, TN_INPUT,
+                       "operation %" PRIu32 " of step %s is a product of fewer than two arrays", position,
+                       step->name);
+    return TN_OK;
 }
 
-static uint32_t stream_of(tn_phase phase) {
-    return phase == TN_WEIGHT_GRADIENT || phase == TN_UPDATE;
-}
-
-/* Classes of operations, and the task of each but for what it waits for. */
-static tn_status list_works(tn_workload *workload, tn_task *task, tn_arena *arena, tn_error *error) {
+static tn_status list_works(tn_workload *workload, tn_error *error) {
     const tn_step *step = workload->step;
     bool phase_used[TN_PHASES] = {false};
-    TN_TRY(tn_arena_alloc(arena, step->operations, sizeof *workload->work, &workload->work, error));
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->work, &workload->work, error));
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->work_of, &workload->work_of,
+                          error));
     for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *operation = &step->operation[i];
         tn_work work;
-        TN_TRY(describe(step, operation, &work, error));
-        if (operation->batch == 0 || operation->rows == 0 || operation->reduction == 0 ||
-            operation->columns == 0)
-            return tn_fail(error, TN_INPUT, "operation %u of step %s has an extent of 0", (unsigned)i,
-                           step->name);
-        uint32_t unit = unit_of(&work, operation->phase);
+        TN_TRY(check_operation(step, i, error));
+        describe(step, &step->operation[i], &work);
         if (work.product)
-            phase_used[unit] = true;
+            phase_used[tn_unit_of(step, &step->operation[i])] = true;
         else
             workload->vector_used[work.vector] = true;
-        task[i] = (tn_task){
-            .unit = unit, .stream = stream_of(operation->phase), .work = find_work(workload, &work)};
+        workload->work_of[i] = find_work(workload, &work);
     }
-    for (int phase = 0; phase < TN_PHASES; phase++) workload->matmuls += phase_used[phase];
-    return TN_OK;
-}
-
-/* While tasks are listed: the last task of each stream that touched an array, and who has a slot. */
-typedef struct {
-    const tn_step *step;
-    const tn_layout *layout;
-    uint32_t (*touched)[TN_STREAMS]; /* [arrays] */
-    uint32_t *occupant;              /* [slots] */
-    uint32_t *after, count;          /* of the task at hand */
-} hazards;
-
-static void wait_for(hazards *with, uint32_t task) {
-    if (task == NONE) return;
-    for (uint32_t i = 0; i < with->count; i++)
-        if (with->after[i] == task) return;
-    with->after[with->count++] = task;
-}
-
-/* A value is written once nothing still wants the old one: what the array held, or who had its slot. */
-static void wait_for_room(hazards *with, uint32_t array) {
-    for (int stream = 0; stream < TN_STREAMS; stream++) wait_for(with, with->touched[array][stream]);
-    uint32_t slot = with->layout->slot_of[array];
-    if (slot == NONE || with->occupant[slot] == NONE || with->occupant[slot] == array) return;
-    for (int stream = 0; stream < TN_STREAMS; stream++)
-        wait_for(with, with->touched[with->occupant[slot]][stream]);
-}
-
-static void touch(hazards *with, uint32_t array, uint32_t stream, uint32_t task) {
-    uint32_t slot = with->layout->slot_of[array];
-    with->touched[array][stream] = task;
-    if (slot != NONE) with->occupant[slot] = array;
-}
-
-static tn_status list_waits(hazards *with, tn_task *task, tn_arena *arena, tn_error *error) {
-    for (uint32_t i = 0; i < with->step->operations; i++) {
-        const tn_operation *operation = &with->step->operation[i];
-        size_t most = operation->after_count + (size_t)operation->write_count * 2 * TN_STREAMS;
-        TN_TRY(tn_arena_alloc(arena, most, sizeof *with->after, &with->after, error));
-        with->count = 0;
-        for (uint32_t j = 0; j < operation->after_count; j++) wait_for(with, operation->after[j]);
-        for (uint32_t j = 0; j < operation->write_count; j++) wait_for_room(with, operation->writes[j]);
-        for (uint32_t j = 0; j < operation->read_count; j++)
-            touch(with, operation->reads[j], task[i].stream, i);
-        for (uint32_t j = 0; j < operation->write_count; j++)
-            touch(with, operation->writes[j], task[i].stream, i);
-        task[i].after = with->after;
-        task[i].after_count = with->count;
-    }
-    return TN_OK;
-}
-
-static tn_status list_tasks(tn_workload *workload, tn_arena *arena, tn_error *error) {
-    const tn_step *step = workload->step;
-    workload->tasks = step->operations;
-    for (int buffers = 0; buffers < 2; buffers++) {
-        hazards with = {.step = step, .layout = &workload->layout[buffers]};
-        TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.touched, &with.touched, error));
-        TN_TRY(tn_arena_alloc(arena, with.layout->slots, sizeof *with.occupant, &with.occupant, error));
-        TN_TRY(tn_arena_alloc(arena, step->operations, sizeof **workload->task, &workload->task[buffers],
-                              error));
-        memset(with.touched, 0xff, step->arrays * sizeof *with.touched);
-        memset(with.occupant, 0xff, with.layout->slots * sizeof *with.occupant);
-        if (buffers == 0)
-            TN_TRY(list_works(workload, workload->task[0], arena, error));
-        else
-            memcpy(workload->task[1], workload->task[0], step->operations * sizeof **workload->task);
-        TN_TRY(list_waits(&with, workload->task[buffers], arena, error));
-    }
+    for (int phase = 0; phase < TN_PHASES; phase++) workload->phases_with_products += phase_used[phase];
     return TN_OK;
 }
 
 /* Whatever the build, no sum of a price leaves 64 bits: a kernel of one lane and the slowest operators takes
- * the most cycles, padding at most doubles them. */
+ * the most cycles, padding at most doubles them, and so does cutting into blocks. */
 static tn_status check_bounds(const tn_workload *workload, tn_error *error) {
     enum {
         CYCLES_MOST = 256,
-        FILL_MOST = 64 * 256
-    }; /* of an operator; of a kernel before its first result */
-    uint64_t cycles = 0, elements = 0;
+        FILL_MOST = TN_BLOCKS_MOST * 64 * 256
+    }; /* of an operator; of a kernel's ends */
+    const tn_step *step = workload->step;
+    uint64_t cycles = 0, bytes = 0;
     bool fits = true;
     for (uint32_t i = 0; i < workload->works; i++) {
         const tn_work *work = &workload->work[i];
@@ -179,12 +96,11 @@ static tn_status check_bounds(const tn_workload *workload, tn_error *error) {
         fits = fits && tn_product(factors, 6, &product) && tn_add(cycles, product, &cycles) &&
                tn_mul_add(work->count, FILL_MOST, &cycles);
     }
-    for (uint32_t i = 0; i < workload->step->arrays; i++)
-        fits = fits && tn_add(elements, workload->step->array[i].elements, &elements);
-    if (fits && cycles < UINT64_MAX / 4 && elements < UINT64_MAX >> 24) return TN_OK;
+    for (uint32_t i = 0; i < step->arrays; i++)
+        fits = fits && tn_mul_add(step->array[i].elements, step->element_bytes, &bytes);
+    if (fits && cycles < UINT64_MAX / 4 && bytes < UINT64_MAX >> 24) return TN_OK;
     return tn_fail(error, TN_OVERFLOW,
-                   "the cycles or bits of step %s do not fit 64 bits; make the model smaller",
-                   workload->step->name);
+                   "the cycles or bytes of step %s do not fit 64 bits; make the model smaller", step->name);
 }
 
 tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_arena *arena,
@@ -194,23 +110,108 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
         return tn_fail(error, TN_INPUT, "device %s is no FPGA; a build is priced on devices of kind fpga",
                        tn_device_name(device));
     TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
-    made->step = step;
-    made->device = device;
-    made->precision = step->precision;
+    *made = (tn_workload){.step = step, .device = device, .arena = arena};
     made->word_bits = 8 * step->element_bytes;
-    TN_TRY(tn_operator_set_load(device, made->precision, false, &made->product_operators, error));
-    made->sum_bits = made->precision == TN_INT8 ? 32 : made->word_bits;
-    tn_precision vector = made->precision == TN_INT8 ? TN_FP32 : made->precision;
+    made->sum_bits = step->precision == TN_INT8 ? 32 : made->word_bits;
+    tn_precision vector = step->precision == TN_INT8 ? TN_FP32 : step->precision;
+    TN_TRY(tn_operator_set_load(device, step->precision, false, &made->product_operators, error));
     TN_TRY(tn_operator_set_load(device, vector, true, &made->vector_operators, error));
-    for (int buffers = 0; buffers < 2; buffers++)
-        TN_TRY(tn_layout_make(step, (tn_buffers)buffers, arena, &made->layout[buffers], error));
-    TN_TRY(list_tasks(made, arena, error));
+    TN_TRY(list_works(made, error));
     TN_TRY(check_bounds(made, error));
-    TN_TRY(tn_arena_alloc(arena, made->works, sizeof *made->work_cycles, &made->work_cycles, error));
-    TN_TRY(tn_arena_alloc(arena, made->tasks, sizeof *made->finish, &made->finish, error));
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made->memo, &made->memo, error));
+    size_t operations = step->operations;
+    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->cycles, &made->cycles, error));
+    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->piece_cycles, &made->piece_cycles, error));
+    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->issues, &made->issues, error));
+    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->time, &made->time, error));
+    TN_TRY(tn_price_memo_make(arena, &made->memo, error));
     *workload = made;
     return TN_OK;
+}
+
+/* ---- plans ---- */
+
+static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *error) {
+    const tn_step *step = workload->step;
+    const tn_map *map = &plan->map;
+    for (uint32_t i = 0; i < step->arrays; i++)
+        if (map->off_chip[i]) plan->off_chip_bytes += step->array[i].elements * step->element_bytes;
+    plan->off_chip = plan->off_chip_bytes > 0;
+    if (!plan->off_chip) return TN_OK;
+    const tn_external_memory *external = workload->device->external.item;
+    if (workload->device->external.count == 0)
+        return tn_fail(
+            error, TN_INPUT,
+            "device %s has no external memory for the arrays over build.off_chip_over_bytes; add one "
+            "to its `external`, or set the key to 0",
+            tn_device_name(workload->device));
+    if (plan->off_chip_bytes > external->capacity_bytes)
+        return tn_fail(error, TN_INPUT,
+                       "off-chip arrays of %" PRIu64 " bytes do not fit the %" PRIu64 " bytes of %s",
+                       plan->off_chip_bytes, external->capacity_bytes, external->name);
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *plan->transfer_bytes,
+                          &plan->transfer_bytes, error));
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        uint64_t elements = 0;
+        for (uint32_t j = 0; j < operation->read_count; j++)
+            if (map->off_chip[operation->reads[j]])
+                elements += tn_operand_elements(step, operation, operation->reads[j], j);
+        for (uint32_t j = 0; j < operation->write_count; j++)
+            if (map->off_chip[operation->writes[j]])
+                elements += tn_operand_elements(step, operation, operation->writes[j], TN_OPERATION_READS);
+        plan->transfer_bytes[i] = elements * step->element_bytes;
+        plan->off_chip_bytes_per_step += plan->transfer_bytes[i];
+    }
+    return TN_OK;
+}
+
+static tn_status make_plan(tn_workload *workload, const tn_map_options *options, tn_plan **plan,
+                           tn_error *error) {
+    const tn_step *step = workload->step;
+    tn_arena *arena = workload->arena;
+    tn_plan *made;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    made->options = *options;
+    TN_TRY(tn_map_make(step, options, arena, &made->map, error));
+    TN_TRY(list_transfers(workload, made, error));
+    TN_TRY(tn_arena_alloc(arena, made->map.memories, sizeof *made->place, &made->place, error));
+    made->next = workload->plans;
+    workload->plans = made;
+    *plan = made;
+    return TN_OK;
+}
+
+tn_status tn_workload_plan(tn_workload *workload, const tn_build *build, tn_plan **plan, tn_error *error) {
+    const tn_map_options options = {(tn_buffers)build->buffers, build->off_chip_over_bytes};
+    for (*plan = workload->plans; *plan; *plan = (*plan)->next)
+        if ((*plan)->options.buffers == options.buffers &&
+            (*plan)->options.off_chip_over_bytes == options.off_chip_over_bytes)
+            return TN_OK;
+    return make_plan(workload, &options, plan, error);
+}
+
+tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error) {
+    const tn_step *step = workload->step;
+    uint64_t resources = tn_tasks_resources(&plan->map);
+    if (plan->task) return TN_OK;
+    if (resources > UINT32_MAX / TN_SERVERS_MOST)
+        return tn_fail(error, TN_LIMIT, "step %s has too many memories to schedule", step->name);
+    TN_TRY(tn_waits_make(step, &plan->map, workload->arena, &plan->waits, error));
+    TN_TRY(tn_arena_alloc(workload->arena, resources, sizeof *plan->servers, &plan->servers, error));
+    TN_TRY(tn_schedule_scratch_make(step->operations, (uint32_t)resources, workload->arena, &plan->scratch,
+                                    error));
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *plan->task, &plan->task, error));
+    for (uint32_t i = 0; i < step->operations; i++)
+        plan->task[i].work = plan->off_chip ? i : workload->work_of[i];
+    return TN_OK;
+}
+
+/* ---- kernels ---- */
+
+uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build) {
+    uint64_t queues = workload->phases_with_products;
+    if (build->sharing == TN_SHARED && queues > 1) queues = 1;
+    return queues * build->kernels;
 }
 
 tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build) {
@@ -219,24 +220,16 @@ tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build)
                        set->row[TN_ADDER]->stages};
 }
 
-void tn_workload_schedule(const tn_workload *workload, const tn_build *build, tn_schedule *schedule) {
-    *schedule = (tn_schedule){.tasks = workload->tasks, .task = workload->task[build->buffers]};
-    schedule->streams = tn_build_runs_streams(build) ? TN_STREAMS : 1;
-    bool shared = build->sharing == TN_SHARED;
-    for (uint32_t unit = 0; unit < TN_UNITS_MOST; unit++)
-        schedule->unit[unit] = shared && unit < TN_PHASES ? 0 : unit;
-}
-
-tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_build *build,
-                         uint64_t *cycles, uint64_t *issues, tn_error *error) {
+tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
+                         const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error) {
     *issues = 0;
     if (!work->product) {
         const tn_vector kernel = {(tn_vector_kind)work->vector, build->vector, &workload->vector_operators};
-        return tn_vector_cycles(&kernel, work->size.rows, work->size.columns, cycles, error);
+        return tn_vector_cycles(&kernel, size->rows, size->columns, cycles, error);
     }
     const tn_matmul kernel = tn_workload_matmul(workload, build);
     tn_matmul_time time;
-    TN_TRY(tn_matmul_cycles(&kernel, &work->size, &time, error));
+    TN_TRY(tn_matmul_cycles(&kernel, size, &time, error));
     *cycles = time.cycles;
     *issues = time.issues;
     return TN_OK;

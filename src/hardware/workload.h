@@ -1,91 +1,110 @@
-/* A step boiled down for pricing on one device, inside the hardware room: equal operations and equal memories
- * merged with a count, and the step's dependencies as tasks of a schedule. Prices of parts of a build are
- * remembered (hardware/price.c), so a workload serves one thread at a time. */
+/* A step boiled down for pricing on one device, inside the hardware room: operations merged by kind and size,
+ * and for each way to lay out memory a plan (map, waits, tasks), made when first asked for. Prices of parts
+ * of a build are remembered (hardware/price.c). */
 #ifndef TN_HARDWARE_WORKLOAD_H
 #define TN_HARDWARE_WORKLOAD_H
 
 #include "hardware/energy.h"
 #include "hardware/kernel.h"
-#include "hardware/layout.h"
+#include "hardware/map.h"
+#include "hardware/placement.h"
 #include "hardware/price.h"
 #include "hardware/schedule.h"
+#include "hardware/tasks.h"
 #include "hardware/vector.h"
 
 /* Operations of one kind and size. */
 typedef struct tn_work {
     bool product;
-    uint8_t vector; /* tn_vector_kind, where it is no product */
-    uint8_t reads_core, reads_activation, writes_core, writes_activation; /* operands by kind of memory */
-    bool left_core, right_core; /* products: where the operands live */
-    tn_product_size size;       /* vector kernels: rows x columns, batch and reduction 1 */
-    uint64_t count;             /* operations */
+    uint8_t vector;                              /* tn_vector_kind, where it is no product */
+    uint8_t reads[TN_STORES], writes[TN_STORES]; /* operands by store */
+    uint8_t side_store[2];                       /* products: tn_store of left and right */
+    tn_product_size size;                        /* vector kernels: rows x columns, batch and reduction 1 */
+    uint64_t count;                              /* operations */
 } tn_work;
 
-/* What the parallelism of a build alone decides. */
+/* A memory map and what follows from it for tasks. */
+typedef struct tn_plan {
+    tn_map_options options;
+    tn_map map;
+    tn_waits waits;
+    tn_task *task; /* [operations] */
+    uint8_t *servers;
+    tn_schedule_scratch scratch;
+    bool off_chip;            /* some array is */
+    uint64_t *transfer_bytes; /* [operations], where off_chip */
+    uint64_t off_chip_bytes, off_chip_bytes_per_step;
+    tn_place *place; /* [map.memories]: as the build at hand has them */
+    struct tn_plan *next;
+} tn_plan;
+
+/* What parallelism and schedule decide. */
 typedef struct tn_work_price {
     uint64_t cycles_per_step;
     uint64_t product_cycles;          /* busy cycles of the matmul kernels together */
     double vector_pF, vector_busy_pF; /* capacitance of the vector kernels; weighted by their busy cycles */
-    double core_words, activation_words; /* read and written in a step, by memory */
-    tn_resources matmul, vectors;        /* of one matmul kernel; of all vector kernels */
+    double words[TN_STORES];          /* read and written in a step, by memory */
+    tn_resources matmul, vectors;     /* of one matmul kernel; of all vector kernels */
 } tn_work_price;
 
-/* What the memories of one store (cores and the like, or activations) take. */
-typedef struct tn_store_price {
+/* What memories take. */
+typedef struct tn_memory_price {
     uint64_t bram18, uram, lutram;
-    double bits[TN_STYLE_DISTRIBUTED + 1]; /* stored, by style */
-} tn_store_price;
+    double bits[TN_STORES][TN_STYLE_DISTRIBUTED + 1]; /* stored, by store and style */
+} tn_memory_price;
 
-enum { TN_WORK_MEMO = 512, TN_STORE_MEMO = 2048 };
-
-typedef struct tn_price_memo {
-    uint64_t work_key[TN_WORK_MEMO], store_key[TN_STORE_MEMO]; /* 0: empty */
-    tn_work_price work[TN_WORK_MEMO];
-    tn_store_price store[TN_STORE_MEMO];
-} tn_price_memo;
+/* Prices of parts of builds that came before. */
+typedef struct tn_price_memo tn_price_memo;
+tn_status tn_price_memo_make(tn_arena *arena, tn_price_memo **memo, tn_error *error);
 
 struct tn_workload {
     const tn_step *step;
     const tn_device *device;
-    tn_precision precision;
+    tn_arena *arena;
     uint64_t word_bits, sum_bits; /* of an element; of a sum inside the matmul kernel */
     tn_operator_set product_operators, vector_operators;
-    uint32_t works, tasks;
+    uint32_t works;
     tn_work *work;
-    uint32_t *work_of; /* [tasks]: operations that take time */
-    tn_task *task[2];  /* [tasks] by tn_buffers, in the order of the step */
+    uint32_t *work_of; /* [operations] */
     bool vector_used[TN_VECTOR_KINDS];
-    uint32_t matmuls;               /* kernels with sharing per phase: phases that have products */
-    tn_layout layout[2];            /* by tn_buffers */
-    uint64_t *work_cycles, *finish; /* scratch: [works], [tasks] */
+    uint32_t phases_with_products;
+    tn_plan *plans;
+    /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
+    uint64_t *cycles, *piece_cycles, *issues;
+    tn_task_time *time; /* [operations] */
     tn_price_memo *memo;
 };
+
+/* The plan for a build's buffers and off-chip arrays. */
+tn_status tn_workload_plan(tn_workload *workload, const tn_build *build, tn_plan **plan, tn_error *error);
+
+/* Makes its tasks and their scratch where that has not been done. */
+tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error);
 
 /* How many matmul kernels the build has. */
 uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build);
 tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build);
 
-/* The schedule of the step under the build. */
-void tn_workload_schedule(const tn_workload *workload, const tn_build *build, tn_schedule *schedule);
+/* Cycles of one operation of a class, and the issues of a product (0 for others). `size` is that of the class
+ * or of a block of it. */
+tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
+                         const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error);
 
-/* Cycles of one operation of a class, and the issues of a product (0 for others). */
-tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_build *build,
-                         uint64_t *cycles, uint64_t *issues, tn_error *error);
-
-/* A layout's memory under a build: `copies` memories, or groups of them. */
-typedef struct tn_memory_price {
-    tn_memory_style style;
-    uint64_t accesses, banks, width_bits, depth; /* of one memory (of the full groups) */
-    uint64_t memories;                           /* copies or groups */
-    tn_blocks blocks;                            /* of all of them */
-    double stored_bits;
-} tn_memory_price;
-tn_status tn_memory_price_of(const tn_workload *workload, const tn_layout_memory *memory,
-                             const tn_build *build, tn_memory_price *price, tn_error *error);
-
-/* What the kernels and memories do in a step. Needs cycles, seconds and resources of *price. */
-void tn_price_activity(const tn_workload *workload, const tn_build *build, const tn_work_price *work,
-                       const tn_store_price *cores, const tn_store_price *activations, const tn_price *price,
-                       tn_activity *activity);
+/* The parts of a price, not remembered. tn_price_work fills cycles, issues and, but for schedule sequential,
+ * the plan's tasks and time. */
+tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
+                        tn_error *error);
+tn_status tn_price_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                            unsigned stores, tn_memory_price *price, tn_error *error);
+/* Fills plan->place for memories of the stores (bit i: store i) as the keys say, or by search. */
+tn_status tn_price_places(tn_workload *workload, tn_plan *plan, const tn_build *build,
+                          const tn_work_price *work, tn_error *error);
+/* Runs the schedule whatever its kind; needs tn_price_work. */
+void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
+                  uint64_t *cycles);
+/* Everything from the parts; `activity` may be NULL. */
+void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                  const tn_work_price *work, const tn_memory_price *memories, tn_price *price,
+                  tn_activity *activity);
 
 #endif

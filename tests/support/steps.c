@@ -31,8 +31,12 @@ uint32_t test_step_array(test_step *made, const char *name, tn_array_role role, 
     uint32_t position = made->step.arrays++;
     const char *copy;
     if (tn_arena_copy_text(made->arena, name, strlen(name), &copy, NULL) != TN_OK) abort();
-    made->step.array[position] =
-        (tn_array){.part = copy, .role = role, .elements = elements, .is_core = is_core, .first = UINT32_MAX};
+    made->step.array[position] = (tn_array){.part = copy,
+                                            .layer = made->layer,
+                                            .role = role,
+                                            .elements = elements,
+                                            .is_core = is_core,
+                                            .first = UINT32_MAX};
     made->maker[position] = UINT32_MAX;
     return position;
 }
@@ -53,6 +57,7 @@ static void add(test_step *made, tn_operation operation) {
     uint32_t position = made->step.operations++;
     uint32_t *after = get(made->arena, 4, sizeof *after);
     operation.after = after;
+    operation.layer = made->layer;
     for (uint32_t i = 0; i < operation.read_count; i++)
         touch(made, after, &operation.after_count, operation.reads[i], position);
     touch(made, after, &operation.after_count, operation.writes[0], position);
@@ -115,6 +120,7 @@ static uint32_t named(test_step *made, uint32_t layer, const char *what, tn_arra
                       uint64_t elements, bool is_core) {
     char name[64];
     snprintf(name, sizeof name, "layer%u.%s", (unsigned)layer, what);
+    made->layer = layer;
     return test_step_array(made, name, role, elements, is_core);
 }
 

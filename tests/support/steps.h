@@ -13,6 +13,7 @@ typedef struct test_step {
     tn_step step;
     tn_arena *arena;
     uint32_t *maker; /* of each array: operation that wrote it last, UINT32_MAX: none */
+    uint32_t layer;  /* of what is added from now on */
 } test_step;
 
 void test_step_begin(test_step *made, const char *name, tn_arena *arena);

@@ -1,0 +1,365 @@
+#include "hardware/map.h"
+
+#include "base/checked.h"
+#include "hardware/pool.h"
+#include "hardware/vector.h"
+
+#include <string.h>
+
+static const uint32_t NONE = UINT32_MAX;
+
+/* Operands of a product by position. */
+enum { LEFT, RIGHT, WRITTEN = TN_OPERATION_READS };
+
+/* The uses of an array, or of a memory; none is covered by another, in a fixed order. */
+typedef struct use_node {
+    tn_use use;
+    struct use_node *next;
+} use_node;
+
+typedef struct {
+    const tn_step *step;
+    const tn_map_options *options;
+    tn_arena *arena;
+    tn_error *error;
+    use_node **uses; /* [arrays] */
+    uint32_t *list;  /* [arrays]: scratch */
+    tn_map *map;
+} maker;
+
+/* ---- uses ---- */
+
+static bool covers(const tn_use *a, const tn_use *b) {
+    return a->side == b->side && a->extent[0] >= b->extent[0] && a->extent[1] >= b->extent[1];
+}
+
+static bool before(const tn_use *a, const tn_use *b) {
+    if (a->side != b->side) return a->side < b->side;
+    if (a->extent[0] != b->extent[0]) return a->extent[0] < b->extent[0];
+    return a->extent[1] < b->extent[1];
+}
+
+static tn_status add_use(maker *with, use_node **list, tn_use use) {
+    for (const use_node *node = *list; node; node = node->next)
+        if (covers(&node->use, &use)) return TN_OK;
+    for (use_node **at = list; *at;)
+        if (covers(&use, &(*at)->use))
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+    use_node *made;
+    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made, &made, with->error));
+    use_node **at = list;
+    while (*at && before(&(*at)->use, &use)) at = &(*at)->next;
+    *made = (use_node){use, *at};
+    *at = made;
+    return TN_OK;
+}
+
+static uint32_t clamp(uint64_t extent) {
+    return extent < TN_BUILD_PARALLEL_MOST ? (uint32_t)extent : TN_BUILD_PARALLEL_MOST;
+}
+
+static tn_use use_of(const tn_step *step, const tn_operation *operation, unsigned position) {
+    uint32_t rows = clamp(operation->rows), columns = clamp(operation->columns),
+             reduction = clamp(operation->reduction);
+    if (operation->kind != TN_OP_PRODUCT) {
+        bool elementwise = tn_vector_elementwise(tn_vector_of(step, operation));
+        uint64_t line = elementwise ? (uint64_t)rows * columns : columns;
+        return (tn_use){TN_SIDE_VECTOR, {clamp(line), 1}};
+    }
+    if (position == LEFT) return (tn_use){TN_SIDE_LEFT, {rows, reduction}};
+    if (position == RIGHT) return (tn_use){TN_SIDE_RIGHT, {reduction, columns}};
+    return (tn_use){TN_SIDE_RESULT, {rows, columns}};
+}
+
+static tn_status collect_uses(maker *with) {
+    const tn_step *step = with->step;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        for (uint32_t j = 0; j < operation->read_count; j++)
+            TN_TRY(add_use(with, &with->uses[operation->reads[j]], use_of(step, operation, j)));
+        for (uint32_t j = 0; j < operation->write_count; j++)
+            TN_TRY(add_use(with, &with->uses[operation->writes[j]], use_of(step, operation, WRITTEN)));
+    }
+    return TN_OK;
+}
+
+static bool equal_uses(const use_node *a, const use_node *b) {
+    for (; a && b; a = a->next, b = b->next)
+        if (memcmp(a->use.extent, b->use.extent, sizeof a->use.extent) != 0 || a->use.side != b->use.side)
+            return false;
+    return !a && !b;
+}
+
+static tn_status flatten_uses(maker *with, const use_node *list, tn_mapped *memory) {
+    tn_use *use;
+    uint32_t count = 0;
+    for (const use_node *node = list; node; node = node->next) count++;
+    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *use, &use, with->error));
+    memory->use = use;
+    memory->uses = count;
+    for (const use_node *node = list; node; node = node->next) *use++ = node->use;
+    return TN_OK;
+}
+
+/* ---- memories of one array each, merged into classes ---- */
+
+static tn_store store_of(const tn_array *array) {
+    bool activation = array->role == TN_ARRAY_ACTIVATION || array->role == TN_ARRAY_INTERMEDIATE;
+    return activation ? TN_STORE_ACTIVATIONS : TN_STORE_CORES;
+}
+
+static bool is_mapped(const maker *with, uint32_t array) {
+    return with->step->array[array].elements > 0 && !with->map->off_chip[array];
+}
+
+static tn_status one_extent(maker *with, uint64_t elements, tn_mapped *memory) {
+    tn_extent *extent;
+    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *extent, &extent, with->error));
+    *extent = (tn_extent){elements, 1};
+    memory->extent = extent;
+    memory->extents = 1;
+    return TN_OK;
+}
+
+/* A core of the same layer as `array` is in the class already. */
+static bool has_layer(const maker *with, uint32_t memory, uint32_t array) {
+    for (uint32_t i = 0; i < array; i++)
+        if (with->map->memory_of[i] == memory && with->step->array[i].layer == with->step->array[array].layer)
+            return true;
+    return false;
+}
+
+static bool belongs(const maker *with, uint32_t memory, uint32_t array) {
+    uint32_t first = with->map->memory[memory].array;
+    const tn_array *a = &with->step->array[first], *b = &with->step->array[array];
+    return a->elements == b->elements && a->role == b->role && a->is_core == b->is_core &&
+           equal_uses(with->uses[first], with->uses[array]) &&
+           !(b->is_core && has_layer(with, memory, array));
+}
+
+static tn_status add_class(maker *with, uint32_t array, tn_mapped *memory) {
+    const tn_array *of = &with->step->array[array];
+    *memory = (tn_mapped){.array = array, .store = store_of(of), .grouped = of->is_core};
+    TN_TRY(flatten_uses(with, with->uses[array], memory));
+    return one_extent(with, of->elements, memory);
+}
+
+static tn_status add_classes(maker *with, bool others) {
+    tn_map *map = with->map;
+    for (uint32_t i = 0; i < with->step->arrays; i++) {
+        if (!is_mapped(with, i) || (!with->step->array[i].is_core && !others)) continue;
+        uint32_t at = 0;
+        while (at < map->memories && !belongs(with, at, i)) at++;
+        if (at == map->memories) {
+            TN_TRY(add_class(with, i, &map->memory[at]));
+            map->memories++;
+        }
+        map->memory_of[i] = at;
+        map->copy_of[i] = (uint32_t)map->memory[at].copies++;
+        map->memory[at].arrays++;
+    }
+    return TN_OK;
+}
+
+/* A core gradient's memory serves again once its update is done. */
+static tn_status reuse_core_gradients(maker *with) {
+    tn_map *map = with->map;
+    for (uint32_t m = 0; m < map->memories; m++) {
+        if (with->step->array[map->memory[m].array].role != TN_ARRAY_GRADIENT) continue;
+        uint32_t count = 0;
+        tn_pool pool;
+        for (uint32_t i = 0; i < with->step->arrays; i++)
+            if (map->memory_of[i] == m) with->list[count++] = i;
+        TN_TRY(tn_pool_make(with->step, with->list, count, with->arena, &pool, with->error));
+        map->memory[m].copies = pool.slots;
+        for (uint32_t i = 0; i < count; i++) {
+            map->copy_of[with->list[i]] = pool.slot_of[i];
+            map->slot_of[with->list[i]] = map->slots + pool.slot_of[i];
+        }
+        map->slots += pool.slots;
+    }
+    return TN_OK;
+}
+
+/* ---- pools ---- */
+
+/* The slots of one memory of a pool, equal sizes merged; slots come largest first. */
+static tn_status fill_extents(maker *with, const tn_pool *pool, uint32_t which, tn_mapped *memory) {
+    tn_extent *extent;
+    uint32_t count = 0;
+    TN_TRY(tn_arena_alloc(with->arena, pool->slots, sizeof *extent, &extent, with->error));
+    memory->array = NONE;
+    for (uint32_t i = 0; i < pool->slots; i++) {
+        if (pool->slot[i].memory != which) continue;
+        if (memory->array == NONE) memory->array = pool->slot[i].array;
+        if (count > 0 && extent[count - 1].elements == pool->slot[i].elements)
+            extent[count - 1].arrays++;
+        else
+            extent[count++] = (tn_extent){pool->slot[i].elements, 1};
+    }
+    memory->extent = extent;
+    memory->extents = count;
+    return TN_OK;
+}
+
+static tn_status add_pooled(maker *with, const tn_pool *pool, uint32_t count, uint32_t which) {
+    tn_map *map = with->map;
+    tn_mapped *memory = &map->memory[map->memories];
+    use_node *uses = NULL;
+    *memory = (tn_mapped){.copies = 1};
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t array = with->list[i];
+        if (pool->slot[pool->slot_of[i]].memory != which) continue;
+        for (const use_node *node = with->uses[array]; node; node = node->next)
+            TN_TRY(add_use(with, &uses, node->use));
+        memory->arrays++;
+        memory->store = store_of(&with->step->array[array]);
+        map->memory_of[array] = map->memories;
+        map->copy_of[array] = 0;
+        map->slot_of[array] = map->slots + pool->slot_of[i];
+    }
+    map->memories++;
+    TN_TRY(flatten_uses(with, uses, memory));
+    return fill_extents(with, pool, which, memory);
+}
+
+/* Pools of what is no core, by what they hold: parameters, gradients, optimizer state, the rest. */
+static tn_status add_pools(maker *with) {
+    const tn_step *step = with->step;
+    for (int role = 0; role <= TN_ARRAY_ACTIVATION; role++) {
+        uint32_t count = 0;
+        tn_pool pool;
+        for (uint32_t i = 0; i < step->arrays; i++) {
+            const tn_array *array = &step->array[i];
+            int kind = store_of(array) == TN_STORE_ACTIVATIONS ? TN_ARRAY_ACTIVATION : (int)array->role;
+            if (is_mapped(with, i) && !array->is_core && kind == role) with->list[count++] = i;
+        }
+        if (count == 0) continue;
+        TN_TRY(tn_pool_make(step, with->list, count, with->arena, &pool, with->error));
+        for (uint32_t which = 0; which < pool.memories; which++)
+            TN_TRY(add_pooled(with, &pool, count, which));
+        with->map->slots += pool.slots;
+    }
+    return TN_OK;
+}
+
+/* ---- off chip ---- */
+
+uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
+                             unsigned position) {
+    uint64_t whole = step->array[array].elements, moved;
+    uint64_t factor[] = {operation->batch, operation->rows, operation->columns};
+    if (operation->kind == TN_OP_PRODUCT && position == LEFT) factor[2] = operation->reduction;
+    if (operation->kind == TN_OP_PRODUCT && position == RIGHT) factor[1] = operation->reduction;
+    return tn_product(factor, 3, &moved) && moved < whole ? moved : whole;
+}
+
+static void choose_off_chip(maker *with) {
+    uint64_t over = with->options->off_chip_over_bytes;
+    for (uint32_t i = 0; i < with->step->arrays; i++)
+        with->map->off_chip[i] = over > 0 && with->step->array[i].elements > over / with->step->element_bytes;
+}
+
+typedef struct {
+    uint32_t array, arrays;
+    uint64_t elements;
+    use_node *uses;
+} staged;
+
+static tn_status stage(maker *with, staged *at, const tn_operation *operation, uint32_t array,
+                       unsigned position) {
+    if (!with->map->off_chip[array]) return TN_OK;
+    uint64_t elements = tn_operand_elements(with->step, operation, array, position);
+    if (elements > at->elements) {
+        at->elements = elements;
+        at->array = array;
+    }
+    at->arrays++;
+    return add_use(with, &at->uses, use_of(with->step, operation, position));
+}
+
+static tn_status add_staging(maker *with) {
+    tn_map *map = with->map;
+    for (unsigned position = 0; position <= WRITTEN; position++) {
+        staged at = {0};
+        for (uint32_t i = 0; i < with->step->operations; i++) {
+            const tn_operation *operation = &with->step->operation[i];
+            uint32_t count = position == WRITTEN ? operation->write_count : operation->read_count;
+            for (uint32_t j = 0; j < count; j++)
+                if (position == WRITTEN)
+                    TN_TRY(stage(with, &at, operation, operation->writes[j], position));
+                else if (j == position)
+                    TN_TRY(stage(with, &at, operation, operation->reads[j], position));
+        }
+        map->staging_of[position] = NONE;
+        if (at.arrays == 0) continue;
+        tn_mapped *memory = &map->memory[map->memories];
+        *memory = (tn_mapped){.array = at.array,
+                              .arrays = at.arrays,
+                              .store = TN_STORE_ACTIVATIONS,
+                              .staging = true,
+                              .copies = 2};
+        TN_TRY(flatten_uses(with, at.uses, memory));
+        TN_TRY(one_extent(with, at.elements, memory));
+        map->staging_of[position] = map->memories++;
+    }
+    return TN_OK;
+}
+
+/* ---- the whole ---- */
+
+static tn_status make_room(maker *with) {
+    tn_map *map = with->map;
+    size_t arrays = with->step->arrays, most = arrays + TN_OPERATION_READS + 1;
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *with->uses, &with->uses, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *with->list, &with->list, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, most, sizeof *map->memory, &map->memory, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->memory_of, &map->memory_of, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->copy_of, &map->copy_of, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->slot_of, &map->slot_of, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->off_chip, &map->off_chip, with->error));
+    for (uint32_t i = 0; i < arrays; i++) map->memory_of[i] = map->copy_of[i] = map->slot_of[i] = NONE;
+    return TN_OK;
+}
+
+tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,
+                      tn_error *error) {
+    maker with = {.step = step, .options = options, .arena = arena, .error = error, .map = map};
+    bool pooled = options->buffers == TN_BUFFERS_POOLED;
+    *map = (tn_map){0};
+    TN_TRY(make_room(&with));
+    choose_off_chip(&with);
+    TN_TRY(collect_uses(&with));
+    TN_TRY(add_classes(&with, !pooled));
+    if (pooled) {
+        TN_TRY(reuse_core_gradients(&with));
+        TN_TRY(add_pools(&with));
+    }
+    TN_TRY(add_staging(&with));
+    for (uint32_t i = 0; i < map->memories; i++) {
+        map->memory[i].first_port = map->ports;
+        map->ports += map->memory[i].copies;
+    }
+    return TN_OK;
+}
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build) {
+    const uint64_t parallel[][2] = {[TN_SIDE_LEFT] = {build->rows, build->reduction},
+                                    [TN_SIDE_RIGHT] = {build->reduction, build->columns},
+                                    [TN_SIDE_RESULT] = {build->rows, build->columns},
+                                    [TN_SIDE_VECTOR] = {build->vector, 1}};
+    uint64_t most = 1;
+    for (uint32_t i = 0; i < memory->uses; i++) {
+        const tn_use *use = &memory->use[i];
+        const uint64_t *p = parallel[use->side];
+        uint64_t words = least(p[0], use->extent[0]) * least(p[1], use->extent[1]);
+        if (words > most) most = words;
+    }
+    return most;
+}

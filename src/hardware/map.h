@@ -1,0 +1,82 @@
+/* A memory map: which memories the arrays of a step live in, before a build says how wide and in what style.
+ *
+ * Buffers `separate`: every array has a memory of its own. Buffers `pooled`: arrays that never live at once
+ * share memories (hardware/pool.h), one set of pools for each of: parameters, gradients, optimizer state
+ * (tensor cores apart), and activations with intermediates. Tensor cores, their gradients and their optimizer
+ * state are grouped by the build in either case: a class of cores has equal sizes, equal uses and no two
+ * cores of one layer, so no operation wants two arrays of a group at once. Arrays over a given size live off
+ * chip; operations reach them through staging memories, two for each operand position (one is filled while
+ * the other is used). Equal memories are merged with a count: pricing walks over some dozens of entries.
+ */
+#ifndef TN_HARDWARE_MAP_H
+#define TN_HARDWARE_MAP_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "hardware/build.h"
+#include "model/step.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How an operation reaches an array: as what, and over which two extents it can be parallel. */
+typedef enum tn_side {
+    TN_SIDE_LEFT,   /* rows x reduction of a product */
+    TN_SIDE_RIGHT,  /* reduction x columns */
+    TN_SIDE_RESULT, /* rows x columns */
+    TN_SIDE_VECTOR, /* elements in a row of a vector kernel */
+} tn_side;
+
+typedef struct tn_use {
+    tn_side side;
+    uint32_t extent[2]; /* at most TN_BUILD_PARALLEL_MOST each, which is all that matters */
+} tn_use;
+
+typedef struct tn_extent {
+    uint64_t elements, arrays; /* `arrays` of `elements` lie one behind the other */
+} tn_extent;
+
+typedef enum tn_store { TN_STORE_CORES, TN_STORE_ACTIVATIONS, TN_STORES } tn_store;
+
+typedef struct tn_mapped {
+    uint32_t array;      /* its largest array, which names it */
+    uint32_t arrays;     /* how many arrays live in it and its copies */
+    tn_store store;      /* style by activation_memory or by core_memory */
+    bool grouped;        /* cores: `copies` memories that the build groups */
+    bool staging;        /* between off-chip memory and the kernels */
+    uint64_t copies;     /* equal memories */
+    uint64_t first_port; /* their ports are numbered from here */
+    uint32_t uses, extents;
+    const tn_use *use;
+    const tn_extent *extent;
+} tn_mapped;
+
+typedef struct tn_map {
+    uint32_t memories;
+    tn_mapped *memory;
+    uint64_t ports; /* memories with their copies counted */
+    /* By array; UINT32_MAX where there is none. */
+    uint32_t *memory_of;      /* off chip: none */
+    uint32_t *copy_of;        /* which of the memory's copies */
+    uint32_t slots, *slot_of; /* the place that arrays take one after the other; none: a place of its own */
+    bool *off_chip;           /* [step->arrays] */
+    uint32_t staging_of[TN_OPERATION_READS + 1]; /* memory by operand position; writes last */
+} tn_map;
+
+typedef struct tn_map_options {
+    tn_buffers buffers;
+    uint64_t off_chip_over_bytes; /* 0: all arrays on chip */
+} tn_map_options;
+
+tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,
+                      tn_error *error);
+
+/* Words that the memory must serve in a cycle: its widest use. */
+uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build);
+
+/* Elements of `array` that the operation moves when it reads it as operand `position` (TN_OPERATION_READS:
+ * writes it): at most the whole array. */
+uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
+                             unsigned position);
+
+#endif

@@ -1,0 +1,234 @@
+/* The parts of a price: work (cycles, kernels, words moved), memories, and their sum. */
+#include "base/checked.h"
+#include "hardware/workload.h"
+
+#include <math.h>
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static uint64_t greater(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+/* ---- work ---- */
+
+static void add_traffic(const tn_work *work, const tn_build *build, uint64_t issues, tn_work_price *price) {
+    double count = (double)work->count;
+    double elements = count * (double)work->size.rows * (double)work->size.columns;
+    if (!work->product) {
+        double passes = (double)tn_vector_passes((tn_vector_kind)work->vector);
+        for (int store = 0; store < TN_STORES; store++)
+            price->words[store] += elements * (passes * work->reads[store] + work->writes[store]);
+        return;
+    }
+    double terms = (double)least(build->reduction, work->size.reduction) * (double)issues * count;
+    price->words[work->side_store[0]] += terms * (double)least(build->rows, work->size.rows);
+    price->words[work->side_store[1]] += terms * (double)least(build->columns, work->size.columns);
+    for (int store = 0; store < TN_STORES; store++)
+        price->words[store] += elements * (double)work->size.batch * work->writes[store];
+}
+
+static void add_vector_kernels(const tn_workload *workload, const tn_build *build, const uint64_t *busy,
+                               tn_work_price *price) {
+    for (int kind = 0; kind < TN_VECTOR_KINDS; kind++) {
+        if (!workload->vector_used[kind]) continue;
+        const tn_vector kernel = {(tn_vector_kind)kind, build->vector, &workload->vector_operators};
+        tn_resources used = tn_vector_resources(workload->device, &kernel);
+        double capacitance_pF = tn_energy_capacitance_pF(workload->device, &used);
+        tn_resources_add(&price->vectors, &used, 1);
+        price->vector_pF += capacitance_pF;
+        price->vector_busy_pF += capacitance_pF * (double)busy[kind];
+    }
+}
+
+/* Cycles that moving so many bytes to or from external memory takes, its latency included. */
+static uint64_t transfer_cycles(const tn_device *device, uint64_t bytes, uint64_t *latency) {
+    const tn_external_memory *external = device->external.item;
+    double cycles_per_s = device->clock_MHz * 1e6;
+    double bytes_per_s = external->bandwidth_GBps * 1e9 * external->efficiency;
+    *latency = (uint64_t)ceil(external->latency_ns * 1e-9 * cycles_per_s);
+    return (uint64_t)ceil((double)bytes / bytes_per_s * cycles_per_s);
+}
+
+/* By operation instead of by class: an operation takes as long as its kernel or its transfers, which run side
+ * by side, and waits once for the external memory to answer. Downwards, as cycles by class are in the same
+ * place.
+ */
+static void add_transfers(tn_workload *workload, const tn_plan *plan, uint64_t blocks) {
+    for (uint32_t i = workload->step->operations; i-- > 0;) {
+        uint64_t latency, bytes = plan->transfer_bytes[i], moving;
+        uint64_t cycles = workload->cycles[workload->work_of[i]];
+        uint64_t piece = workload->piece_cycles[workload->work_of[i]];
+        if (bytes > 0) {
+            moving = transfer_cycles(workload->device, bytes, &latency);
+            cycles = greater(cycles, moving) + latency;
+            piece = greater(piece, tn_ceil_div(moving, blocks)) + tn_ceil_div(latency, blocks);
+        }
+        workload->cycles[i] = cycles;
+        workload->piece_cycles[i] = piece;
+    }
+}
+
+static tn_status price_class(tn_workload *workload, uint32_t at, const tn_build *build, uint64_t blocks,
+                             tn_error *error) {
+    const tn_work *work = &workload->work[at];
+    tn_product_size piece = work->size;
+    uint64_t issues;
+    TN_TRY(tn_work_cycles(workload, work, &work->size, build, &workload->cycles[at], &workload->issues[at],
+                          error));
+    if (blocks == 1) return TN_OK;
+    piece.rows = tn_ceil_div(piece.rows, blocks);
+    return tn_work_cycles(workload, work, &piece, build, &workload->piece_cycles[at], &issues, error);
+}
+
+void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
+                  uint64_t *cycles) {
+    uint32_t resources;
+    tn_tasks_make(workload->step, &plan->map, &plan->waits, build, plan->task, plan->servers, &resources);
+    *schedule = (tn_schedule){.tasks = workload->step->operations,
+                              .resources = resources,
+                              .blocks = (uint32_t)build->blocks,
+                              .task = plan->task,
+                              .servers = plan->servers,
+                              .cycles = workload->cycles,
+                              .piece_cycles = workload->piece_cycles};
+    tn_schedule_run(schedule, &plan->scratch, workload->time, cycles);
+}
+
+tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
+                        tn_error *error) {
+    uint64_t busy[TN_VECTOR_KINDS] = {0}, sum = 0;
+    uint64_t blocks = build->schedule == TN_SCHEDULE_PIPELINED ? build->blocks : 1;
+    *price = (tn_work_price){0};
+    for (uint32_t i = 0; i < workload->works; i++) {
+        const tn_work *work = &workload->work[i];
+        TN_TRY(price_class(workload, i, build, blocks, error));
+        uint64_t cycles = workload->cycles[i] * work->count;
+        sum += cycles;
+        *(work->product ? &price->product_cycles : &busy[work->vector]) += cycles;
+        add_traffic(work, build, workload->issues[i], price);
+    }
+    const tn_matmul kernel = tn_workload_matmul(workload, build);
+    price->matmul =
+        tn_matmul_resources(workload->device, &kernel, &workload->product_operators, workload->sum_bits);
+    add_vector_kernels(workload, build, busy, price);
+    price->cycles_per_step = sum;
+    if (plan->off_chip) {
+        add_transfers(workload, plan, blocks);
+        price->cycles_per_step = 0;
+        for (uint32_t i = 0; i < workload->step->operations; i++)
+            price->cycles_per_step += workload->cycles[i];
+    }
+    if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return TN_OK;
+    tn_schedule schedule;
+    TN_TRY(tn_plan_tasks(workload, plan, error));
+    tn_price_run(workload, plan, build, &schedule, &price->cycles_per_step);
+    return TN_OK;
+}
+
+/* ---- memories ---- */
+
+static tn_status search_places(tn_workload *workload, tn_plan *plan, const tn_build *build,
+                               const tn_work_price *work, tn_error *error) {
+    const tn_device *device = workload->device;
+    tn_resources kernels = work->vectors, has = tn_device_resources(device);
+    tn_resources_add(&kernels, &work->matmul, tn_workload_matmuls(workload, build));
+    const tn_placement_budget budget = {
+        .bram18 = has.bram18, .uram = has.uram, .lut = has.lut > kernels.lut ? has.lut - kernels.lut : 0};
+    tn_arena scratch = {0};
+    tn_placement found;
+    tn_status status = tn_placement_search(device, workload->word_bits, &plan->map, build, &budget,
+                                           TN_PLACEMENT_NODES, &scratch, &found, error);
+    for (uint32_t i = 0; status == TN_OK && i < plan->map.memories; i++) plan->place[i] = found.place[i];
+    tn_arena_free(&scratch);
+    return status;
+}
+
+tn_status tn_price_places(tn_workload *workload, tn_plan *plan, const tn_build *build,
+                          const tn_work_price *work, tn_error *error) {
+    if (build->placement == TN_PLACE_SEARCHED) return search_places(workload, plan, build, work, error);
+    for (uint32_t i = 0; i < plan->map.memories; i++)
+        plan->place[i] = tn_place_as_built(&plan->map.memory[i], build);
+    return TN_OK;
+}
+
+tn_status tn_price_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                            unsigned stores, tn_memory_price *price, tn_error *error) {
+    *price = (tn_memory_price){0};
+    for (uint32_t i = 0; i < plan->map.memories; i++) {
+        const tn_mapped *memory = &plan->map.memory[i];
+        tn_placed placed;
+        if (!(stores >> memory->store & 1)) continue;
+        TN_TRY(tn_place_price(workload->device, workload->word_bits, memory, build, &plan->place[i], &placed,
+                              error));
+        price->bram18 += placed.blocks.bram18 + 2 * placed.blocks.bram36;
+        price->uram += placed.blocks.uram;
+        price->lutram += placed.blocks.lutram;
+        price->bits[memory->store][placed.place.style] += placed.stored_bits;
+    }
+    return TN_OK;
+}
+
+/* ---- the sum ---- */
+
+/* Words moved are charged by style, in the proportion of what the styles store. */
+static void spread_accesses(const double *stored_bits, double bits, double *by_style) {
+    double stored = 0;
+    for (int style = 0; style <= TN_STYLE_DISTRIBUTED; style++) stored += stored_bits[style];
+    if (stored <= 0) return;
+    for (int style = 0; style <= TN_STYLE_DISTRIBUTED; style++)
+        by_style[style] += bits * stored_bits[style] / stored;
+}
+
+static void sum_activity(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                         const tn_work_price *work, const tn_memory_price *memories, const tn_price *price,
+                         tn_activity *activity) {
+    const tn_device *device = workload->device;
+    double cycles = (double)price->cycles_per_step;
+    double matmul_pF = tn_energy_capacitance_pF(device, &work->matmul);
+    double matmuls_pF = matmul_pF * (double)tn_workload_matmuls(workload, build);
+    const tn_resources blocks = {.lut = memories->lutram, .bram18 = memories->bram18, .uram = memories->uram};
+    *activity = (tn_activity){.seconds = price->seconds_per_step, .cycles = cycles};
+    activity->busy_pF = matmul_pF * (double)work->product_cycles + work->vector_busy_pF;
+    activity->idle_pF = (matmuls_pF + work->vector_pF) * cycles - activity->busy_pF;
+    activity->block_pF = tn_energy_capacitance_pF(device, &blocks);
+    for (int store = 0; store < TN_STORES; store++)
+        spread_accesses(memories->bits[store], work->words[store] * (double)workload->word_bits,
+                        activity->access_bits);
+    activity->off_chip_bits = 8.0 * (double)plan->off_chip_bytes_per_step;
+    if (plan->off_chip)
+        activity->off_chip_pJ_per_bit = ((const tn_external_memory *)device->external.item)->pJ_per_bit;
+}
+
+static uint32_t misfits_of(const tn_resources *used, const tn_resources *has) {
+    return (uint32_t)(used->lut > has->lut) << TN_LUT | (uint32_t)(used->ff > has->ff) << TN_FF |
+           (uint32_t)(used->dsp > has->dsp) << TN_DSP | (uint32_t)(used->bram18 > has->bram18) << TN_BRAM18 |
+           (uint32_t)(used->uram > has->uram) << TN_URAM;
+}
+
+void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                  const tn_work_price *work, const tn_memory_price *memories, tn_price *price,
+                  tn_activity *activity) {
+    double joules[TN_ENERGY_PARTS];
+    tn_activity own;
+    tn_resources has = tn_device_resources(workload->device);
+    if (!activity) activity = &own;
+    *price = (tn_price){.cycles_per_step = work->cycles_per_step, .used = work->vectors};
+    price->seconds_per_step = (double)price->cycles_per_step / (workload->device->clock_MHz * 1e6);
+    tn_resources_add(&price->used, &work->matmul, tn_workload_matmuls(workload, build));
+    price->used.lut += memories->lutram;
+    price->used.bram18 += memories->bram18;
+    price->used.uram += memories->uram;
+    price->on_chip_bytes = (price->used.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
+                            price->used.uram * TN_MEMORY_CAPACITY_URAM_BITS) /
+                           8;
+    price->off_chip_bytes = plan->off_chip_bytes;
+    price->off_chip_bytes_per_step = plan->off_chip_bytes_per_step;
+    sum_activity(workload, plan, build, work, memories, price, activity);
+    tn_energy_of(workload->device, activity, joules);
+    for (int part = 0; part < TN_ENERGY_PARTS; part++) price->joules_per_step += joules[part];
+    if (price->seconds_per_step > 0) price->watts = price->joules_per_step / price->seconds_per_step;
+    price->misfits = misfits_of(&price->used, &has);
+}
