@@ -12,7 +12,8 @@ set cblabel rank_label noenhanced
 set palette defined (0 "#440154", 0.25 "#3b528b", 0.5 "#21918c", 0.75 "#5ec962", 1 "#fde725")
 set cbrange [0:rank_most]
 set grid xtics ytics mxtics mytics linecolor rgb "#dddddd", linecolor rgb "#eeeeee"
-set key outside below center horizontal samplen 2
+set key outside above center horizontal maxrows 1 samplen 1.5 width -2
+set xtics (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 50, 100, 200, 500)
 stats data index 0 using 1:2 nooutput
 set xrange [STATS_min_x / 1.3 : (budget_MiB > STATS_max_x ? budget_MiB : STATS_max_x) * 1.6]
 set yrange [STATS_min_y / 1.3 : STATS_max_y * 1.5]

@@ -138,8 +138,6 @@ static tn_status draw_front(drawing *with, tn_error *error) {
     return draw(with, "front", text, error);
 }
 
-enum { GROUP_WIDTH = TN_FLOWS + 1 }; /* bars and a gap */
-
 /* ---- MACs
  * ----------------------------------------------------------------------------------------------------- */
 
@@ -151,7 +149,7 @@ static uint64_t total_macs(const tn_program *program) {
 
 /* The bars of one weight: MACs of a training step under each flow that exists for it. Adds to *least and
  * *most. */
-static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_t tokens, int group,
+static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_t tokens, int *bar,
                             double *least, double *most, tn_error *error) {
     tn_arena arena = {0};
     tn_status status = TN_OK;
@@ -164,7 +162,7 @@ static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_
         if (status == TN_OK) {
             double macs = (double)total_macs(&program);
             snprintf(label, sizeof label, macs < 1e6 ? "%.3g k" : "%.3g M", macs / (macs < 1e6 ? 1e3 : 1e6));
-            tn_buffer_format(&with->data, "%d %.17g %d ", group * GROUP_WIDTH + flow, macs, flow + 1);
+            tn_buffer_format(&with->data, "%d %.17g %d ", (*bar)++, macs, flow + 1);
             tn_figure_cell(&with->data, label);
             tn_buffer_text(&with->data, "\n");
             *least = fmin(*least, macs);
@@ -184,30 +182,40 @@ static void define_numbered(tn_buffer *definition, const char *name, int number,
     tn_define_text(definition, numbered, text);
 }
 
+/* Layers that multiply by the weight; one that looks rows up has no product with a flow. */
+static int linear_layers(const tn_step *step, const char *weight) {
+    int layers = 0;
+    for (uint32_t i = 0; i < step->layers; i++) {
+        const tn_step_layer *layer = &step->layer[i];
+        bool uses = layer->weight_name && strcmp(layer->weight_name, weight) == 0;
+        layers += uses && strcmp(layer->kind, "linear") == 0;
+    }
+    return layers;
+}
+
 static tn_status draw_macs(drawing *with, tn_evaluator *evaluator, tn_error *error) {
     char text[160];
     double least = INFINITY, most = 0;
-    int groups = 0;
+    int groups = 0, bar = 0;
     tn_model *model = tn_evaluator_model(evaluator);
     const tn_step *step = tn_evaluator_step(evaluator);
     for (size_t i = 0; i < tn_model_weights(model); i++) {
         const tn_model_weight *entry = tn_model_weight_at(model, i);
-        int layers = 0;
-        for (uint32_t l = 0; l < step->layers; l++) {
-            const tn_step_layer *layer = &step->layer[l];
-            layers += layer->program && layer->weight_name && strcmp(layer->weight_name, entry->name) == 0;
-        }
-        if (layers == 0) continue; /* a table that is looked up has no product */
-        TN_TRY(put_weight(with, entry, step->batch * step->sequence, groups, &least, &most, error));
-        snprintf(text, sizeof text, "%s (%d layers)", entry->name, layers);
+        int layers = linear_layers(step, entry->name), first = bar;
+        if (layers == 0) continue;
+        TN_TRY(put_weight(with, entry, step->batch * step->sequence, &bar, &least, &most, error));
+        snprintf(text, sizeof text, layers > 1 ? "%s (%d layers)" : "%s", entry->name, layers);
         define_numbered(&with->definition, "group", ++groups, text);
+        snprintf(text, sizeof text, "place_%d", groups);
+        tn_define_real(&with->definition, text, (first + bar - 1) / 2.0);
+        bar++; /* a gap */
     }
     if (groups == 0) return TN_OK;
+    tn_define_real(&with->definition, "right", bar - 1);
     for (int flow = 0; flow < TN_FLOWS; flow++)
         define_numbered(&with->definition, "flow", flow + 1, tn_flow_names[flow]);
     tn_define_real(&with->definition, "flows", TN_FLOWS);
     tn_define_real(&with->definition, "groups", groups);
-    tn_define_real(&with->definition, "group_width", GROUP_WIDTH);
     tn_define_real(&with->definition, "least", least);
     tn_define_real(&with->definition, "most", most);
     snprintf(text, sizeof text,
