@@ -141,39 +141,44 @@ static tn_status draw_front(drawing *with, tn_error *error) {
 /* ---- MACs
  * ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t total_macs(const tn_program *program) {
-    uint64_t sum = 0;
-    for (int phase = 0; phase < TN_PHASES; phase++) sum += program->macs[phase];
-    return sum;
+/* MACs of a training step of the weight under a flow; dense stands for the uncompressed matrix. TN_INPUT
+ * where the weight has no such flow. */
+static tn_status flow_macs(const tn_weight *weight, tn_flow_name flow, uint64_t tokens, tn_arena *arena,
+                           double *macs) {
+    const tn_program_options options = {.training = true};
+    tn_weight taken = *weight;
+    tn_program program;
+    if (flow == TN_FLOW_DENSE) {
+        taken = (tn_weight){.format = TN_DENSE, .d = 1};
+        TN_TRY(tn_weight_rows(weight, &taken.m[0], NULL));
+        TN_TRY(tn_weight_columns(weight, &taken.n[0], NULL));
+    }
+    TN_TRY(tn_program_named(&taken, tokens, flow, &options, arena, &program, NULL));
+    *macs = 0;
+    for (int phase = 0; phase < TN_PHASES; phase++) *macs += (double)program.macs[phase];
+    return TN_OK;
 }
 
-/* The bars of one weight: MACs of a training step under each flow that exists for it. Adds to *least and
- * *most. */
+/* The bars of one weight, from *bar on. */
 static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_t tokens, int *bar,
                             double *least, double *most, tn_error *error) {
     tn_arena arena = {0};
     tn_status status = TN_OK;
-    for (int flow = 0; status == TN_OK && flow < TN_FLOWS; flow++) {
-        const tn_program_options options = {.training = true};
-        tn_program program;
+    for (int flow = 0; flow < TN_FLOWS && status != TN_MEMORY; flow++) {
+        double macs;
         char label[32];
-        status =
-            tn_program_named(&entry->weight, tokens, (tn_flow_name)flow, &options, &arena, &program, NULL);
-        if (status == TN_OK) {
-            double macs = (double)total_macs(&program);
-            snprintf(label, sizeof label, macs < 1e6 ? "%.3g k" : "%.3g M", macs / (macs < 1e6 ? 1e3 : 1e6));
-            tn_buffer_format(&with->data, "%d %.17g %d ", (*bar)++, macs, flow + 1);
-            tn_figure_cell(&with->data, label);
-            tn_buffer_text(&with->data, "\n");
-            *least = fmin(*least, macs);
-            *most = fmax(*most, macs);
-        }
-        if (status == TN_INPUT || status == TN_OVERFLOW || status == TN_LIMIT)
-            status = TN_OK; /* no such flow */
         tn_arena_reset(&arena);
+        status = flow_macs(&entry->weight, (tn_flow_name)flow, tokens, &arena, &macs);
+        if (status != TN_OK) continue;
+        snprintf(label, sizeof label, macs < 1e6 ? "%.3g k" : "%.3g M", macs / (macs < 1e6 ? 1e3 : 1e6));
+        tn_buffer_format(&with->data, "%d %.17g %d ", (*bar)++, macs, flow + 1);
+        tn_figure_cell(&with->data, label);
+        tn_buffer_text(&with->data, "\n");
+        *least = fmin(*least, macs);
+        *most = fmax(*most, macs);
     }
     tn_arena_free(&arena);
-    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory to compare flows");
+    return status == TN_MEMORY ? tn_fail(error, status, "no memory to compare flows") : TN_OK;
 }
 
 static void define_numbered(tn_buffer *definition, const char *name, int number, const char *text) {

@@ -1,0 +1,33 @@
+/* The page of the space file says what the code reads. */
+#include "explore/space.h"
+#include "support/docs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void keys_of_the_space_file(void **state) {
+    tn_buffer keys = {0};
+    (void)state;
+    tn_space_document(&keys);
+    test_docs_part("docs/space-file.md", "schema", &keys);
+}
+
+static void quantities(void **state) {
+    tn_buffer rows = {0};
+    (void)state;
+    for (size_t i = 0; i < tn_quantities_count; i++)
+        tn_buffer_format(&rows, "| `%s` | %s |\n", tn_quantities[i].name, tn_quantities[i].help);
+    test_docs_part("docs/space-file.md", "quantities", &rows);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_of_the_space_file),
+        cmocka_unit_test(quantities),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
