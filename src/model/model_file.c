@@ -51,7 +51,7 @@ static const tn_field weight_fields[] = {
      .required = true,
      .choices = tn_format_names,
      .seen_offset = offsetof(tn_weight_entry, format_at),
-     .help = "how the matrix is written as cores (docs/formats); dense needs no other key"},
+     .help = "how the matrix is kept; dense needs no other key"},
     {.key = "m",
      .type = TN_FIELD_COUNT_LIST,
      .offset = offsetof(tn_weight_entry, m),
@@ -261,12 +261,22 @@ static const tn_schema kind_schemas[TN_LAYER_KINDS] = {
     [TN_LAYER_BLOCK] = TN_SCHEMA("block", tn_layer_entry, block_fields),
 };
 
+/* Kinds that have the same keys share a table. */
 void tn_model_document(tn_buffer *out) {
+    static const tn_schema one_input_schema = {
+        .name = "positions, layer-norm, gelu, tanh, first-token or cross-entropy layer",
+        .size = sizeof(tn_layer_entry),
+        .field = one_input_fields,
+        .count = sizeof one_input_fields / sizeof *one_input_fields,
+    };
     tn_schema_document(&tn_model_schema, out);
     for (int kind = 0; kind < TN_LAYER_KINDS; kind++) {
+        if (kind_schemas[kind].field == one_input_fields) continue;
         tn_buffer_text(out, "\n");
         tn_schema_document(&kind_schemas[kind], out);
     }
+    tn_buffer_text(out, "\n");
+    tn_schema_document(&one_input_schema, out);
 }
 
 tn_status tn_model_name_check(const char *name, tn_position at, const char *what, tn_error *error) {

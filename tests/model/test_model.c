@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "model/model.h"
 #include "support/models.h"
+#include "support/pages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -265,6 +266,15 @@ static void overflow(void **state) {
     }
 }
 
+/* docs/model-file.md holds the tables of the keys. */
+static void page(void **state) {
+    (void)state;
+    tn_buffer tables = {0};
+    tn_model_document(&tables);
+    test_page("model-file.md", "schema", &tables);
+    tn_buffer_free(&tables);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers),
@@ -276,6 +286,7 @@ int main(void) {
         cmocka_unit_test(cache_keeps_programs),
         cmocka_unit_test(no_memory),
         cmocka_unit_test(overflow),
+        cmocka_unit_test(page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
