@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Tensors that carry each index; false where there are more than 64 tensors. */
+/* Tensors that carry each index. */
 static void count_carriers(const tn_network *network, uint64_t *carriers) {
     for (uint32_t t = 0; t < network->tensors; t++)
         for (uint32_t i = 0; i < network->tensor[t].count; i++)
@@ -39,7 +39,7 @@ static void fill_products(tn_problem *problem) {
     }
 }
 
-bool tn_problem_of(const tn_network *network, tn_problem *problem) {
+bool tn_problem_of(const tn_network *network, bool keep_units, tn_problem *problem) {
     uint64_t carriers[TN_INDICES_MOST];
     bool in_output[TN_INDICES_MOST];
     uint32_t n = network->tensors;
@@ -54,7 +54,7 @@ bool tn_problem_of(const tn_network *network, tn_problem *problem) {
     problem->output = 0;
     problem->all = n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
     for (uint32_t i = 0; i < network->indices; i++)
-        if (network->index_size[i] > 1 && carriers[i] &&
+        if ((network->index_size[i] > 1 || keep_units) && carriers[i] &&
             !add_index(problem, carriers[i], in_output[i], network->index_size[i]))
             return false;
     for (uint32_t t = 0; t < n; t++) {
@@ -64,4 +64,25 @@ bool tn_problem_of(const tn_network *network, tn_problem *problem) {
     }
     fill_products(problem);
     return true;
+}
+
+static bool is_connected(const tn_problem *problem) {
+    uint64_t reached = 1, open = problem->tensor[0], before;
+    do {
+        before = reached;
+        for (uint32_t t = 0; t < problem->tensors; t++)
+            if (problem->tensor[t] & open) {
+                reached |= (uint64_t)1 << t;
+                open |= problem->tensor[t];
+            }
+    } while (reached != before);
+    return reached == problem->all;
+}
+
+bool tn_problem_is_plain(const tn_problem *problem) {
+    for (uint32_t group = 0; group < problem->groups; group++) {
+        bool in_output = problem->output >> group & 1;
+        if (__builtin_popcountll(problem->carriers[group]) != (in_output ? 1 : 2)) return false;
+    }
+    return is_connected(problem);
 }

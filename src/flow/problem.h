@@ -31,8 +31,12 @@ typedef struct tn_problem {
     uint64_t product[TN_SLICES][1 << TN_SLICE_BITS];
 } tn_problem;
 
-/* False where the network has more tensors or groups than bits; it must have passed tn_network_check. */
-bool tn_problem_of(const tn_network *network, tn_problem *problem);
+/* False where the network has more tensors or groups than bits; it must have passed tn_network_check. With
+ * `keep_units` indices of size 1 stay, for they decide what shares an index. */
+bool tn_problem_of(const tn_network *network, bool keep_units, tn_problem *problem);
+
+/* True if the network is connected and each group is on two tensors, or on one and in the output. */
+bool tn_problem_is_plain(const tn_problem *problem);
 
 static inline uint64_t tn_saturating_mul(uint64_t a, uint64_t b) {
     uint64_t product;

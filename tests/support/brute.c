@@ -117,6 +117,33 @@ test_brute test_brute_force(const tn_network *network, bool outer) {
     return best;
 }
 
+enum { SPLIT_TENSORS = 12 };
+
+uint64_t test_least_macs(const tn_network *network, bool outer) {
+    uint32_t n = network->tensors, all = ((uint32_t)1 << n) - 1;
+    static uint64_t least[1 << SPLIT_TENSORS], on[1 << SPLIT_TENSORS];
+    assert_true(n <= SPLIT_TENSORS && network->indices <= 64);
+    for (uint32_t set = 1; set <= all; set++) {
+        on[set] = 0;
+        for (uint32_t index = 0; index < network->indices; index++)
+            on[set] |= (uint64_t)stays(network, index, set) << index;
+    }
+    for (uint32_t set = 1; set <= all; set++) {
+        least[set] = set & (set - 1) ? UINT64_MAX : 0;
+        for (uint32_t part = (set - 1) & set; part > (set ^ part); part = (part - 1) & set) {
+            uint32_t rest = set ^ part;
+            uint64_t cost = 1, either = on[part] | on[rest];
+            if (least[part] == UINT64_MAX || least[rest] == UINT64_MAX || (!outer && !(on[part] & on[rest])))
+                continue;
+            for (uint32_t index = 0; index < network->indices; index++)
+                if (either >> index & 1) cost *= network->index_size[index];
+            cost += least[part] + least[rest];
+            if (cost < least[set]) least[set] = cost;
+        }
+    }
+    return least[all];
+}
+
 static void *take(tn_arena *arena, size_t count, size_t size) {
     void *memory;
     assert_int_equal(tn_arena_alloc(arena, count, size, &memory, NULL), TN_OK);
@@ -157,6 +184,30 @@ tn_network test_network(const test_random_network *kind, uint64_t seed, tn_arena
         }
         bool alone = carriers == 1, chance = test_random(&state) % 8 == 0;
         if (kind->hyperedges ? chance != alone : alone) put(&network.output, i);
+    }
+    return network;
+}
+
+static void join(tn_network *network, uint32_t a, uint32_t b, uint64_t size) {
+    put(&network->tensor[a], network->indices);
+    put(&network->tensor[b], network->indices);
+    network->index_size[network->indices++] = size;
+}
+
+tn_network test_star(uint32_t tensors, uint64_t seed, tn_arena *arena) {
+    uint64_t state = seed;
+    tn_network network = empty_network(tensors, 3 * tensors, arena);
+    network.indices = 0;
+    for (uint32_t t = 1; t < tensors; t++) {
+        bool chained = t > 1 && test_random(&state) % 4 == 0;
+        join(&network, chained ? t - 1 : 0, t, 2 + test_random(&state) % 4);
+        if (chained && test_random(&state) % 2) join(&network, 0, t, 2 + test_random(&state) % 2);
+    }
+    for (uint32_t open = 1 + test_random(&state) % 3; open; open--) {
+        uint32_t t = test_random(&state) % 3 ? 0 : (uint32_t)(test_random(&state) % tensors);
+        put(&network.tensor[t], network.indices);
+        put(&network.output, network.indices);
+        network.index_size[network.indices++] = 2 + test_random(&state) % 30;
     }
     return network;
 }

@@ -26,6 +26,9 @@ typedef struct test_brute {
 /* With `outer` false only tensors that share an index are merged (all least_* UINT64_MAX if none can). */
 test_brute test_brute_force(const tn_network *network, bool outer);
 
+/* Least MACs over all trees of up to 12 tensors, by the definition over all splits of all sets. */
+uint64_t test_least_macs(const tn_network *network, bool outer);
+
 /* What a random network is drawn from. */
 typedef struct test_random_network {
     uint32_t tensors, most_indices, most_size;
@@ -37,6 +40,9 @@ tn_network test_network(const test_random_network *kind, uint64_t seed, tn_arena
 
 /* Network of "ab,bc->ac" with sizes by letter ("a=2,b=3,c=4"); for tests only. */
 tn_network test_einsum(const char *expression, const char *sizes, tn_arena *arena);
+
+/* A large tensor and small ones on it, some in chains: where outer products win. Plain and connected. */
+tn_network test_star(uint32_t tensors, uint64_t seed, tn_arena *arena);
 
 uint64_t test_random(uint64_t *state);
 

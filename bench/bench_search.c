@@ -1,0 +1,84 @@
+/* Times the search on every network of the reference data beside the times of the Python tools in its file:
+ * the search alone, single thread, outer products on, median of many runs. */
+#include "flow/search.h"
+#include "tensor/einsum.h"
+#include "text/csv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { RUNS_MOST = 2001, RUNS_LEAST = 11 };
+static const double SECONDS_PER_ROW = 0.3;
+
+static double now_seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+    const double *p = a, *q = b;
+    return (*p > *q) - (*p < *q);
+}
+
+static tn_status median_seconds(const tn_network *network, double *median, tn_search_result *result,
+                                tn_error *error) {
+    static double seconds[RUNS_MOST];
+    size_t runs = 0;
+    tn_arena arena = {0};
+    tn_status status = TN_OK;
+    for (double spent = 0;
+         status == TN_OK && runs < RUNS_MOST && (runs < RUNS_LEAST || spent < SECONDS_PER_ROW); runs++) {
+        tn_arena_reset(&arena);
+        double start = now_seconds();
+        status = tn_search(network, NULL, &arena, result, error);
+        seconds[runs] = now_seconds() - start;
+        spent += seconds[runs];
+    }
+    qsort(seconds, runs, sizeof *seconds, by_value);
+    *median = seconds[runs / 2];
+    tn_arena_free(&arena);
+    return status;
+}
+
+static const char *cell_text(const tn_csv *csv, size_t row, const char *column) {
+    size_t place = tn_csv_column(csv, column);
+    return place == csv->columns ? "" : tn_csv_at(csv, row, place)->text;
+}
+
+static tn_status time_row(const tn_csv *csv, size_t row, tn_error *error) {
+    tn_arena arena = {0};
+    tn_network network;
+    tn_search_result result;
+    double median = 0;
+    tn_status status =
+        tn_einsum_parse(cell_text(csv, row, "einsum"), (tn_position){0}, &arena, &network, error);
+    if (status == TN_OK)
+        status = tn_einsum_json_sizes(cell_text(csv, row, "sizes(json)"), (tn_position){0}, &network, error);
+    if (status == TN_OK) status = median_seconds(&network, &median, &result, error);
+    if (status == TN_OK)
+        printf("%-14s %7" PRIu32 " %14" PRIu64 " %8s %8" PRIu64 " %12.4f %14s %12s %12s\n",
+               cell_text(csv, row, "name"), network.tensors, result.cost.macs, result.exact ? "yes" : "no",
+               result.work, 1e3 * median, cell_text(csv, row, "time_ms_opt_einsum_dp"),
+               cell_text(csv, row, "time_ms_optimal"), cell_text(csv, row, "time_ms_cotengra"));
+    tn_arena_free(&arena);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    const char *path = argc > 1 ? argv[1] : BENCH_SHARED_DIR "/oracles/order/optimal_flows.csv";
+    tn_arena arena = {0};
+    tn_error error = {0};
+    tn_csv csv;
+    tn_status status = tn_csv_load(path, &arena, &csv, &error);
+    if (status == TN_OK)
+        printf("%-14s %7s %14s %8s %8s %12s %14s %12s %12s\n", "network", "tensors", "MACs", "proven",
+               "pairs", "tenfold, ms", "opt_einsum dp", "its optimal", "cotengra");
+    for (size_t row = 0; status == TN_OK && row < csv.rows; row++) status = time_row(&csv, row, &error);
+    tn_arena_free(&arena);
+    if (status == TN_OK) return 0;
+    fprintf(stderr, "bench_search: %s\n", error.message);
+    return 1;
+}

@@ -1,0 +1,328 @@
+#include "flow/exact.h"
+
+#include "base/interrupt.h"
+#include "flow/queue.h"
+#include "flow/set_map.h"
+
+#include <string.h>
+
+/* A set of tensors and the best tree known for it. */
+typedef struct node {
+    uint64_t set, open;
+    uint64_t cost;
+    uint64_t size;    /* elements of its tensor */
+    uint64_t largest; /* elements of the largest tensor made in its tree */
+    uint32_t left, right;
+} node;
+
+typedef enum outer_rule { OUTER_NEVER, OUTER_BY_LEMMA, OUTER_ALWAYS } outer_rule;
+
+typedef struct engine {
+    const tn_problem *problem;
+    const tn_pricing *pricing;
+    bool longest_path, plain;
+    outer_rule outer;
+    tn_arena *arena;
+    tn_error *error;
+
+    uint32_t nodes, node_capacity;
+    node *node;
+    tn_set_map number_of; /* from set to node */
+    tn_queue waiting;
+
+    /* Finished sets; those without an output group also in `inner`, smallest first. */
+    uint32_t done;
+    uint64_t *done_set, *done_open;
+    uint32_t *done_node, inners, *inner;
+
+    uint64_t bound; /* no tree that costs more is wanted */
+    uint64_t largest_input, work, work_most;
+    uint32_t full; /* node of all tensors, or NONE */
+} engine;
+
+enum { NONE = UINT32_MAX, FIRST_NODES = 128, INTERRUPT_EVERY = 1024 };
+
+/* ---- storage ---- */
+
+static tn_status widen(engine *e, void *items, size_t old_count, size_t count, size_t size) {
+    void *old, *fresh = NULL;
+    memcpy(&old, items, sizeof old);
+    TN_TRY(tn_arena_alloc(e->arena, count, size, &fresh, e->error));
+    if (old_count) memcpy(fresh, old, old_count * size);
+    memcpy(items, &fresh, sizeof fresh);
+    return TN_OK;
+}
+
+static tn_status grow_nodes(engine *e) {
+    uint32_t capacity = e->node_capacity ? 4 * e->node_capacity : FIRST_NODES;
+    TN_TRY(widen(e, &e->node, e->nodes, capacity, sizeof *e->node));
+    TN_TRY(widen(e, &e->done_set, e->done, capacity, sizeof *e->done_set));
+    TN_TRY(widen(e, &e->done_open, e->done, capacity, sizeof *e->done_open));
+    TN_TRY(widen(e, &e->done_node, e->done, capacity, sizeof *e->done_node));
+    TN_TRY(widen(e, &e->inner, e->inners, capacity, sizeof *e->inner));
+    e->node_capacity = capacity;
+    return TN_OK;
+}
+
+/* ---- costs ---- */
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+/* The cheaper orientation; *turned if it is (b, a). */
+static uint64_t ask_price(const engine *e, const node *a, const node *b, bool *turned) {
+    const tn_problem *problem = e->problem;
+    uint64_t both = a->open & b->open;
+    uint64_t out = tn_problem_open(problem, a->open | b->open, a->set | b->set);
+    tn_product_shape shape = {
+        .batch = tn_problem_product(problem, both & out),
+        .rows = tn_problem_product(problem, a->open & ~b->open & out),
+        .reduction = tn_problem_product(problem, (a->open | b->open) & ~out),
+        .columns = tn_problem_product(problem, b->open & ~a->open & out),
+    };
+    tn_product_shape mirror = shape;
+    mirror.rows = shape.columns;
+    mirror.columns = shape.rows;
+    uint64_t straight = e->pricing->price(e->pricing->user, &shape);
+    uint64_t crossed = shape.rows == shape.columns ? straight : e->pricing->price(e->pricing->user, &mirror);
+    *turned = crossed < straight;
+    return *turned ? crossed : straight;
+}
+
+static uint64_t joint_cost(const engine *e, const node *a, const node *b, bool *turned) {
+    *turned = false;
+    uint64_t here =
+        e->pricing ? ask_price(e, a, b, turned) : tn_problem_product(e->problem, a->open | b->open);
+    uint64_t below = e->longest_path ? larger(a->cost, b->cost) : tn_saturating_add(a->cost, b->cost);
+    return tn_saturating_add(below, here);
+}
+
+/* ---- the search ---- */
+
+static tn_status add_node(engine *e, uint64_t set, uint64_t open, uint32_t *number) {
+    if (e->nodes == e->node_capacity) TN_TRY(grow_nodes(e));
+    *number = e->nodes++;
+    e->node[*number] =
+        (node){.set = set, .open = open, .cost = UINT64_MAX, .size = tn_problem_product(e->problem, open)};
+    return tn_set_map_add(&e->number_of, set, *number, e->arena, e->error);
+}
+
+/* Offers the merge of nodes a and b as the tree of their union. */
+static tn_status offer(engine *e, uint32_t a, uint32_t b) {
+    bool turned;
+    uint64_t cost = joint_cost(e, &e->node[a], &e->node[b], &turned);
+    if (cost > e->bound) return TN_OK;
+    uint64_t set = e->node[a].set | e->node[b].set;
+    uint32_t number = tn_set_map_find(&e->number_of, set);
+    if (number == TN_SET_MAP_NONE) {
+        uint64_t open = tn_problem_open(e->problem, e->node[a].open | e->node[b].open, set);
+        TN_TRY(add_node(e, set, open, &number));
+    }
+    node *to = &e->node[number];
+    if (cost > to->cost) return TN_OK;
+    uint64_t largest = larger(to->size, larger(e->node[a].largest, e->node[b].largest));
+    bool cheaper = cost < to->cost;
+    if (!cheaper && largest >= to->largest) return TN_OK;
+    to->cost = cost;
+    to->largest = largest;
+    to->left = turned ? b : a;
+    to->right = turned ? a : b;
+    if (set == e->problem->all) {
+        e->full = number;
+        e->bound = cost;
+    }
+    if (!cheaper) return TN_OK;
+    return tn_queue_push(&e->waiting, (tn_queued){.key = cost, .number = number}, e->arena, e->error);
+}
+
+static tn_status pair_with_neighbours(engine *e, uint32_t number) {
+    uint64_t set = e->node[number].set, open = e->node[number].open;
+    bool any = e->outer == OUTER_ALWAYS;
+    for (uint32_t i = 0; i < e->done; i++)
+        if (!(e->done_set[i] & set) && (any || e->done_open[i] & open))
+            TN_TRY(offer(e, number, e->done_node[i]));
+    e->work += e->done;
+    return TN_OK;
+}
+
+/* Lemma 2: the tensor D that takes both at once has at least so many elements. */
+static uint64_t needed_partner(const node *a, const node *b) {
+    return tn_saturating_mul(tn_saturating_mul(a->size, b->size), larger(a->size, b->size));
+}
+
+/* What the outer product, making such a D and taking both with it cost at least; a and b themselves apart. */
+static uint64_t least_with_outer(const node *a, const node *b, uint64_t need) {
+    return tn_saturating_add(tn_saturating_mul(a->size, b->size), tn_saturating_add(need, need));
+}
+
+/* Some tensor of the network outside both sets can be D. */
+static bool some_input_takes_both(const engine *e, const node *a, const node *b, uint64_t need) {
+    uint64_t united = a->open | b->open, outside = e->problem->all & ~(a->set | b->set);
+    if (need > e->largest_input) return false;
+    for (; outside; outside &= outside - 1) {
+        int t = __builtin_ctzll(outside);
+        if (!(united & ~e->problem->tensor[t]) && e->node[t].size >= need) return true;
+    }
+    return false;
+}
+
+static bool may_pay(const engine *e, const node *a, const node *b, uint64_t need, uint64_t least) {
+    least = tn_saturating_add(least, tn_saturating_add(a->cost, b->cost));
+    return least <= e->bound || some_input_takes_both(e, a, b, need);
+}
+
+/* Pairs an inner set with inner sets it shares nothing with, where lemma 2 leaves the outer product a chance.
+ */
+static tn_status pair_by_lemma(engine *e, uint32_t number) {
+    for (uint32_t i = 0; i < e->inners; i++) {
+        const node *a = &e->node[number], *b = &e->node[e->inner[i]];
+        uint64_t need = needed_partner(a, b), least = least_with_outer(a, b, need);
+        if (least > e->bound && need > e->largest_input) break; /* and so for all larger ones */
+        e->work++;
+        if (a->set & b->set || a->open & b->open) continue;
+        if (may_pay(e, a, b, need, least)) TN_TRY(offer(e, number, e->inner[i]));
+    }
+    return TN_OK;
+}
+
+static void list_inner(engine *e, uint32_t number) {
+    uint32_t place = e->inners++;
+    while (place && e->node[e->inner[place - 1]].size > e->node[number].size) {
+        e->inner[place] = e->inner[place - 1];
+        place--;
+    }
+    e->inner[place] = number;
+}
+
+static bool is_inner(const engine *e, uint32_t number) {
+    return !(e->node[number].open & e->problem->output);
+}
+
+static tn_status finish(engine *e, uint32_t number) {
+    TN_TRY(pair_with_neighbours(e, number));
+    if (e->outer == OUTER_BY_LEMMA && is_inner(e, number)) TN_TRY(pair_by_lemma(e, number));
+    if (e->plain && is_inner(e, number)) list_inner(e, number);
+    e->done_set[e->done] = e->node[number].set;
+    e->done_open[e->done] = e->node[number].open;
+    e->done_node[e->done++] = number;
+    return TN_OK;
+}
+
+static tn_status add_tensors(engine *e) {
+    for (uint32_t t = 0; t < e->problem->tensors; t++) {
+        uint32_t number;
+        TN_TRY(add_node(e, (uint64_t)1 << t, e->problem->tensor[t], &number));
+        e->node[number].cost = 0;
+        e->largest_input = larger(e->largest_input, e->node[number].size);
+    }
+    for (uint32_t t = 0; t < e->problem->tensors; t++) TN_TRY(finish(e, t));
+    return TN_OK;
+}
+
+/* Runs until the full set is finished, nothing waits any more, or the search gives up (*complete false). */
+static tn_status run(engine *e, uint64_t *level, bool *complete) {
+    *complete = true;
+    *level = 0;
+    TN_TRY(add_tensors(e));
+    for (uint32_t rounds = 1; e->waiting.count; rounds++) {
+        tn_queued next = tn_queue_pop(&e->waiting);
+        if (next.key != e->node[next.number].cost) continue; /* a cheaper tree was found meanwhile */
+        *level = next.key;
+        if (next.number == e->full) return TN_OK;
+        if (e->work > e->work_most || (rounds % INTERRUPT_EVERY == 0 && tn_interrupted())) {
+            *complete = false;
+            return TN_OK;
+        }
+        TN_TRY(finish(e, next.number));
+    }
+    return TN_OK;
+}
+
+/* True if lemma 2 leaves any outer product a chance, given the best tree without. */
+static bool any_outer_by_lemma(const engine *e) {
+    for (uint32_t i = 0; i < e->inners; i++) {
+        const node *a = &e->node[e->inner[i]]; /* the larger one */
+        for (uint32_t j = 0; j < i; j++) {
+            const node *b = &e->node[e->inner[j]];
+            uint64_t need = needed_partner(a, b), least = least_with_outer(a, b, need);
+            if (least > e->bound && need > e->largest_input) break;
+            if (a->set & b->set || a->open & b->open) continue;
+            if (may_pay(e, a, b, need, least)) return true;
+        }
+    }
+    return false;
+}
+
+static void reset(engine *e, outer_rule outer) {
+    e->outer = outer;
+    e->nodes = e->done = e->inners = 0;
+    e->waiting.count = 0;
+    e->full = NONE;
+    tn_set_map_clear(&e->number_of);
+}
+
+static uint32_t write_merges(const engine *e, uint32_t number, uint32_t *next, tn_merge *merge) {
+    if (number < e->problem->tensors) return number;
+    uint32_t a = write_merges(e, e->node[number].left, next, merge);
+    uint32_t b = write_merges(e, e->node[number].right, next, merge);
+    merge[*next] = (tn_merge){a, b};
+    return e->problem->tensors + (*next)++;
+}
+
+static void keep_tree(const engine *e, tn_merge *merge, tn_exact_result *result) {
+    uint32_t next = 0;
+    if (e->full == NONE) return;
+    result->found = true;
+    result->cost = e->node[e->full].cost;
+    write_merges(e, e->full, &next, merge);
+}
+
+/* Without outer products first, which bounds what they may cost; then with them, if any is left a chance. */
+static tn_status search(engine *e, const tn_exact_options *options, tn_merge *merge,
+                        tn_exact_result *result) {
+    TN_TRY(run(e, &result->level, &result->complete));
+    keep_tree(e, merge, result);
+    if (options->no_outer || (result->complete && e->plain && !any_outer_by_lemma(e))) return TN_OK;
+    bool found = e->full != NONE;
+    e->bound = found ? result->cost : UINT64_MAX - 1;
+    e->work_most = tn_saturating_add(e->work, options->work_most);
+    reset(e, e->plain ? OUTER_BY_LEMMA : OUTER_ALWAYS);
+    TN_TRY(run(e, &result->level, &result->complete));
+    keep_tree(e, merge, result);
+    return TN_OK;
+}
+
+tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *options, tn_arena *arena,
+                          tn_merge *merge, tn_exact_result *result, tn_error *error) {
+    engine e = {.problem = problem,
+                .pricing = options->pricing,
+                .longest_path = options->pricing && options->pricing->units > 1,
+                .plain = !options->pricing && !options->no_outer && tn_problem_is_plain(problem),
+                .arena = arena,
+                .error = error,
+                .full = NONE,
+                .bound = UINT64_MAX - 1,
+                .work_most = options->work_most};
+    *result = (tn_exact_result){0};
+    TN_TRY(grow_nodes(&e));
+    TN_TRY(search(&e, options, merge, result));
+    result->work = e.work;
+    return TN_OK;
+}
+
+uint64_t tn_exact_cost_of(const tn_problem *problem, const tn_exact_options *options, const tn_merge *merge) {
+    node made[2 * TN_PROBLEM_TENSORS];
+    uint32_t n = problem->tensors;
+    engine e = {.problem = problem,
+                .pricing = options->pricing,
+                .longest_path = options->pricing && options->pricing->units > 1};
+    for (uint32_t t = 0; t < n; t++) made[t] = (node){.set = (uint64_t)1 << t, .open = problem->tensor[t]};
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        const node *a = &made[merge[i].a], *b = &made[merge[i].b];
+        bool turned;
+        made[n + i] = (node){.set = a->set | b->set, .cost = joint_cost(&e, a, b, &turned)};
+        made[n + i].open = tn_problem_open(problem, a->open | b->open, made[n + i].set);
+    }
+    return made[2 * n - 2].cost;
+}

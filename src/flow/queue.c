@@ -1,0 +1,41 @@
+#include "flow/queue.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 128 };
+
+static bool before(const tn_queued *a, const tn_queued *b) {
+    if (a->key != b->key) return a->key < b->key;
+    return a->second != b->second ? a->second < b->second : a->number < b->number;
+}
+
+tn_status tn_queue_push(tn_queue *queue, tn_queued item, tn_arena *arena, tn_error *error) {
+    if (queue->count == queue->capacity) {
+        size_t capacity = queue->capacity ? 4 * queue->capacity : FIRST_CAPACITY;
+        tn_queued *wider = NULL;
+        TN_TRY(tn_arena_alloc(arena, capacity, sizeof *wider, &wider, error));
+        if (queue->count) memcpy(wider, queue->item, queue->count * sizeof *wider);
+        queue->item = wider;
+        queue->capacity = capacity;
+    }
+    size_t place = queue->count++;
+    while (place && before(&item, &queue->item[(place - 1) / 2])) {
+        queue->item[place] = queue->item[(place - 1) / 2];
+        place = (place - 1) / 2;
+    }
+    queue->item[place] = item;
+    return TN_OK;
+}
+
+tn_queued tn_queue_pop(tn_queue *queue) {
+    tn_queued *item = queue->item, top = item[0], last = item[--queue->count];
+    size_t place = 0;
+    for (size_t child; (child = 2 * place + 1) < queue->count; place = child) {
+        if (child + 1 < queue->count && before(&item[child + 1], &item[child])) child++;
+        if (!before(&item[child], &last)) break;
+        item[place] = item[child];
+    }
+    item[place] = last;
+    return top;
+}

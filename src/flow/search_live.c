@@ -1,0 +1,185 @@
+/* Searches in which peak live elements count (flow/search.h). */
+#include "base/checked.h"
+#include "flow/session.h"
+
+#include <stdlib.h>
+
+/* One run of the exact search; what it found is in *live. */
+static tn_status run(tn_session *session, tn_live_goal goal, uint64_t peak_most, uint64_t peak_floor,
+                     tn_live_result *live) {
+    tn_live_options options = {.goal = goal,
+                               .no_outer = session->options.no_outer,
+                               .peak_most = peak_most,
+                               .peak_floor = peak_floor,
+                               .work_most = session->options.work_most};
+    *live = (tn_live_result){0};
+    if (!session->fits) return TN_OK;
+    return tn_exact_live_search(&session->problem, &options, &session->scratch, live, session->error);
+}
+
+/* No tree needs less: the inputs, and the result beside them. */
+static uint64_t least_peak_bound(const tn_session *session, uint64_t level) {
+    uint64_t output = 0;
+    tn_network_elements(session->network, session->network->output, &output, NULL);
+    return tn_saturating_add(session->inputs, level > output ? level : output);
+}
+
+/* Peak of a tree above what is resident. */
+static uint64_t above_inputs(const tn_session *session, const tn_search_result *result) {
+    return result->cost.peak_elements - session->inputs;
+}
+
+/* The least peak, from a first tree (of least MACs): *result is that tree or a better one. */
+static tn_status lower_peak(tn_session *session, tn_search_result *result) {
+    tn_live_result live, cheap;
+    uint64_t known = above_inputs(session, result);
+    TN_TRY(run(session, TN_LIVE_LEAST_PEAK, known, 0, &live));
+    result->work += live.work;
+    if (!live.complete) {
+        result->exact = false;
+        result->stop = tn_session_stop(session);
+        result->lower_bound = least_peak_bound(session, live.level);
+        TN_TRY(tn_session_climb(session, TN_ANYTIME_ELEMENTS, result));
+        return TN_OK;
+    }
+    /* Of the trees of that peak the cheapest, unless that takes too much work. */
+    TN_TRY(run(session, TN_LIVE_LEAST_MACS, live.count ? live.point[0].peak : known, 0, &cheap));
+    result->work += cheap.work;
+    if (cheap.count) live = cheap;
+    if (live.count) TN_TRY(tn_session_result(session, live.point[0].merge, result));
+    result->exact = true;
+    result->stop = TN_STOP_PROVEN;
+    result->lower_bound = result->cost.peak_elements;
+    return TN_OK;
+}
+
+static void drop_if_over(tn_session *session, tn_search_result *result) {
+    uint64_t bound = session->options.max_live_elements;
+    if (bound && result->cost.peak_elements > bound) {
+        result->found = false;
+        result->exact = result->lower_bound > bound;
+    }
+}
+
+tn_status tn_search_least_live(tn_session *session, tn_search_result *result) {
+    TN_TRY(tn_search_least_macs(session, result));
+    TN_TRY(lower_peak(session, result));
+    drop_if_over(session, result);
+    return TN_OK;
+}
+
+/* Nothing fits the bound, as far as is known: says what would. */
+static tn_status report_none(tn_session *session, tn_search_result *result) {
+    TN_TRY(lower_peak(session, result));
+    drop_if_over(session, result);
+    return TN_OK;
+}
+
+tn_status tn_search_bounded(tn_session *session, tn_search_result *result) {
+    uint64_t bound = session->options.max_live_elements;
+    tn_live_result live;
+    TN_TRY(tn_search_least_macs(session, result));
+    if (result->cost.peak_elements <= bound) return TN_OK;
+    if (bound < session->inputs) {
+        result->found = false;
+        result->exact = true;
+        result->stop = TN_STOP_PROVEN;
+        result->lower_bound = least_peak_bound(session, 0);
+        return TN_OK;
+    }
+    TN_TRY(run(session, TN_LIVE_LEAST_MACS, bound - session->inputs, 0, &live));
+    result->work += live.work;
+    if (live.count) {
+        TN_TRY(tn_session_result(session, live.point[0].merge, result));
+        result->exact = true;
+        result->stop = TN_STOP_PROVEN;
+        result->lower_bound = result->cost.macs;
+        return TN_OK;
+    }
+    if (live.complete) return report_none(session, result);
+    result->exact = false;
+    result->stop = tn_session_stop(session);
+    if (live.level > result->lower_bound) result->lower_bound = live.level;
+    TN_TRY(tn_session_climb(session, TN_ANYTIME_ELEMENTS, result));
+    if (result->cost.peak_elements > bound) {
+        result->found = false;
+        result->lower_bound = least_peak_bound(session, 0);
+    }
+    return TN_OK;
+}
+
+/* ---- the front ---- */
+
+static int by_macs(const void *a, const void *b) {
+    const tn_tree_cost *p = &((const tn_search_result *)a)->cost, *q = &((const tn_search_result *)b)->cost;
+    if (p->macs != q->macs) return p->macs < q->macs ? -1 : 1;
+    return (p->peak_elements > q->peak_elements) - (p->peak_elements < q->peak_elements);
+}
+
+/* Sorts, and keeps what nothing dominates and the bound allows. */
+static void sift(const tn_session *session, tn_tree_front *front) {
+    uint64_t least = session->options.max_live_elements ? session->options.max_live_elements : UINT64_MAX - 1;
+    size_t kept = 0;
+    qsort(front->item, front->count, sizeof *front->item, by_macs);
+    for (size_t i = 0; i < front->count; i++) {
+        if (front->item[i].cost.peak_elements > least) continue;
+        least = front->item[i].cost.peak_elements - 1;
+        front->item[kept++] = front->item[i];
+    }
+    front->count = kept;
+}
+
+static tn_status collect(tn_session *session, const tn_search_result *cheapest,
+                         const tn_search_result *leanest, const tn_live_result *live, tn_tree_front *front) {
+    TN_TRY(
+        tn_arena_alloc(session->arena, live->count + 2, sizeof *front->item, &front->item, session->error));
+    front->item[front->count++] = *cheapest;
+    front->item[front->count++] = *leanest;
+    for (size_t i = 0; i < live->count; i++) {
+        tn_search_result *item = &front->item[front->count++];
+        TN_TRY(tn_session_result(session, live->point[i].merge, item));
+    }
+    sift(session, front);
+    for (size_t i = 0; i < front->count; i++) {
+        front->item[i].exact = front->exact;
+        front->item[i].stop = front->stop;
+        front->item[i].lower_bound = front->exact ? front->item[i].cost.macs : cheapest->lower_bound;
+    }
+    return TN_OK;
+}
+
+static tn_status find_front(tn_session *session, tn_tree_front *front) {
+    uint64_t bound = session->options.max_live_elements;
+    tn_search_result cheapest = {0}, leanest;
+    tn_live_result live = {0};
+    if (session->network->tensors == 1) {
+        TN_TRY(tn_session_single(session, &cheapest));
+        front->exact = true;
+        return collect(session, &cheapest, &cheapest, &live, front);
+    }
+    TN_TRY(tn_search_least_macs(session, &cheapest));
+    leanest = cheapest;
+    session->options.objective = TN_LEAST_LIVE;
+    TN_TRY(lower_peak(session, &leanest));
+    front->exact = cheapest.exact && leanest.exact;
+    front->stop = leanest.stop;
+    uint64_t most = above_inputs(session, &cheapest);
+    if (bound && bound < cheapest.cost.peak_elements)
+        most = bound > session->inputs ? bound - session->inputs : 0;
+    if (front->exact) {
+        TN_TRY(run(session, TN_LIVE_FRONT, most, above_inputs(session, &leanest), &live));
+        front->exact = live.complete;
+        front->stop = live.complete ? TN_STOP_PROVEN : tn_session_stop(session);
+    }
+    return collect(session, &cheapest, &leanest, &live, front);
+}
+
+tn_status tn_search_front(const tn_network *network, const tn_search_options *options, tn_arena *arena,
+                          tn_tree_front *front, tn_error *error) {
+    tn_session session;
+    *front = (tn_tree_front){0};
+    tn_status status = tn_session_begin(&session, network, options, arena, error);
+    if (status == TN_OK) status = find_front(&session, front);
+    tn_session_end(&session);
+    return status;
+}

@@ -1,0 +1,324 @@
+#include "tensor/einsum.h"
+
+#include "base/buffer.h"
+
+#include "text/number.h"
+#include "text/utf8.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TABLE_BITS = 13, NO_INDEX = UINT32_MAX };
+_Static_assert((1 << TABLE_BITS) >= 2 * TN_INDICES_MOST, "the table of characters stays at most half full");
+
+/* A text being read, character by character. */
+typedef struct reader {
+    const char *text;
+    size_t length; /* bytes of the character at `text`; 0: not UTF-8 */
+    tn_position at;
+    tn_error *error;
+} reader;
+
+static void look(reader *r) {
+    r->length = *r->text ? tn_utf8_length(r->text, strlen(r->text) < 4 ? strlen(r->text) : 4) : 0;
+}
+
+static void step(reader *r) {
+    r->text += r->length;
+    r->at.column++;
+    look(r);
+}
+
+static reader read_from(const char *text, tn_position at, tn_error *error) {
+    reader r = {.text = text, .at = at, .error = error};
+    if (r.at.line == 0) r.at.line = 1;
+    if (r.at.column == 0) r.at.column = 1;
+    look(&r);
+    return r;
+}
+
+static void skip_blanks(reader *r) {
+    while (*r->text == ' ' || *r->text == '\t') step(r);
+}
+
+static bool is_index(const reader *r) {
+    char c = *r->text;
+    return r->length > 1 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static tn_status unexpected(const reader *r, const char *wanted) {
+    if (*r->text == '\0') return tn_fail_at(r->error, TN_INPUT, r->at, "the text ends here; %s", wanted);
+    if (r->length == 0)
+        return tn_fail_at(r->error, TN_INPUT, r->at, "a byte that is not UTF-8 text; %s", wanted);
+    if ((unsigned char)*r->text < 0x20 || *r->text == 0x7f)
+        return tn_fail_at(r->error, TN_INPUT, r->at, "a control character; %s", wanted);
+    return tn_fail_at(r->error, TN_INPUT, r->at, "unexpected '%.*s'; %s", (int)r->length, r->text, wanted);
+}
+
+/* The network under construction and its table from characters to indices. */
+typedef struct parser {
+    reader in;
+    tn_arena *arena;
+    tn_network *network;
+    uint32_t *table; /* index + 1 by hash of the character, open addressing */
+    uint32_t *uses;  /* [TN_INDICES_MOST] tensors that carry each index */
+    uint32_t *last;  /* [TN_INDICES_MOST] list (tensor + 1; 0 none) where each index was seen last */
+} parser;
+
+static uint32_t hash(const char *character, size_t length) {
+    uint32_t value = 0;
+    for (size_t i = 0; i < length; i++) value = value * 131 + (unsigned char)character[i];
+    return (value * 2654435761u) >> (32 - TABLE_BITS);
+}
+
+/* Place in the table of the character, or of the free entry that it would take. */
+static uint32_t *find_index(const tn_network *network, uint32_t *table, const char *character,
+                            size_t length) {
+    uint32_t slot = hash(character, length);
+    for (;; slot = (slot + 1) & ((1u << TABLE_BITS) - 1)) {
+        if (!table[slot]) return &table[slot];
+        const char *name = network->index_name[table[slot] - 1];
+        if (strlen(name) == length && memcmp(name, character, length) == 0) return &table[slot];
+    }
+}
+
+static tn_status read_index(parser *p, uint32_t *index) {
+    tn_network *network = p->network;
+    uint32_t *entry = find_index(network, p->table, p->in.text, p->in.length);
+    if (!*entry) {
+        if (network->indices == TN_INDICES_MOST)
+            return tn_fail_at(p->in.error, TN_LIMIT, p->in.at, "more than %d different indices",
+                              TN_INDICES_MOST);
+        TN_TRY(tn_arena_copy_text(p->arena, p->in.text, p->in.length, &network->index_name[network->indices],
+                                  p->in.error));
+        *entry = ++network->indices;
+    }
+    *index = *entry - 1;
+    return TN_OK;
+}
+
+/* Bytes up to the next comma or arrow: no list has more indices. */
+static size_t bytes_of_list(const char *text) {
+    return strcspn(text, ",-");
+}
+
+/* Reads the indices of one tensor (number `list` - 1) or of the output (list = tensors + 1). */
+static tn_status read_list(parser *p, uint32_t list, tn_indices *indices) {
+    bool output = list > p->network->tensors;
+    indices->count = 0;
+    TN_TRY(tn_arena_alloc(p->arena, bytes_of_list(p->in.text), sizeof *indices->index, &indices->index,
+                          p->in.error));
+    for (skip_blanks(&p->in); is_index(&p->in); step(&p->in), skip_blanks(&p->in)) {
+        uint32_t index = 0, known = p->network->indices;
+        TN_TRY(read_index(p, &index));
+        int length = (int)p->in.length;
+        if (output && index >= known)
+            return tn_fail_at(p->in.error, TN_INPUT, p->in.at,
+                              "the output has index '%.*s', which no tensor has", length, p->in.text);
+        if (p->last[index] == list)
+            return tn_fail_at(p->in.error, TN_INPUT, p->in.at,
+                              "index '%.*s' occurs twice on one tensor; a diagonal must be taken before",
+                              length, p->in.text);
+        p->last[index] = list;
+        p->uses[index]++;
+        indices->index[indices->count++] = index;
+    }
+    if (*p->in.text == '.')
+        return tn_fail_at(p->in.error, TN_INPUT, p->in.at, "an ellipsis is not read; write its indices out");
+    return TN_OK;
+}
+
+static tn_status read_tensors(parser *p) {
+    tn_network *network = p->network;
+    for (;;) {
+        if (network->tensors == TN_TENSORS_MOST)
+            return tn_fail_at(p->in.error, TN_LIMIT, p->in.at, "more than %d tensors", TN_TENSORS_MOST);
+        uint32_t t = network->tensors++;
+        TN_TRY(read_list(p, t + 1, &network->tensor[t]));
+        if (*p->in.text != ',') return TN_OK;
+        step(&p->in);
+    }
+}
+
+/* Code points order as their UTF-8 bytes do. */
+static void sort_by_name(const tn_network *network, tn_indices *indices) {
+    for (uint32_t i = 1; i < indices->count; i++) {
+        uint32_t index = indices->index[i], place = i;
+        const char *name = network->index_name[index];
+        while (place && strcmp(network->index_name[indices->index[place - 1]], name) > 0) {
+            indices->index[place] = indices->index[place - 1];
+            place--;
+        }
+        indices->index[place] = index;
+    }
+}
+
+/* Every index that occurs just once. */
+static tn_status implied_output(parser *p) {
+    tn_network *network = p->network;
+    TN_TRY(tn_arena_alloc(p->arena, network->indices, sizeof *network->output.index, &network->output.index,
+                          p->in.error));
+    for (uint32_t i = 0; i < network->indices; i++)
+        if (p->uses[i] == 1) network->output.index[network->output.count++] = i;
+    sort_by_name(network, &network->output);
+    return TN_OK;
+}
+
+static tn_status read_output(parser *p) {
+    if (*p->in.text == '\0') return implied_output(p);
+    if (p->in.text[0] != '-' || p->in.text[1] != '>')
+        return unexpected(&p->in,
+                          "an index is a letter, tensors are separated by ',', the output follows '->'");
+    step(&p->in);
+    step(&p->in);
+    TN_TRY(read_list(p, p->network->tensors + 1, &p->network->output));
+    if (*p->in.text) return unexpected(&p->in, "the output is the last and consists of letters");
+    return TN_OK;
+}
+
+static tn_status name_tensors(parser *p) {
+    tn_network *network = p->network;
+    for (uint32_t t = 0; t < network->tensors; t++) {
+        tn_indices indices = network->tensor[t];
+        tn_buffer name = {0};
+        tn_buffer_bytes(&name, "", 0);
+        for (uint32_t i = 0; i < indices.count; i++)
+            tn_buffer_text(&name, network->index_name[indices.index[i]]);
+        tn_status status = name.status;
+        if (status == TN_OK)
+            status = tn_arena_copy_text(p->arena, name.length ? name.data : "1",
+                                        name.length ? name.length : 1, &network->tensor_name[t], p->in.error);
+        else
+            tn_fail(p->in.error, status, "no memory for the name of a tensor");
+        tn_buffer_free(&name);
+        TN_TRY(status);
+    }
+    return TN_OK;
+}
+
+tn_status tn_einsum_parse(const char *expression, tn_position at, tn_arena *arena, tn_network *network,
+                          tn_error *error) {
+    parser p = {.in = read_from(expression, at, error), .arena = arena, .network = network};
+    *network = (tn_network){0};
+    TN_TRY(tn_arena_alloc(arena, (size_t)1 << TABLE_BITS, sizeof *p.table, &p.table, error));
+    TN_TRY(tn_arena_alloc(arena, TN_INDICES_MOST, sizeof *p.uses, &p.uses, error));
+    TN_TRY(tn_arena_alloc(arena, TN_INDICES_MOST, sizeof *p.last, &p.last, error));
+    TN_TRY(tn_arena_alloc(arena, TN_INDICES_MOST, sizeof *network->index_name, &network->index_name, error));
+    TN_TRY(tn_arena_alloc(arena, TN_TENSORS_MOST, sizeof *network->tensor, &network->tensor, error));
+    TN_TRY(
+        tn_arena_alloc(arena, TN_TENSORS_MOST, sizeof *network->tensor_name, &network->tensor_name, error));
+    skip_blanks(&p.in);
+    if (*p.in.text == '\0') return unexpected(&p.in, "an einsum looks like ab,bc->ac");
+    TN_TRY(read_tensors(&p));
+    TN_TRY(read_output(&p));
+    TN_TRY(tn_arena_alloc(arena, network->indices, sizeof *network->index_size, &network->index_size, error));
+    return name_tensors(&p);
+}
+
+/* ---- sizes ---- */
+
+static uint32_t index_of(const tn_network *network, const char *name, size_t length) {
+    for (uint32_t i = 0; i < network->indices; i++)
+        if (strlen(network->index_name[i]) == length && memcmp(network->index_name[i], name, length) == 0)
+            return i;
+    return NO_INDEX;
+}
+
+static tn_status set_size(tn_network *network, const char *name, size_t length, uint64_t size, tn_position at,
+                          tn_error *error) {
+    uint32_t index = index_of(network, name, length);
+    int shown = length > 40 ? 40 : (int)length;
+    if (index == NO_INDEX)
+        return tn_fail_at(error, TN_INPUT, at, "a size for '%.*s', which is no index of the network", shown,
+                          name);
+    if (size == 0)
+        return tn_fail_at(error, TN_INPUT, at, "the size of '%.*s' is 0; a size is at least 1", shown, name);
+    if (network->index_size[index])
+        return tn_fail_at(error, TN_INPUT, at, "the size of '%.*s' is given twice", shown, name);
+    network->index_size[index] = size;
+    return TN_OK;
+}
+
+static tn_status all_sizes_given(const tn_network *network, tn_position at, tn_error *error) {
+    for (uint32_t i = 0; i < network->indices; i++)
+        if (network->index_size[i] == 0)
+            return tn_fail_at(error, TN_INPUT, at, "index '%s' has no size; add %s=SIZE",
+                              network->index_name[i], network->index_name[i]);
+    return TN_OK;
+}
+
+/* The number at the reader, up to the next comma. */
+static tn_status read_size(reader *r, uint64_t *size) {
+    char digits[40];
+    size_t count = 0;
+    tn_position at = r->at;
+    for (; *r->text && *r->text != ',' && r->length; step(r))
+        if (*r->text != ' ' && r->length == 1 && count + 1 < sizeof digits) digits[count++] = *r->text;
+    digits[count] = '\0';
+    switch (tn_read_count(digits, size)) {
+    case TN_NUMBER_OK:
+        return TN_OK;
+    case TN_NUMBER_RANGE:
+        return tn_fail_at(r->error, TN_INPUT, at, "a size of %s; it must be 1 to 2^64 - 1", digits);
+    default:
+        return tn_fail_at(r->error, TN_INPUT, at, "a size must be a whole number, as in a=32,b=8");
+    }
+}
+
+tn_status tn_einsum_sizes(const char *sizes, tn_position at, tn_network *network, tn_error *error) {
+    reader r = read_from(sizes, at, error);
+    skip_blanks(&r);
+    while (*r.text) {
+        const char *name = r.text;
+        size_t length = r.length;
+        tn_position where = r.at;
+        uint64_t size = 0;
+        if (!is_index(&r)) return unexpected(&r, "sizes look like a=32,b=8");
+        step(&r);
+        skip_blanks(&r);
+        if (*r.text != '=')
+            return unexpected(&r, "an index is one character and '=' follows, as in a=32,b=8");
+        step(&r);
+        TN_TRY(read_size(&r, &size));
+        TN_TRY(set_size(network, name, length, size, where, error));
+        if (*r.text == ',') {
+            step(&r);
+            skip_blanks(&r);
+            if (*r.text == '\0') return unexpected(&r, "another size must follow the comma");
+        } else if (*r.text) {
+            return unexpected(&r, "sizes look like a=32,b=8");
+        }
+    }
+    return all_sizes_given(network, read_from(sizes, at, error).at, error);
+}
+
+static tn_status json_size(const char *key, json_t *value, tn_position at, tn_network *network,
+                           tn_error *error) {
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return tn_fail_at(error, TN_INPUT, at, "the size of '%.40s' must be a whole number of 1 to 2^63 - 1",
+                          key);
+    return set_size(network, key, strlen(key), (uint64_t)json_integer_value(value), at, error);
+}
+
+tn_status tn_einsum_json_sizes(const char *json, tn_position at, tn_network *network, tn_error *error) {
+    json_error_t problem;
+    tn_position start = read_from(json, at, error).at;
+    json_t *root = json_loads(json, JSON_REJECT_DUPLICATES, &problem);
+    if (!root)
+        return tn_fail_at(error, TN_INPUT, start,
+                          "the sizes are not JSON (%.100s); they look like {\"a\": 32}", problem.text);
+    tn_status status = TN_OK;
+    if (!json_is_object(root))
+        status = tn_fail_at(error, TN_INPUT, start, "the sizes must be a JSON object such as {\"a\": 32}");
+    const char *key;
+    json_t *value;
+    json_object_foreach(root, key, value) {
+        if (status == TN_OK) status = json_size(key, value, start, network, error);
+    }
+    json_decref(root);
+    TN_TRY(status);
+    return all_sizes_given(network, start, error);
+}
