@@ -13,7 +13,7 @@ typedef struct {
     uint64_t along_rows, along_columns, streamed;
 } layout;
 
-static layout lay_out(tn_dataflow dataflow, const tn_product_size *p) {
+static layout lay_out(tn_dataflow dataflow, const tn_array_product *p) {
     switch (dataflow) {
     case TN_WS_SERIAL:
     case TN_WS_DOUBLE_BUFFERED:
@@ -120,7 +120,7 @@ static bool count(tn_dataflow dataflow, const tiling *t, uint64_t *cycles) {
     return false;
 }
 
-static tn_status check(const tn_systolic *array, const tn_product_size *p, tn_error *error) {
+static tn_status check(const tn_systolic *array, const tn_array_product *p, tn_error *error) {
     const struct {
         const char *name;
         uint64_t value, most;
@@ -136,7 +136,7 @@ static tn_status check(const tn_systolic *array, const tn_product_size *p, tn_er
     return TN_OK;
 }
 
-tn_status tn_systolic_cycles(const tn_systolic *array, tn_dataflow dataflow, const tn_product_size *product,
+tn_status tn_systolic_cycles(const tn_systolic *array, tn_dataflow dataflow, const tn_array_product *product,
                              tn_systolic_result *result, tn_error *error) {
     TN_TRY(check(array, product, error));
     tiling t;

@@ -50,9 +50,9 @@ typedef struct tn_systolic {
 } tn_systolic;
 
 /* C[m x n] = A[m x k] B[k x n] */
-typedef struct tn_product_size {
+typedef struct tn_array_product {
     uint64_t m, k, n;
-} tn_product_size;
+} tn_array_product;
 
 typedef struct tn_systolic_result {
     uint64_t cycles;
@@ -60,7 +60,7 @@ typedef struct tn_systolic_result {
     double utilisation; /* MACs over (cycles * rows * columns) */
 } tn_systolic_result;
 
-tn_status tn_systolic_cycles(const tn_systolic *array, tn_dataflow dataflow, const tn_product_size *product,
+tn_status tn_systolic_cycles(const tn_systolic *array, tn_dataflow dataflow, const tn_array_product *product,
                              tn_systolic_result *result, tn_error *error);
 
 #endif

@@ -10,7 +10,7 @@ static tn_status overflow(tn_error *error) {
 static tn_status product_cycles(const tn_systolic *array, tn_dataflow dataflow, uint64_t m, uint64_t k,
                                 uint64_t n, uint64_t *cycles, tn_error *error) {
     tn_systolic_result result;
-    const tn_product_size product = {m, k, n};
+    const tn_array_product product = {m, k, n};
     TN_TRY(tn_systolic_cycles(array, dataflow, &product, &result, error));
     *cycles = result.cycles;
     return TN_OK;
@@ -26,7 +26,7 @@ static tn_status add_up(tn_systolic_passes *p, tn_error *error) {
 
 /* T tiles through resident weights, all but the first visited loaded; the padding rows of the tile visited
  * last (the first of the forward pass) are whole unless it is the only row of tiles. */
-static tn_status input_gradient_in_place(const tn_systolic *array, const tn_product_size *l, uint64_t *cycles,
+static tn_status input_gradient_in_place(const tn_systolic *array, const tn_array_product *l, uint64_t *cycles,
                                          tn_error *error) {
     uint64_t row_tiles = tn_ceil_div(l->k, array->rows), column_tiles = tn_ceil_div(l->n, array->columns),
              tiles;
@@ -39,7 +39,7 @@ static tn_status input_gradient_in_place(const tn_systolic *array, const tn_prod
     return TN_OK;
 }
 
-static tn_status in_place(const tn_systolic *array, const tn_product_size *l, tn_systolic_passes *p,
+static tn_status in_place(const tn_systolic *array, const tn_array_product *l, tn_systolic_passes *p,
                           tn_error *error) {
     TN_TRY(product_cycles(array, TN_WS_SERIAL, l->m, l->k, l->n, &p->forward_cycles, error));
     TN_TRY(input_gradient_in_place(array, l, &p->input_gradient_cycles, error));
@@ -47,7 +47,7 @@ static tn_status in_place(const tn_systolic *array, const tn_product_size *l, tn
     return add_up(p, error);
 }
 
-static tn_status explicitly(const tn_systolic *array, const tn_product_size *l, tn_systolic_passes *p,
+static tn_status explicitly(const tn_systolic *array, const tn_array_product *l, tn_systolic_passes *p,
                             tn_error *error) {
     TN_TRY(product_cycles(array, TN_WS_SERIAL, l->m, l->k, l->n, &p->forward_cycles, error));
     TN_TRY(product_cycles(array, TN_WS_SERIAL, l->m, l->n, l->k, &p->input_gradient_cycles, error));
@@ -60,7 +60,7 @@ static tn_status explicitly(const tn_systolic *array, const tn_product_size *l, 
     return add_up(p, error);
 }
 
-tn_status tn_systolic_training_cycles(const tn_systolic *array, const tn_product_size *layer,
+tn_status tn_systolic_training_cycles(const tn_systolic *array, const tn_array_product *layer,
                                       tn_systolic_training *training, tn_error *error) {
     tn_systolic_training result = {0};
     TN_TRY(in_place(array, layer, &result.in_place, error));

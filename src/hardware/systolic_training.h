@@ -38,7 +38,7 @@ typedef struct tn_systolic_training {
 } tn_systolic_training;
 
 /* layer: m = S tokens, k = K inputs, n = N outputs. Limits as in tn_systolic_cycles. */
-tn_status tn_systolic_training_cycles(const tn_systolic *array, const tn_product_size *layer,
+tn_status tn_systolic_training_cycles(const tn_systolic *array, const tn_array_product *layer,
                                       tn_systolic_training *training, tn_error *error);
 
 #endif

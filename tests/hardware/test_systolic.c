@@ -22,7 +22,7 @@ typedef struct {
 
 static uint64_t formula(tn_dataflow dataflow, const shape *s) {
     tn_systolic array = {(uint64_t)s->rows, (uint64_t)s->columns};
-    tn_product_size product = {(uint64_t)s->m, (uint64_t)s->k, (uint64_t)s->n};
+    tn_array_product product = {(uint64_t)s->m, (uint64_t)s->k, (uint64_t)s->n};
     tn_systolic_result result;
     assert_int_equal(tn_systolic_cycles(&array, dataflow, &product, &result, NULL), TN_OK);
     return result.cycles;
@@ -416,7 +416,7 @@ static void bad_sizes_are_refused(void **state) {
                 uint64_t v[5] = {4, 4, 8, 8, 8};
                 v[which] = big ? UINT64_MAX : 0;
                 tn_systolic array = {v[0], v[1]};
-                tn_product_size product = {v[2], v[3], v[4]};
+                tn_array_product product = {v[2], v[3], v[4]};
                 tn_systolic_result result = {.cycles = 3};
                 assert_int_equal(tn_systolic_cycles(&array, (tn_dataflow)dataflow, &product, &result, NULL),
                                  TN_INPUT);
@@ -427,12 +427,12 @@ static void bad_sizes_are_refused(void **state) {
 static void overflow_is_reported(void **state) {
     (void)state;
     tn_systolic one = {1, 1};
-    tn_product_size most = {TN_SYSTOLIC_MOST_SIZE, TN_SYSTOLIC_MOST_SIZE, TN_SYSTOLIC_MOST_SIZE};
+    tn_array_product most = {TN_SYSTOLIC_MOST_SIZE, TN_SYSTOLIC_MOST_SIZE, TN_SYSTOLIC_MOST_SIZE};
     for (int dataflow = 0; tn_dataflow_names[dataflow]; dataflow++) {
         tn_systolic_result result = {.cycles = 3};
         assert_int_equal(tn_systolic_cycles(&one, (tn_dataflow)dataflow, &most, &result, NULL), TN_OVERFLOW);
         assert_int_equal(result.cycles, 3);
-        tn_product_size single = {1, 1, 1};
+        tn_array_product single = {1, 1, 1};
         assert_int_equal(tn_systolic_cycles(&one, (tn_dataflow)dataflow, &single, &result, NULL), TN_OK);
         assert_true(result.utilisation >= 0 && result.utilisation <= 1);
     }

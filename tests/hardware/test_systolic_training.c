@@ -12,7 +12,7 @@
 static tn_systolic_training ask(uint64_t rows, uint64_t columns, uint64_t tokens, uint64_t inputs,
                                 uint64_t outputs) {
     tn_systolic array = {rows, columns};
-    tn_product_size layer = {tokens, inputs, outputs};
+    tn_array_product layer = {tokens, inputs, outputs};
     tn_systolic_training training;
     assert_int_equal(tn_systolic_training_cycles(&array, &layer, &training, NULL), TN_OK);
     return training;
@@ -143,8 +143,8 @@ static void bad_sizes_are_refused(void **state) {
     (void)state;
     tn_systolic_training training;
     tn_systolic array = {0, 4}, one = {1, 1};
-    tn_product_size layer = {4, 4, 4}, none = {4, 0, 4};
-    tn_product_size most = {TN_SYSTOLIC_MOST_SIZE, TN_SYSTOLIC_MOST_SIZE, TN_SYSTOLIC_MOST_SIZE};
+    tn_array_product layer = {4, 4, 4}, none = {4, 0, 4};
+    tn_array_product most = {TN_SYSTOLIC_MOST_SIZE, TN_SYSTOLIC_MOST_SIZE, TN_SYSTOLIC_MOST_SIZE};
     assert_int_equal(tn_systolic_training_cycles(&array, &layer, &training, NULL), TN_INPUT);
     assert_int_equal(tn_systolic_training_cycles(&one, &none, &training, NULL), TN_INPUT);
     assert_int_equal(tn_systolic_training_cycles(&one, &most, &training, NULL), TN_OVERFLOW);
