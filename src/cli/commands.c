@@ -5,6 +5,8 @@ const tn_command *const tn_commands[] = {
     &tn_command_sweep,
     &tn_command_merge,
     &tn_command_plot,
+    &tn_command_hardware,
+    &tn_command_roofline,
     &tn_command_list,
 };
 /* clang-format on */

@@ -1,0 +1,412 @@
+/* tenfold hardware QUESTION [--device D] OPTIONS | --batch FILE.csv */
+#include "base/suggest.h"
+#include "cli/commands.h"
+#include "cli/hardware_questions.h"
+#include "cli/table.h"
+#include "text/csv.h"
+#include "text/json.h"
+#include "text/number.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const labels[] = {"name", "id"}; /* columns of a batch that are passed on */
+enum { LABELS = sizeof labels / sizeof *labels, NO_COLUMN = -1, OWN_OPTIONS = 3, CHOICES_WIDTH = 14 };
+
+typedef struct {
+    const tn_question *question;
+    const char *given[TN_PARAMETERS_MOST]; /* options; NULL: not given */
+    const char *device_name, *batch;
+    tn_option_list set;
+    tn_common common;
+    tn_arena arena;
+    const tn_device *device;
+} request;
+
+static tn_status find_question(const char *name, const tn_question **question, tn_error *error) {
+    const char *names[16];
+    for (size_t i = 0; i < tn_questions_count; i++) {
+        names[i] = tn_questions[i].name;
+        if (strcmp(name, names[i]) != 0) continue;
+        *question = &tn_questions[i];
+        return TN_OK;
+    }
+    const char *near = tn_suggest(name, names, tn_questions_count);
+    if (near) return tn_fail(error, TN_INPUT, "no question called '%.60s'; did you mean %s?", name, near);
+    return tn_fail(error, TN_INPUT, "no question called '%.60s'; see tenfold help hardware", name);
+}
+
+/* --- Values: a text given as an option or in a cell becomes a number or a choice. */
+
+static tn_status unknown_choice(const tn_parameter *p, const char *text, tn_position at, tn_error *error) {
+    size_t count = 0;
+    while (p->choices[count]) count++;
+    const char *near = tn_suggest(text, p->choices, count);
+    if (near)
+        return tn_fail_at(error, TN_INPUT, at, "%s is not '%.60s'; did you mean %s?", p->name, text, near);
+    return tn_fail_at(error, TN_INPUT, at, "%s is not '%.60s'; it is %s, or another of %zu", p->name, text,
+                      p->choices[0], count);
+}
+
+static tn_status read_value(const tn_parameter *p, const char *text, tn_position at, uint64_t *value,
+                            tn_error *error) {
+    if (p->choices) {
+        for (uint64_t i = 0; p->choices[i]; i++)
+            if (strcmp(p->choices[i], text) == 0) {
+                *value = i;
+                return TN_OK;
+            }
+        return unknown_choice(p, text, at, error);
+    }
+    switch (tn_read_count(text, value)) {
+    case TN_NUMBER_OK:
+        return TN_OK;
+    case TN_NUMBER_RANGE:
+        return tn_fail_at(error, TN_OVERFLOW, at, "%s = %.60s does not fit 64 bits", p->name, text);
+    case TN_NUMBER_MALFORMED:
+        break;
+    }
+    return tn_fail_at(error, TN_INPUT, at, "%s is not '%.60s'; it is a whole number", p->name, text);
+}
+
+/* Answers with the place of the row where the library knew none. */
+static tn_status ask(const tn_question *question, const tn_question_values *values, tn_position at,
+                     tn_answer *answers, tn_error *error) {
+    tn_error unplaced = {0};
+    tn_status status = question->ask(values, answers, &unplaced);
+    if (status == TN_OK) return TN_OK;
+    return tn_fail_at(error, status, at, "%s", unplaced.message);
+}
+
+/* --- Output of answers. */
+
+static void put_json_value(tn_json *json, const tn_parameter *p, uint64_t value) {
+    if (p->choices)
+        tn_json_put_text(json, p->name, p->choices[value]);
+    else
+        tn_json_put_count(json, p->name, value);
+}
+
+static void put_json_answer(tn_json *json, const char *name, const tn_answer *a) {
+    if (a->type == TN_ANSWER_COUNT) tn_json_put_count(json, name, a->count);
+    if (a->type == TN_ANSWER_BOOL) tn_json_put_bool(json, name, a->truth);
+    if (a->type == TN_ANSWER_REAL) tn_json_put_real(json, name, a->real);
+}
+
+static void put_json_row(tn_json *json, const tn_question *q, const tn_question_values *values,
+                         const tn_answer *answers) {
+    for (size_t i = 0; i < q->parameters; i++) put_json_value(json, &q->parameter[i], values->value[i]);
+    for (size_t i = 0; q->answer[i]; i++) put_json_answer(json, q->answer[i], &answers[i]);
+}
+
+static void put_csv_answer(tn_buffer *out, const tn_answer *a) {
+    if (a->type == TN_ANSWER_COUNT) tn_csv_put_count(out, a->count);
+    if (a->type == TN_ANSWER_BOOL) tn_csv_put(out, a->truth ? "true" : "false");
+    if (a->type == TN_ANSWER_REAL) tn_csv_put_real(out, a->real);
+}
+
+static tn_status print(tn_buffer *out, tn_error *error) {
+    tn_status status = out->status;
+    if (status == TN_OK)
+        fwrite(out->data, 1, out->length, stdout);
+    else
+        tn_fail(error, status, "no memory for the answers");
+    tn_buffer_free(out);
+    return status;
+}
+
+/* --- One question. */
+
+static tn_status print_table(const tn_question *q, const tn_answer *answers, tn_error *error) {
+    tn_table table;
+    size_t columns = 0;
+    while (q->answer[columns]) columns++;
+    tn_table_begin(&table, columns);
+    for (size_t i = 0; i < columns; i++) tn_table_text(&table, q->head[i]);
+    for (size_t i = 0; i < columns; i++) {
+        if (answers[i].type == TN_ANSWER_COUNT) tn_table_count(&table, answers[i].count);
+        if (answers[i].type == TN_ANSWER_BOOL) tn_table_text(&table, answers[i].truth ? "yes" : "no");
+        if (answers[i].type == TN_ANSWER_REAL) tn_table_format(&table, "%.4f", answers[i].real);
+    }
+    return tn_table_end(&table, stdout, error);
+}
+
+static tn_status answer_one(request *r, tn_error *error) {
+    const tn_question *q = r->question;
+    tn_question_values values = {.device = r->device};
+    tn_answer answers[TN_ANSWERS_MOST];
+    const tn_position nowhere = {0};
+    for (size_t i = 0; i < q->parameters; i++) {
+        const char *text = r->given[i] ? r->given[i] : q->parameter[i].fallback;
+        if (!text)
+            return tn_fail(error, TN_INPUT, "%s needs --%s, %s", q->name, q->parameter[i].name,
+                           q->parameter[i].help);
+        TN_TRY(read_value(&q->parameter[i], text, nowhere, &values.value[i], error));
+    }
+    TN_TRY(ask(q, &values, nowhere, answers, error));
+    if (!r->common.json) return print_table(q, answers, error);
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_put_text(&json, "question", q->name);
+    if (r->device) tn_json_put_text(&json, "device", tn_device_name(r->device));
+    put_json_row(&json, q, &values, answers);
+    tn_json_end(&json);
+    return print(&out, error);
+}
+
+/* --- A batch: a question a row. */
+
+static bool same_name(const char *parameter, const char *column) {
+    size_t i = 0;
+    for (; parameter[i] && column[i]; i++)
+        if (parameter[i] != column[i] && !(parameter[i] == '-' && column[i] == '_')) return false;
+    return parameter[i] == column[i];
+}
+
+/* What a column of the file is: a parameter, or a label (NO_COLUMN). */
+static tn_status identify(const tn_question *q, const tn_csv_cell *head, int *parameter, tn_error *error) {
+    *parameter = NO_COLUMN;
+    for (size_t i = 0; i < q->parameters; i++)
+        if (same_name(q->parameter[i].name, head->text)) {
+            *parameter = (int)i;
+            return TN_OK;
+        }
+    for (size_t i = 0; i < LABELS; i++)
+        if (strcmp(labels[i], head->text) == 0) return TN_OK;
+    for (size_t i = 0; q->answer[i]; i++)
+        if (strcmp(q->answer[i], head->text) == 0)
+            return tn_fail_at(error, TN_INPUT, head->at,
+                              "column '%s' is what %s answers; rename or remove it", head->text, q->name);
+    const char *names[TN_PARAMETERS_MOST + LABELS];
+    for (size_t i = 0; i < q->parameters; i++) names[i] = q->parameter[i].name;
+    memcpy(names + q->parameters, labels, sizeof labels);
+    const char *near = tn_suggest(head->text, names, q->parameters + LABELS);
+    if (near)
+        return tn_fail_at(error, TN_INPUT, head->at, "%s has no column '%.60s'; did you mean %s?", q->name,
+                          head->text, near);
+    return tn_fail_at(error, TN_INPUT, head->at, "%s has no column '%.60s'; see tenfold hardware %s --help",
+                      q->name, head->text, q->name);
+}
+
+/* Where each parameter comes from: its column, or NO_COLUMN and then the option or the default. */
+static tn_status map_columns(const request *r, const tn_csv *csv, int *column, tn_error *error) {
+    const tn_question *q = r->question;
+    for (size_t i = 0; i < q->parameters; i++) column[i] = NO_COLUMN;
+    for (size_t c = 0; c < csv->columns; c++) {
+        int parameter;
+        TN_TRY(identify(q, &csv->head[c], &parameter, error));
+        if (parameter == NO_COLUMN) continue;
+        if (r->given[parameter] || column[parameter] != NO_COLUMN)
+            return tn_fail_at(error, TN_INPUT, csv->head[c].at, "%s is given twice; give it once",
+                              q->parameter[parameter].name);
+        column[parameter] = (int)c;
+    }
+    for (size_t i = 0; i < q->parameters; i++)
+        if (column[i] == NO_COLUMN && !r->given[i] && !q->parameter[i].fallback)
+            return tn_fail_at(error, TN_INPUT, (tn_position){csv->file, 1, 1},
+                              "a batch for %s needs a column '%s', %s", q->name, q->parameter[i].name,
+                              q->parameter[i].help);
+    return TN_OK;
+}
+
+static tn_status answer_row(const request *r, const tn_csv *csv, size_t row, const int *column,
+                            tn_question_values *values, tn_answer *answers, tn_error *error) {
+    const tn_question *q = r->question;
+    tn_position at = csv->columns ? tn_csv_at(csv, row, 0)->at : (tn_position){0};
+    values->device = r->device;
+    for (size_t i = 0; i < q->parameters; i++) {
+        const char *text = r->given[i] ? r->given[i] : q->parameter[i].fallback;
+        tn_position where = {0};
+        if (column[i] != NO_COLUMN) {
+            const tn_csv_cell *cell = tn_csv_at(csv, row, (size_t)column[i]);
+            text = cell->text;
+            where = cell->at;
+        }
+        TN_TRY(read_value(&q->parameter[i], text, where, &values->value[i], error));
+    }
+    return ask(q, values, at, answers, error);
+}
+
+static void put_csv_head(tn_buffer *out, const tn_csv *csv, const tn_question *q) {
+    for (size_t c = 0; c < csv->columns; c++) tn_csv_put(out, csv->head[c].text);
+    for (size_t i = 0; q->answer[i]; i++) tn_csv_put(out, q->answer[i]);
+    tn_csv_line(out);
+}
+
+static void put_csv_row(tn_buffer *out, const tn_csv *csv, size_t row, const tn_question *q,
+                        const tn_answer *answers) {
+    for (size_t c = 0; c < csv->columns; c++) tn_csv_put(out, tn_csv_at(csv, row, c)->text);
+    for (size_t i = 0; q->answer[i]; i++) put_csv_answer(out, &answers[i]);
+    tn_csv_line(out);
+}
+
+static void put_json_labels(tn_json *json, const tn_csv *csv, size_t row) {
+    for (size_t i = 0; i < LABELS; i++) {
+        size_t column = tn_csv_column(csv, labels[i]);
+        if (column < csv->columns) tn_json_put_text(json, labels[i], tn_csv_at(csv, row, column)->text);
+    }
+}
+
+static tn_status answer_rows(const request *r, const tn_csv *csv, tn_buffer *out, tn_error *error) {
+    int column[TN_PARAMETERS_MOST];
+    tn_json json;
+    TN_TRY(map_columns(r, csv, column, error));
+    if (r->common.json) {
+        tn_json_begin(&json, out);
+        tn_json_object(&json);
+        tn_json_put_text(&json, "question", r->question->name);
+        if (r->device) tn_json_put_text(&json, "device", tn_device_name(r->device));
+        tn_json_key(&json, "rows");
+        tn_json_array(&json);
+    } else {
+        put_csv_head(out, csv, r->question);
+    }
+    for (size_t row = 0; row < csv->rows; row++) {
+        tn_question_values values = {0};
+        tn_answer answers[TN_ANSWERS_MOST];
+        TN_TRY(answer_row(r, csv, row, column, &values, answers, error));
+        if (!r->common.json) {
+            put_csv_row(out, csv, row, r->question, answers);
+            continue;
+        }
+        tn_json_object(&json);
+        put_json_labels(&json, csv, row);
+        put_json_row(&json, r->question, &values, answers);
+        tn_json_end(&json);
+    }
+    if (r->common.json) {
+        tn_json_end(&json);
+        tn_json_end(&json);
+    }
+    return TN_OK;
+}
+
+static tn_status answer_batch(request *r, tn_error *error) {
+    tn_csv csv;
+    tn_buffer out = {0};
+    TN_TRY(tn_csv_load(r->batch, &r->arena, &csv, error));
+    tn_status status = answer_rows(r, &csv, &out, error);
+    if (status == TN_OK) return print(&out, error);
+    tn_buffer_free(&out);
+    return status;
+}
+
+/* --- The command. */
+
+static tn_status load_device(request *r, tn_error *error) {
+    const char *name = r->device_name ? r->device_name : r->question->device;
+    tn_device *device;
+    if (!name && r->set.count > 0)
+        return tn_fail(error, TN_INPUT, "--set overrides keys of a device; name it with --device");
+    if (!name) return TN_OK;
+    TN_TRY(tn_device_load(name, r->set.item, r->set.count, &r->arena, &device, error));
+    if (tn_device_kind_of(device) != TN_DEVICE_FPGA)
+        return tn_fail(error, TN_INPUT, "device %s is no FPGA; `tenfold roofline` answers for it", name);
+    r->device = device;
+    return TN_OK;
+}
+
+static tn_status answer(request *r, tn_error *error) {
+    TN_TRY(load_device(r, error));
+    return r->batch ? answer_batch(r, error) : answer_one(r, error);
+}
+
+/* A few short choices are shown with the option, others below the options. */
+static bool shown_with_option(const tn_parameter *p) {
+    size_t length = 0;
+    for (size_t i = 0; p->choices[i]; i++) length += strlen(p->choices[i]) + 1;
+    return length <= CHOICES_WIDTH;
+}
+
+static tn_status argument_text(const tn_parameter *p, tn_arena *arena, const char **text, tn_error *error) {
+    *text = p->choices ? "NAME" : "N";
+    if (!p->choices || !shown_with_option(p)) return TN_OK;
+    *text = p->choices[0];
+    for (size_t i = 1; p->choices[i]; i++)
+        TN_TRY(tn_arena_format(arena, text, error, "%s|%s", *text, p->choices[i]));
+    return TN_OK;
+}
+
+static void print_long_choices(const tn_question *q) {
+    for (size_t i = 0; i < q->parameters; i++) {
+        const tn_parameter *p = &q->parameter[i];
+        if (!p->choices || shown_with_option(p)) continue;
+        printf("\n--%s is one of:", p->name);
+        for (size_t c = 0; p->choices[c]; c++) printf(" %s", p->choices[c]);
+        printf("\n");
+    }
+}
+
+/* The options of a question, as the parser wants them. */
+static tn_status make_options(request *r, tn_option *option, size_t *count, tn_error *error) {
+    const tn_question *q = r->question;
+    const tn_option own[OWN_OPTIONS] = {
+        {"--device", TN_OPTION_TEXT, &r->device_name, "DEVICE",
+         "FPGA that answers (kernel: u50; others: none)"},
+        {"--set", TN_OPTION_LIST, &r->set, "KEY=VALUE", "overrides a key of the device; repeatable"},
+        {"--batch", TN_OPTION_TEXT, &r->batch, "FILE.csv",
+         "a question a row; columns are the options' names"},
+    };
+    for (size_t i = 0; i < q->parameters; i++) {
+        const tn_parameter *p = &q->parameter[i];
+        const char *name, *help, *argument;
+        TN_TRY(tn_arena_format(&r->arena, &name, error, "--%s", p->name));
+        TN_TRY(argument_text(p, &r->arena, &argument, error));
+        TN_TRY(tn_arena_format(&r->arena, &help, error, "%s%s%s%s", p->help, p->fallback ? " (default " : "",
+                               p->fallback ? p->fallback : "", p->fallback ? ")" : ""));
+        option[i] = (tn_option){name, TN_OPTION_TEXT, &r->given[i], argument, help};
+    }
+    memcpy(option + q->parameters, own, sizeof own);
+    *count = q->parameters + OWN_OPTIONS;
+    return TN_OK;
+}
+
+static tn_status run_question(const tn_command *command, request *r, int argc, char **argv, tn_error *error) {
+    tn_option option[TN_PARAMETERS_MOST + OWN_OPTIONS];
+    size_t count, positional;
+    TN_TRY(make_options(r, option, &count, error));
+    TN_TRY(tn_options_read(command, option, count, argc, argv, 0, 0, NULL, &positional, &r->common, error));
+    if (r->common.help) {
+        tn_options_usage(command, option, count);
+        print_long_choices(r->question);
+        return TN_OK;
+    }
+    return answer(r, error);
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answered, tn_error *error) {
+    (void)answered;
+    tn_common common = {0};
+    if (argc < 2 || argv[1][0] == '-') {
+        size_t positional;
+        TN_TRY(tn_options_read(command, NULL, 0, argc, argv, 0, 0, NULL, &positional, &common, error));
+        if (!common.help)
+            return tn_fail(error, TN_INPUT,
+                           "which question? memory, multiply, array, training, dot, loop or kernel");
+        tn_options_usage(command, NULL, 0);
+        printf("\nquestions (each has its own --help):\n");
+        for (size_t i = 0; i < tn_questions_count; i++)
+            printf("  %-10s %s\n", tn_questions[i].name, tn_questions[i].summary);
+        return TN_OK;
+    }
+    request r = {0};
+    TN_TRY(find_question(argv[1], &r.question, error));
+    /* A question is a command with its own name, usage and options. */
+    char usage[128];
+    snprintf(usage, sizeof usage, "%s [--device D] OPTIONS\n%s [--device D] [OPTIONS] --batch FILE.csv",
+             r.question->name, r.question->name);
+    const tn_command own = {.name = command->name, .summary = r.question->summary, .usage = usage};
+    tn_status status = run_question(&own, &r, argc - 1, argv + 1, error);
+    tn_arena_free(&r.arena);
+    return status;
+}
+
+const tn_command tn_command_hardware = {
+    .name = "hardware",
+    .summary = "ask the hardware model one question, or one a row of a table",
+    .usage = "memory|multiply|array|training|dot|loop|kernel [--device D] OPTIONS\n"
+             "QUESTION [--device D] --batch FILE.csv",
+    .run = run,
+};

@@ -1,0 +1,292 @@
+/* tenfold roofline fit --device D [DATA.csv] [--steps STEPS.csv] [--splits N] [--seed S] [-o FILE.yaml] */
+#include "base/file.h"
+#include "cli/cmd_roofline.h"
+#include "cli/table.h"
+#include "cli/watch.h"
+#include "hardware/roofline_fit.h"
+#include "hardware/roofline_step.h"
+#include "text/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPLITS_MOST = 64, LAWS_MOST = 32 };
+
+typedef struct {
+    const char *device_name, *data_file, *steps_file, *output;
+    tn_option_list set;
+    uint64_t splits;
+    tn_roofline_fit_options options;
+    tn_common common;
+    tn_watch watch;
+    tn_arena arena;
+    tn_roofline *device, fitted;
+    tn_roofline_measurements data;
+    double host_us, worst_ratio, power_W;
+    double held_out[LAWS_MOST][SPLITS_MOST]; /* [law][split]: median relative error */
+} request;
+
+static const tn_roofline_law *law_at(const request *r, size_t i) {
+    return (const tn_roofline_law *)r->fitted.laws.item + i;
+}
+
+/* --- The work. */
+
+static tn_status judge_split(request *r, uint64_t split, bool *held_out, tn_error *error) {
+    tn_arena arena = {0};
+    tn_roofline half;
+    tn_status status = tn_roofline_split(&r->data, split, r->options.seed, held_out, &arena, error);
+    if (status == TN_OK)
+        status = tn_roofline_fit(r->device, &r->data, held_out, &r->options, &arena, &half, error);
+    for (size_t i = 0; i < r->fitted.laws.count && status == TN_OK; i++) {
+        size_t rows;
+        status = tn_roofline_error(&half, &r->data, held_out, law_at(r, i)->precision,
+                                   (tn_roofline_time)law_at(r, i)->time, &arena, &r->held_out[i][split],
+                                   &rows, error);
+    }
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status fit_products(request *r, tn_error *error) {
+    bool *held_out;
+    TN_TRY(tn_roofline_measurements_load(r->data_file, r->device, &r->arena, &r->data, error));
+    TN_TRY(tn_arena_alloc(&r->arena, r->data.count, sizeof *held_out, &held_out, error));
+    TN_TRY(tn_roofline_fit(r->device, &r->data, NULL, &r->options, &r->arena, &r->fitted, error));
+    if (r->fitted.laws.count > LAWS_MOST)
+        return tn_fail(error, TN_LIMIT, "device %s has %zu laws; at most %d are judged", r->device->name,
+                       r->fitted.laws.count, LAWS_MOST);
+    for (uint64_t split = 0; split < r->splits; split++) {
+        TN_TRY(judge_split(r, split, held_out, error));
+        tn_progress_report(&r->watch.progress, split + 1, r->splits);
+    }
+    return TN_OK;
+}
+
+static tn_status fit_host(request *r, tn_error *error) {
+    TN_TRY(tn_roofline_fit_host(r->steps_file, &r->arena, &r->host_us, &r->worst_ratio, &r->power_W, error));
+    r->fitted.host_us_per_kernel = r->host_us;
+    if (r->power_W > 0) r->fitted.step_power_W = r->power_W;
+    return TN_OK;
+}
+
+/* --- The device file: what was fitted, over the device that it was fitted for. */
+
+/* The name by which a file in `output`'s folder inherits the device: a bare name, or a path from that
+ * folder. */
+static tn_status inherited_name(request *r, const char **name, tn_error *error) {
+    const char *device = r->device_name, *slash = strrchr(r->output, '/');
+    size_t folder = slash ? (size_t)(slash - r->output) + 1 : 0;
+    *name = device;
+    if (!strchr(device, '/') && !strstr(device, ".yaml")) return TN_OK;
+    if (strcmp(device, r->output) == 0)
+        return tn_fail(error, TN_INPUT, "%s would inherit from itself; write to another file", r->output);
+    if (strncmp(device, r->output, folder) == 0) {
+        *name = device + folder;
+        if (strchr(*name, '/') || folder == 0) return TN_OK;
+        return tn_arena_format(&r->arena, name, error, "./%s", device + folder);
+    }
+    char *whole = realpath(device, NULL);
+    if (!whole) return tn_fail(error, TN_INPUT, "%s can't be found again", device);
+    tn_status status = tn_arena_copy_text(&r->arena, whole, strlen(whole), name, error);
+    free(whole);
+    return status;
+}
+
+static tn_status write_device(request *r, tn_error *error) {
+    tn_buffer out = {0};
+    const char *inherited;
+    TN_TRY(inherited_name(r, &inherited, error));
+    tn_buffer_format(
+        &out,
+        "# Written by `tenfold roofline fit`: what was fitted to measurements, over the device below.\n"
+        "kind: roofline\nname: %s\ninherit: %s\nroofline:\n",
+        r->device->name, inherited);
+    if (r->steps_file) {
+        tn_buffer_format(&out, "  host_us_per_kernel: %.6g\n", r->fitted.host_us_per_kernel);
+        if (r->power_W > 0) tn_buffer_format(&out, "  step_power_W: %.6g\n", r->fitted.step_power_W);
+    }
+    if (r->data_file) tn_roofline_write_laws(&r->fitted, &out);
+    tn_status status = tn_file_write_buffer(r->output, &out, error);
+    tn_buffer_free(&out);
+    return status;
+}
+
+/* --- Output. */
+
+static void split_name(uint64_t split, char *name, size_t capacity) {
+    if (split < 2)
+        snprintf(name, capacity, "%s rows", split == 0 ? "even" : "odd");
+    else
+        snprintf(name, capacity, "random half %" PRIu64, split - 1);
+}
+
+static void put_json_law(tn_json *json, const request *r, size_t i, double median, size_t rows) {
+    const tn_roofline_law *law = law_at(r, i);
+    tn_json_object(json);
+    tn_json_put_text(json, "dtype", law->precision);
+    tn_json_put_text(json, "time", tn_roofline_time_names[law->time]);
+    tn_json_put_count(json, "rows", rows);
+    if (law->time == TN_TIME_GRAPH) {
+        tn_json_put_count(json, "tile", law->tile);
+        tn_json_put_count(json, "split_depth", law->split_depth);
+        tn_json_put_real(json, "launch_us", law->launch_us);
+        tn_json_put_real(json, "vector_launch", law->vector_launch);
+        tn_json_put_real(json, "misaligned_launch", law->misaligned_launch);
+        tn_json_put_real(json, "pipeline_us", law->pipeline_us);
+        tn_json_put_real(json, "compute_efficiency", law->compute_efficiency);
+        tn_json_put_real(json, "misaligned_compute", law->misaligned_compute);
+        tn_json_put_real(json, "cache_gain", law->cache_gain);
+    } else {
+        tn_json_put_real(json, "host_us", law->host_us);
+        tn_json_put_real(json, "misaligned_host", law->misaligned_host);
+        tn_json_put_real(json, "gap_us", law->gap_us);
+    }
+    tn_json_put_real(json, "median_error_on_fitted_rows", median);
+    tn_json_key(json, "median_error_on_held_out_rows");
+    tn_json_array(json);
+    for (uint64_t split = 0; split < r->splits; split++) {
+        char name[48];
+        split_name(split, name, sizeof name);
+        tn_json_object(json);
+        tn_json_put_text(json, "held_out", name);
+        tn_json_put_real(json, "median", r->held_out[i][split]);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+    tn_json_end(json);
+}
+
+static tn_status print_json(request *r, tn_error *error) {
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_put_text(&json, "device", r->device->name);
+    tn_json_put_count(&json, "seed", r->options.seed);
+    if (r->data_file) {
+        tn_json_put_text(&json, "data", r->data.file);
+        tn_json_key(&json, "laws");
+        tn_json_array(&json);
+        for (size_t i = 0; i < r->fitted.laws.count; i++) {
+            double median;
+            size_t rows;
+            TN_TRY(tn_roofline_error(&r->fitted, &r->data, NULL, law_at(r, i)->precision,
+                                     (tn_roofline_time)law_at(r, i)->time, &r->arena, &median, &rows, error));
+            put_json_law(&json, r, i, median, rows);
+        }
+        tn_json_end(&json);
+    }
+    if (r->steps_file) {
+        tn_json_put_real(&json, "host_us_per_kernel", r->host_us);
+        tn_json_put_real(&json, "worst_ratio", r->worst_ratio);
+        tn_json_put_real(&json, "step_power_W", r->power_W);
+    }
+    tn_json_end(&json);
+    tn_status status = out.status;
+    if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
+    tn_buffer_free(&out);
+    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory for the answers");
+}
+
+static tn_status print_laws(request *r, tn_error *error) {
+    tn_table table;
+    tn_table_begin(&table, 4 + (size_t)r->splits);
+    tn_table_text(&table, "precision");
+    tn_table_text(&table, "time");
+    tn_table_text(&table, "rows");
+    tn_table_text(&table, "fitted rows (%)");
+    for (uint64_t split = 0; split < r->splits; split++) {
+        char name[48];
+        split_name(split, name, sizeof name);
+        tn_table_format(&table, "%s (%%)", name);
+    }
+    for (size_t i = 0; i < r->fitted.laws.count; i++) {
+        double median;
+        size_t rows;
+        TN_TRY(tn_roofline_error(&r->fitted, &r->data, NULL, law_at(r, i)->precision,
+                                 (tn_roofline_time)law_at(r, i)->time, &r->arena, &median, &rows, error));
+        tn_table_text(&table, law_at(r, i)->precision);
+        tn_table_text(&table, tn_roofline_time_names[law_at(r, i)->time]);
+        tn_table_count(&table, rows);
+        tn_table_format(&table, "%.1f", 100 * median);
+        for (uint64_t split = 0; split < r->splits; split++)
+            tn_table_format(&table, "%.1f", 100 * r->held_out[i][split]);
+    }
+    printf("Median relative error of the laws of %s, fitted with seed %" PRIu64
+           ": on the rows that\nthey were fitted to, then on halves held out of a fit to the other half.\n\n",
+           r->device->name, r->options.seed);
+    return tn_table_end(&table, stdout, error);
+}
+
+static tn_status print_people(request *r, tn_error *error) {
+    if (r->data_file) TN_TRY(print_laws(r, error));
+    if (r->steps_file)
+        printf("%sA launched step costs its host %.2f us a kernel: within a factor %.2f of every measured "
+               "step%s\n",
+               r->data_file ? "\n" : "", r->host_us, r->worst_ratio, r->power_W > 0 ? "," : ".");
+    if (r->steps_file && r->power_W > 0) printf("at %.0f W.\n", r->power_W);
+    if (r->output) printf("\nWritten to %s.\n", r->output);
+    return TN_OK;
+}
+
+/* --- The command. */
+
+static tn_status work(request *r, tn_error *error) {
+    if (!r->data_file && !r->steps_file)
+        return tn_fail(error, TN_INPUT,
+                       "nothing to fit to; give DATA.csv with measured products, or --steps");
+    if (r->splits > SPLITS_MOST)
+        return tn_fail(error, TN_INPUT, "--splits is at most %d, not %" PRIu64, SPLITS_MOST, r->splits);
+    TN_TRY(tn_roofline_load(r->device_name, &r->set, &r->arena, &r->device, error));
+    r->fitted = *r->device;
+    if (r->data_file) {
+        tn_watch_begin(&r->watch, "fits to halves", r->common.quiet);
+        tn_status status = fit_products(r, error);
+        tn_watch_end(&r->watch);
+        TN_TRY(status);
+    }
+    if (r->steps_file) TN_TRY(fit_host(r, error));
+    if (r->output) TN_TRY(write_device(r, error));
+    return r->common.json ? print_json(r, error) : print_people(r, error);
+}
+
+static tn_status answer(request *r, int argc, char **argv, tn_error *error) {
+    static const tn_command command = {
+        .name = "roofline",
+        .summary = "fits the laws of a roofline device to measured products, its host to measured steps",
+        .usage = "fit --device D [DATA.csv] [--steps STEPS.csv] [--splits N] [--seed S] [-o FILE.yaml]",
+    };
+    const tn_option options[] = {
+        {"--device", TN_OPTION_TEXT, &r->device_name, "DEVICE",
+         "whose peaks and bandwidth the laws build on"},
+        {"--set", TN_OPTION_LIST, &r->set, "KEY=VALUE", "overrides a key of the device; repeatable"},
+        {"--steps", TN_OPTION_TEXT, &r->steps_file, "STEPS.csv",
+         "measured training steps: columns kernels, step_ms, and energy_mJ if known"},
+        {"--splits", TN_OPTION_COUNT, &r->splits, "N", "halves to hold out and judge by (default 4)"},
+        {"--seed", TN_OPTION_COUNT, &r->options.seed, "N", "of the starts and the random halves (default 1)"},
+        {"--starts", TN_OPTION_COUNT, &r->options.starts, "N", "starts of each search (default 4)"},
+        {"-o", TN_OPTION_TEXT, &r->output, "FILE.yaml",
+         "device file that inherits DEVICE, with what was fitted"},
+    };
+    enum { OPTIONS = sizeof options / sizeof *options };
+    const char *data[1];
+    size_t given;
+    TN_TRY(tn_options_read(&command, options, OPTIONS, argc, argv, 0, 1, data, &given, &r->common, error));
+    if (r->common.help) {
+        tn_options_usage(&command, options, OPTIONS);
+        return TN_OK;
+    }
+    if (given) r->data_file = data[0];
+    return work(r, error);
+}
+
+tn_status tn_roofline_run_fit(int argc, char **argv, tn_error *error) {
+    static request r; /* too large for the stack */
+    r = (request){.splits = 4, .options = TN_ROOFLINE_FIT_DEFAULTS};
+    tn_status status = answer(&r, argc, argv, error);
+    tn_arena_free(&r.arena);
+    return status;
+}

@@ -1,0 +1,186 @@
+/* tenfold roofline step MODEL --device D [--kernels N] [--plot FILE] */
+#include "cli/cmd_roofline.h"
+#include "cli/table.h"
+#include "hardware/roofline_step.h"
+#include "model/model.h"
+#include "plot/roofline.h"
+#include "text/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *device_name, *plot;
+    const char *model_name;
+    tn_option_list set, model_set, device_set;
+    uint64_t launches, shown;
+    tn_common common;
+    tn_arena arena;
+    tn_roofline *roofline;
+    tn_step step;
+    tn_roofline_step predicted;
+} request;
+
+static int by_share(const void *a, const void *b) {
+    const tn_roofline_kernel *x = a, *y = b;
+    double left = x->us * (double)x->count, right = y->us * (double)y->count;
+    return (left < right) - (left > right);
+}
+
+static void put_json_kernel(tn_json *json, const tn_roofline_kernel *k) {
+    tn_json_object(json);
+    tn_json_put_text(json, "kind", tn_operation_names[k->kind]);
+    tn_json_put_count(json, "count", k->count);
+    if (k->kind == TN_OP_PRODUCT) {
+        tn_json_put_count(json, "batch", k->product.batch);
+        tn_json_put_count(json, "K", k->product.k);
+    }
+    tn_json_put_count(json, "M", k->product.m);
+    tn_json_put_count(json, "N", k->product.n);
+    tn_json_put_real(json, "us", k->us);
+    tn_json_put_real(json, "flops", k->flops);
+    tn_json_put_real(json, "bytes", k->bytes);
+    tn_json_end(json);
+}
+
+static tn_status print_json(const request *r, tn_error *error) {
+    const tn_roofline_step *p = &r->predicted;
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_put_text(&json, "model", r->step.name);
+    tn_json_put_text(&json, "device", r->roofline->name);
+    tn_json_put_count(&json, "parameters", r->step.parameters);
+    tn_json_put_count(&json, "operations", p->operations);
+    tn_json_put_count(&json, "kernels", p->launches);
+    tn_json_put_real(&json, "graph_ms", p->graph_us / 1e3);
+    tn_json_key(&json, "launched_ms");
+    if (p->launched_us > 0)
+        tn_json_real(&json, p->launched_us / 1e3);
+    else
+        tn_json_null(&json);
+    tn_json_key(&json, "joules");
+    if (p->joules > 0)
+        tn_json_real(&json, p->joules);
+    else
+        tn_json_null(&json);
+    tn_json_put_real(&json, "product_ms", p->product_us / 1e3);
+    tn_json_put_real(&json, "product_flops", p->product_flops);
+    tn_json_key(&json, "kinds");
+    tn_json_array(&json);
+    for (size_t i = 0; i < p->kernels; i++) put_json_kernel(&json, &p->kernel[i]);
+    tn_json_end(&json);
+    tn_json_end(&json);
+    tn_status status = out.status;
+    if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
+    tn_buffer_free(&out);
+    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory for the answers");
+}
+
+static tn_status print_kernels(const request *r, tn_error *error) {
+    static const char *const heads[] = {"kernel",   "batch x M x N x K", "count",
+                                        "one (us)", "all (ms)",          "share (%)"};
+    const tn_roofline_step *p = &r->predicted;
+    tn_table table;
+    tn_table_begin(&table, 6);
+    for (size_t i = 0; i < 6; i++) tn_table_text(&table, heads[i]);
+    for (size_t i = 0; i < p->kernels && i < r->shown; i++) {
+        const tn_roofline_kernel *k = &p->kernel[i];
+        double all_us = k->us * (double)k->count;
+        tn_table_text(&table, tn_operation_names[k->kind]);
+        if (k->kind == TN_OP_PRODUCT)
+            tn_table_format(&table, "%" PRIu64 " x %" PRIu64 " x %" PRIu64 " x %" PRIu64, k->product.batch,
+                            k->product.m, k->product.n, k->product.k);
+        else
+            tn_table_format(&table, "%" PRIu64 " x %" PRIu64, k->product.m, k->product.n);
+        tn_table_count(&table, k->count);
+        tn_table_format(&table, "%.2f", k->us);
+        tn_table_format(&table, "%.4f", all_us / 1e3);
+        tn_table_format(&table, "%.1f", 100 * all_us / p->graph_us);
+    }
+    return tn_table_end(&table, stdout, error);
+}
+
+static tn_status print_people(const request *r, tn_error *error) {
+    const tn_roofline_step *p = &r->predicted;
+    char text[32];
+    printf("A training step of %s on %s: %s operations\n", r->step.name, r->roofline->name,
+           tn_count_text(p->operations, text));
+    printf("  as a graph of kernels  %10.3f ms, of which products %.3f ms at %.3g TFLOPS\n",
+           p->graph_us / 1e3, p->product_us / 1e3,
+           p->product_us > 0 ? p->product_flops / p->product_us / 1e6 : 0);
+    if (p->launched_us > 0)
+        printf("  as launched            %10.3f ms: %s kernels at %.2f us of the host each\n",
+               p->launched_us / 1e3, tn_count_text(p->launches, text), r->roofline->host_us_per_kernel);
+    else
+        printf("  as launched            not known: the device has no host_us_per_kernel\n");
+    if (p->joules > 0)
+        printf("  energy as launched     %10.3f J at %.0f W\n", p->joules, r->roofline->step_power_W);
+    printf("\n");
+    TN_TRY(print_kernels(r, error));
+    if (p->kernels > r->shown)
+        printf("... and %zu more sizes; --show says how many are listed\n", p->kernels - (size_t)r->shown);
+    return TN_OK;
+}
+
+static void divide_sets(request *r) {
+    static const char of_device[] = "roofline.";
+    for (size_t i = 0; i < r->set.count; i++) {
+        bool device = strncmp(r->set.item[i], of_device, sizeof of_device - 1) == 0;
+        tn_option_list *list = device ? &r->device_set : &r->model_set;
+        list->item[list->count++] = r->set.item[i];
+    }
+}
+
+static tn_status work(request *r, tn_program_cache *cache, tn_error *error) {
+    tn_model *model;
+    divide_sets(r);
+    TN_TRY(tn_roofline_load(r->device_name, &r->device_set, &r->arena, &r->roofline, error));
+    TN_TRY(tn_model_load(r->model_name, r->model_set.item, r->model_set.count, &r->arena, &model, error));
+    TN_TRY(tn_step_build(model, cache, &r->arena, &r->step, error));
+    TN_TRY(tn_roofline_step_predict(r->roofline, &r->step, r->launches, &r->arena, &r->predicted, error));
+    qsort(r->predicted.kernel, r->predicted.kernels, sizeof *r->predicted.kernel, by_share);
+    if (r->plot) TN_TRY(tn_roofline_draw(r->plot, r->roofline, &r->step, &r->predicted, error));
+    return r->common.json ? print_json(r, error) : print_people(r, error);
+}
+
+static tn_status answer(request *r, int argc, char **argv, tn_error *error) {
+    static const tn_command command = {
+        .name = "roofline",
+        .summary = "time of a model's training step on a roofline device: as a graph, and as launched",
+        .usage = "step MODEL --device D [--kernels N] [--plot FILE.png|.svg|.pdf]",
+    };
+    const tn_option options[] = {
+        {"--device", TN_OPTION_TEXT, &r->device_name, "DEVICE", "a roofline device: h200, a100, ..."},
+        {"--set", TN_OPTION_LIST, &r->set, "KEY=VALUE",
+         "overrides a key of the model, or roofline.KEY of the device; repeatable"},
+        {"--kernels", TN_OPTION_COUNT, &r->launches, "N",
+         "kernels that the framework launches (default: one an operation)"},
+        {"--show", TN_OPTION_COUNT, &r->shown, "N", "sizes of kernels to list (default 12)"},
+        {"--plot", TN_OPTION_TEXT, &r->plot, "FILE", "draws the roofline with the step's products on it"},
+    };
+    enum { OPTIONS = sizeof options / sizeof *options };
+    size_t given;
+    TN_TRY(tn_options_read(&command, options, OPTIONS, argc, argv, 1, 1, &r->model_name, &given, &r->common,
+                           error));
+    if (r->common.help) {
+        tn_options_usage(&command, options, OPTIONS);
+        return TN_OK;
+    }
+    tn_program_cache *cache;
+    TN_TRY(tn_program_cache_new(&cache, error));
+    tn_status status = work(r, cache, error);
+    tn_program_cache_free(cache);
+    return status;
+}
+
+tn_status tn_roofline_run_step(int argc, char **argv, tn_error *error) {
+    static request r; /* three lists of options: large for the stack */
+    r = (request){.shown = 12};
+    tn_status status = answer(&r, argc, argv, error);
+    tn_arena_free(&r.arena);
+    return status;
+}

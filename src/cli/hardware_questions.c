@@ -1,0 +1,339 @@
+#include "cli/hardware_questions.h"
+
+#include "base/checked.h"
+#include "hardware/device_data.h"
+#include "hardware/dot.h"
+#include "hardware/kernel.h"
+#include "hardware/loop.h"
+#include "hardware/memory.h"
+#include "hardware/multiply.h"
+#include "hardware/systolic_training.h"
+#include "hardware/vector.h"
+
+#include <string.h>
+
+static tn_answer count(uint64_t value) {
+    return (tn_answer){.type = TN_ANSWER_COUNT, .count = value};
+}
+
+static tn_answer truth(bool value) {
+    return (tn_answer){.type = TN_ANSWER_BOOL, .truth = value};
+}
+
+static tn_answer real(double value) {
+    return (tn_answer){.type = TN_ANSWER_REAL, .real = value};
+}
+
+/* --- memory */
+
+static const char *const ports[] = {"simple", "true", NULL};
+static const char *const geometries[] = {"device", "hls", "yosys", NULL};
+static const tn_parameter memory_parameters[] = {
+    {"width", NULL, NULL, "bits of a word"},
+    {"depth", NULL, NULL, "words"},
+    {"style", "auto", tn_memory_style_names, "block, ultra, distributed, or auto: small ones distributed"},
+    {"geometry", "device", geometries,
+     "how it is cut into blocks: hls tiles plainly, yosys packs tighter; the device's, hls without one"},
+    {"ports", "simple", ports, "simple: one writes, one reads; true: two independent accesses"},
+};
+static const char *const memory_answers[] = {"bram18", "bram36", "uram", "lutram", NULL};
+static const char *const memory_heads[] = {"BRAM18 (blocks)", "BRAM36 (pairs)", "URAM (blocks)",
+                                           "LUTRAM (LUTs)"};
+
+static tn_status ask_memory(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+    const uint64_t *p = v->value, small_bits = v->device ? v->device->memory.lutram_bits_most : 1024;
+    tn_memory_style style = (tn_memory_style)p[2];
+    tn_geometry geometry = v->device ? (tn_geometry)v->device->memory.geometry : TN_GEOMETRY_HLS;
+    if (p[3] > 0) geometry = (tn_geometry)(p[3] - 1);
+    tn_blocks blocks;
+    if (style == TN_STYLE_AUTO) style = tn_memory_style_auto(p[0], p[1], small_bits);
+    TN_TRY(tn_memory_blocks(geometry, style, p[0], p[1], p[4] == 1, &blocks, error));
+    answers[0] = count(blocks.bram18);
+    answers[1] = count(blocks.bram36);
+    answers[2] = count(blocks.uram);
+    answers[3] = count(blocks.lutram);
+    return TN_OK;
+}
+
+/* --- multiply */
+
+static const char *const dsp_blocks[] = {"device", "dsp48e1", "dsp48e2", NULL};
+static const tn_parameter multiply_parameters[] = {
+    {"a", NULL, NULL, "bits of one operand"},
+    {"b", NULL, NULL, "bits of the other"},
+    {"signedness", "signed", tn_signedness_names, "of both"},
+    {"block", "device", dsp_blocks, "the device's DSP block (dsp48e2 without a device), or one by name"},
+};
+static const char *const multiply_answers[] = {"dsp", NULL};
+static const char *const multiply_heads[] = {"DSP (blocks)"};
+
+static tn_status ask_multiply(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+    const tn_dsp_block *block;
+    const char *name = dsp_blocks[v->value[3]];
+    uint64_t dsp;
+    if (v->value[3] == 0) name = v->device ? v->device->dsp_block : tn_dsp48e2.name;
+    TN_TRY(tn_dsp_block_find(name, &block, error));
+    TN_TRY(tn_multiply_dsp(block, v->value[0], v->value[1], (tn_signedness)v->value[2], &dsp, error));
+    answers[0] = count(dsp);
+    return TN_OK;
+}
+
+/* --- array, training */
+
+static const tn_parameter array_parameters[] = {
+    {"rows", NULL, NULL, "processing elements in a column"},
+    {"cols", NULL, NULL, "processing elements in a row"},
+    {"m", NULL, NULL, "rows of the product"},
+    {"k", NULL, NULL, "terms of its reduction"},
+    {"n", NULL, NULL, "columns of the product"},
+    {"dataflow", NULL, tn_dataflow_names, "what stays in the array, and who counts the cycles"},
+};
+static const char *const array_answers[] = {"cycles", "tiles", "utilisation", NULL};
+static const char *const array_heads[] = {"cycles", "tiles", "utilisation (MACs/element/cycle)"};
+
+static tn_status ask_array(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+    const uint64_t *p = v->value;
+    const tn_systolic array = {p[0], p[1]};
+    const tn_array_product product = {p[2], p[3], p[4]};
+    tn_systolic_result result;
+    TN_TRY(tn_systolic_cycles(&array, (tn_dataflow)p[5], &product, &result, error));
+    answers[0] = count(result.cycles);
+    answers[1] = count(result.tiles);
+    answers[2] = real(result.utilisation);
+    return TN_OK;
+}
+
+static const tn_parameter training_parameters[] = {
+    {"rows", NULL, NULL, "processing elements in a column"},
+    {"cols", NULL, NULL, "processing elements in a row"},
+    {"m", NULL, NULL, "tokens"},
+    {"k", NULL, NULL, "inputs of the layer, on the rows"},
+    {"n", NULL, NULL, "outputs of the layer, on the columns"},
+    {"transposition", "in-place", (const char *const[]){"in-place", "explicit", NULL},
+     "in the array, or through the buffer"},
+};
+static const char *const training_answers[] = {
+    "forward", "input_gradient", "weight_gradient", "transposition_cycles", "total", "transposition_accesses",
+    NULL};
+static const char *const training_heads[] = {"forward (cycles)",         "input gradient (cycles)",
+                                             "weight gradient (cycles)", "transposing (cycles)",
+                                             "total (cycles)",           "transposing (words accessed)"};
+
+static tn_status ask_training(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+    const uint64_t *p = v->value;
+    const tn_systolic array = {p[0], p[1]};
+    const tn_array_product layer = {p[2], p[3], p[4]};
+    tn_systolic_training training;
+    TN_TRY(tn_systolic_training_cycles(&array, &layer, &training, error));
+    const tn_systolic_passes *passes = p[5] == 0 ? &training.in_place : &training.explicit_transposition;
+    answers[0] = count(passes->forward_cycles);
+    answers[1] = count(passes->input_gradient_cycles);
+    answers[2] = count(passes->weight_gradient_cycles);
+    answers[3] = count(passes->transposition_cycles);
+    answers[4] = count(passes->total_cycles);
+    answers[5] = count(passes->transposition_accesses);
+    return TN_OK;
+}
+
+/* --- dot, loop */
+
+static const tn_parameter dot_parameters[] = {
+    {"parallel", NULL, NULL, "products an issue"},
+    {"mul-latency", NULL, NULL, "cycles of a multiplication"},
+    {"add-latency", NULL, NULL, "cycles of an addition"},
+    {"ii", NULL, NULL, "cycles between issues"},
+    {"m", NULL, NULL, "rows of the product"},
+    {"k", NULL, NULL, "terms of its reduction"},
+    {"n", NULL, NULL, "columns of the product"},
+    {"order", "any", tn_dot_order_names, "ijk: one accumulator; ikj: one a column; any: whichever is legal"},
+};
+static const char *const dot_answers[] = {"cycles", "legal", "least_ii", NULL};
+static const char *const dot_heads[] = {"cycles", "legal", "least II (cycles)"};
+
+static tn_status ask_dot(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+    const uint64_t *p = v->value;
+    const tn_dot dot = {p[0], p[1], p[2], p[3], p[4], p[5], p[6], (tn_dot_order)p[7]};
+    tn_dot_result result;
+    TN_TRY(tn_dot_cycles(&dot, &result, error));
+    answers[0] = count(result.cycles);
+    answers[1] = truth(result.legal);
+    answers[2] = count(result.least_interval_cycles);
+    return TN_OK;
+}
+
+static const char *const no_yes[] = {"no", "yes", NULL};
+static const tn_parameter loop_parameters[] = {
+    {"trips", NULL, NULL, "iterations"},
+    {"iteration-latency", NULL, NULL, "cycles of one iteration"},
+    {"pipelined", "yes", no_yes, "a new iteration starts before the last one has ended"},
+    {"ii", "1", NULL, "pipelined: cycles between iterations"},
+};
+static const char *const loop_answers[] = {"cycles", NULL};
+static const char *const loop_heads[] = {"cycles"};
+
+static tn_status ask_loop(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+    const tn_loop loop = {v->value[0], v->value[1], v->value[2] == 1, v->value[3]};
+    uint64_t cycles;
+    TN_TRY(tn_loop_cycles(&loop, &cycles, error));
+    answers[0] = count(cycles);
+    return TN_OK;
+}
+
+/* --- kernel: the kernel with the memories of its operands, each wide enough for its parallel accesses. */
+
+/* matmul, two names for what most people ask, then the vector kernels by their own names. */
+enum { KIND_MATMUL, KIND_EMBEDDING, KIND_UPDATE, KIND_FIRST_VECTOR };
+static const char *const kernel_kinds[] = {"matmul",
+                                           "embedding",
+                                           "update",
+                                           "lookup",
+                                           "scatter",
+                                           "add",
+                                           "column-sum",
+                                           "scale-gradient",
+                                           "softmax",
+                                           "softmax-gradient",
+                                           "layernorm",
+                                           "layernorm-gradient",
+                                           "gelu",
+                                           "gelu-gradient",
+                                           "tanh",
+                                           "tanh-gradient",
+                                           "cross-entropy",
+                                           "update-sgd",
+                                           "update-momentum",
+                                           "update-adam",
+                                           NULL};
+
+_Static_assert(sizeof kernel_kinds / sizeof *kernel_kinds == KIND_FIRST_VECTOR + TN_VECTOR_KINDS + 1,
+               "kernel_kinds lists every vector kernel");
+
+enum { KIND, M, N, K, BATCH, ROWS, COLUMNS, REDUCTION, LANES, PRECISION, SPLIT, STYLE };
+static const tn_parameter kernel_parameters[] = {
+    [KIND] = {"kind", NULL, kernel_kinds, "what it computes; update is sgd"},
+    [M] = {"m", NULL, NULL, "rows"},
+    [N] = {"n", NULL, NULL, "columns"},
+    [K] = {"k", "1", NULL, "matmul: terms of the reduction"},
+    [BATCH] = {"products", "1", NULL, "matmul: how many of that size"},
+    [ROWS] = {"rows", "1", NULL, "matmul: rows computed at a time"},
+    [COLUMNS] = {"columns", "1", NULL, "matmul: columns computed at a time"},
+    [REDUCTION] = {"reduction", "1", NULL, "matmul: terms taken at a time"},
+    [LANES] = {"lanes", "1", NULL, "other kinds: elements at a time"},
+    [PRECISION] = {"precision", "fp32", tn_precision_names, "of the elements"},
+    [SPLIT] = {"split", "partition", tn_array_split_names, "how a memory serves parallel accesses"},
+    [STYLE] = {"memory", "auto", tn_memory_style_names, "style of the operands' memories"},
+};
+static const char *const kernel_answers[] = {"cycles", "dsp", "lut", "ff", "bram18", "uram", NULL};
+static const char *const kernel_heads[] = {"cycles", "DSP (blocks)",    "LUT",
+                                           "FF",     "BRAM18 (blocks)", "URAM (blocks)"};
+
+/* Adds the memory of an operand of words elements, of which the kernel wants `accesses` a cycle. */
+static tn_status add_memory(const tn_question_values *v, uint64_t words, uint64_t accesses,
+                            tn_resources *used, tn_error *error) {
+    uint64_t bits = 8 * tn_precision_bytes((tn_precision)v->value[PRECISION]);
+    tn_array_memory array = {.words = words,
+                             .word_bits = bits,
+                             .accesses = accesses < words ? accesses : words,
+                             .group = 1,
+                             .split = (tn_array_split)v->value[SPLIT],
+                             .style = (tn_memory_style)v->value[STYLE]};
+    tn_array_blocks made;
+    if (array.style == TN_STYLE_AUTO)
+        array.style = tn_memory_style_auto(bits, tn_ceil_div(words, array.accesses),
+                                           v->device->memory.lutram_bits_most);
+    TN_TRY(tn_array_memory_blocks(&array, (tn_geometry)v->device->memory.geometry, &made, error));
+    if (!tn_add(used->lut, made.blocks.lutram, &used->lut) ||
+        !tn_add(used->bram18, made.blocks.bram18, &used->bram18) ||
+        !tn_mul_add(made.blocks.bram36, 2, &used->bram18) ||
+        !tn_add(used->uram, made.blocks.uram, &used->uram))
+        return tn_fail(error, TN_OVERFLOW, "the kernel's memories do not fit 64 bits");
+    return TN_OK;
+}
+
+static tn_status add_operand(const tn_question_values *v, uint64_t rows, uint64_t columns, uint64_t wide,
+                             uint64_t high, tn_resources *used, tn_error *error) {
+    const uint64_t factors[] = {v->value[BATCH], rows, columns};
+    uint64_t words;
+    if (!tn_product(factors, 3, &words))
+        return tn_fail(error, TN_OVERFLOW, "an operand's elements do not fit 64 bits; give it smaller sizes");
+    uint64_t at_once = (wide < rows ? wide : rows) * (high < columns ? high : columns);
+    return add_memory(v, words, at_once, used, error);
+}
+
+static tn_status ask_matmul(const tn_question_values *v, const tn_operator_set *operators, uint64_t *cycles,
+                            tn_resources *used, tn_error *error) {
+    const uint64_t *p = v->value;
+    const tn_matmul kernel = {p[ROWS], p[COLUMNS], p[REDUCTION], operators->row[TN_MULTIPLY]->stages,
+                              operators->row[TN_ADDER]->stages};
+    const tn_product_size product = {p[BATCH], p[M], p[K], p[N]};
+    tn_matmul_time time;
+    TN_TRY(tn_matmul_cycles(&kernel, &product, &time, error));
+    *used = tn_matmul_resources(v->device, &kernel, operators,
+                                8 * tn_precision_bytes((tn_precision)p[PRECISION]));
+    *cycles = time.cycles;
+    TN_TRY(add_operand(v, p[M], p[K], p[ROWS], p[REDUCTION], used, error));
+    TN_TRY(add_operand(v, p[K], p[N], p[REDUCTION], p[COLUMNS], used, error));
+    return add_operand(v, p[M], p[N], p[ROWS], p[COLUMNS], used, error);
+}
+
+static tn_vector_kind vector_kind(uint64_t kind) {
+    if (kind == KIND_EMBEDDING) return TN_VECTOR_LOOKUP;
+    if (kind == KIND_UPDATE) return TN_VECTOR_UPDATE_SGD;
+    return (tn_vector_kind)(kind - KIND_FIRST_VECTOR);
+}
+
+static tn_status ask_vector(const tn_question_values *v, const tn_operator_set *operators, uint64_t *cycles,
+                            tn_resources *used, tn_error *error) {
+    const uint64_t *p = v->value;
+    const tn_vector kernel = {vector_kind(p[KIND]), p[LANES], operators};
+    TN_TRY(tn_vector_cycles(&kernel, p[M], p[N], cycles, error));
+    *used = tn_vector_resources(v->device, &kernel);
+    TN_TRY(add_operand(v, p[M], p[N], 1, p[LANES], used, error));
+    return add_operand(v, p[M], p[N], 1, p[LANES], used, error);
+}
+
+/* What the kernel can't be asked: sizes of nothing, more at once than a build may have, keys of the other
+ * kind of kernel. */
+static tn_status check_kernel(const uint64_t *p, tn_error *error) {
+    for (size_t i = M; i <= LANES; i++) {
+        uint64_t most = i < ROWS ? (uint64_t)1 << 32 : 1024;
+        if (p[i] == 0 || p[i] > most)
+            return tn_fail(error, TN_INPUT, "%s of a kernel is %llu; it is 1 to %llu",
+                           kernel_parameters[i].name, (unsigned long long)p[i], (unsigned long long)most);
+        bool foreign = p[KIND] == KIND_MATMUL ? i == LANES : i >= K && i < LANES;
+        if (foreign && p[i] != 1)
+            return tn_fail(error, TN_INPUT, "a %s kernel has no %s; leave it out", kernel_kinds[p[KIND]],
+                           kernel_parameters[i].name);
+    }
+    return TN_OK;
+}
+
+static tn_status ask_kernel(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+    tn_operator_set operators;
+    tn_resources used;
+    uint64_t cycles;
+    bool matmul = v->value[KIND] == KIND_MATMUL;
+    TN_TRY(check_kernel(v->value, error));
+    TN_TRY(tn_operator_set_load(v->device, (tn_precision)v->value[PRECISION], !matmul, &operators, error));
+    TN_TRY((matmul ? ask_matmul : ask_vector)(v, &operators, &cycles, &used, error));
+    const uint64_t counts[] = {cycles, used.dsp, used.lut, used.ff, used.bram18, used.uram};
+    for (size_t i = 0; i < 6; i++) answers[i] = count(counts[i]);
+    return TN_OK;
+}
+
+#define QUESTION(title, needs, text)                                                                         \
+    {                                                                                                        \
+        .name = #title, .summary = text, .device = needs, .parameter = title##_parameters,                   \
+        .parameters = sizeof title##_parameters / sizeof *title##_parameters, .answer = title##_answers,     \
+        .head = title##_heads, .ask = ask_##title                                                            \
+    }
+const tn_question tn_questions[] = {
+    QUESTION(memory, NULL, "blocks of a memory"),
+    QUESTION(multiply, NULL, "DSP blocks of an integer multiplier"),
+    QUESTION(array, NULL, "cycles of a product on a systolic array"),
+    QUESTION(training, NULL, "cycles of a layer's three training passes on a systolic array"),
+    QUESTION(dot, NULL, "cycles of a pipelined dot-product kernel, and whether its interval is legal"),
+    QUESTION(loop, NULL, "cycles of a loop as high-level synthesis schedules it"),
+    QUESTION(kernel, "u50", "cycles and resources of a kernel with its operands' memories"),
+};
+const size_t tn_questions_count = sizeof tn_questions / sizeof *tn_questions;

@@ -1,0 +1,47 @@
+/* The questions of `tenfold hardware`: what each takes, what it answers, and the call of the library that
+ * answers it. One table serves options, columns of a batch, usage text and output. */
+#ifndef TN_CLI_HARDWARE_QUESTIONS_H
+#define TN_CLI_HARDWARE_QUESTIONS_H
+
+#include "hardware/device.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TN_PARAMETERS_MOST = 16, TN_ANSWERS_MOST = 12 };
+
+typedef struct tn_parameter {
+    const char *name;           /* option without its dashes, column of a batch */
+    const char *fallback;       /* NULL: required */
+    const char *const *choices; /* ended by NULL; NULL: a whole number */
+    const char *help;
+} tn_parameter;
+
+typedef struct tn_answer {
+    enum { TN_ANSWER_COUNT, TN_ANSWER_BOOL, TN_ANSWER_REAL } type;
+    uint64_t count;
+    bool truth;
+    double real;
+} tn_answer;
+
+/* What a question knows: the device is NULL where none was given. */
+typedef struct tn_question_values {
+    const tn_device *device;
+    uint64_t value[TN_PARAMETERS_MOST]; /* whole numbers, or positions in `choices` */
+} tn_question_values;
+
+typedef struct tn_question {
+    const char *name, *summary;
+    const char *device; /* taken where none is given; NULL: it needs none */
+    const tn_parameter *parameter;
+    size_t parameters;
+    const char *const *answer; /* names of the columns, ended by NULL */
+    const char *const *head;   /* for people, with units */
+    tn_status (*ask)(const tn_question_values *values, tn_answer *answers, tn_error *error);
+} tn_question;
+
+extern const tn_question tn_questions[];
+extern const size_t tn_questions_count;
+
+#endif
