@@ -10,6 +10,7 @@ extern const tn_command tn_command_plot;
 extern const tn_command tn_command_hardware;
 extern const tn_command tn_command_roofline;
 extern const tn_command tn_command_list;
+extern const tn_command tn_command_validate;
 
 extern const tn_command *const tn_commands[];
 extern const size_t tn_commands_count;

@@ -1,0 +1,255 @@
+/* tenfold validate (DIR [--point ID|all] | MODEL | --case FOLDER|FILE) */
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "cli/commands.h"
+#include "cli/table.h"
+#include "cli/watch.h"
+#include "run/case.h"
+#include "run/validate.h"
+#include "text/json.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DEFAULT_SEED = 1 };
+
+typedef struct request {
+    const char *target, *path, *flow, *point;
+    uint64_t seed;
+    tn_option_list set;
+    tn_common common;
+} request;
+
+typedef struct answer_data {
+    tn_checks checks;
+    tn_cpu_rates rates;
+    tn_arrays *arrays; /* of a single file */
+    tn_arena arena;
+    bool drawn; /* some values came from the seed */
+} answer_data;
+
+static tn_status find_flow(const char *name, tn_flow_name *flow, tn_error *error) {
+    *flow = TN_FLOWS;
+    if (!name) return TN_OK;
+    for (int i = 0; i < TN_FLOWS; i++)
+        if (strcmp(name, tn_flow_names[i]) == 0) *flow = (tn_flow_name)i;
+    if (*flow != TN_FLOWS) return TN_OK;
+    const char *near = tn_suggest(name, tn_flow_names, TN_FLOWS);
+    if (near) return tn_fail(error, TN_INPUT, "unknown flow '%s'; did you mean %s?", name, near);
+    return tn_fail(error, TN_INPUT, "unknown flow '%s'; `tenfold list flows` lists them", name);
+}
+
+static bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Reads every array, so that what can't be read is refused. */
+static tn_status read_all(tn_arrays *arrays, tn_error *error) {
+    for (size_t i = 0; i < tn_arrays_count(arrays); i++) {
+        double *values;
+        TN_TRY(tn_alloc(tn_arrays_info(arrays, i)->elements, sizeof *values, &values, error));
+        tn_status status = tn_arrays_read(arrays, i, values, error);
+        tn_free(values);
+        TN_TRY(status);
+    }
+    return TN_OK;
+}
+
+static tn_status validate_case(const request *asked, answer_data *found, tn_error *error) {
+    tn_trial trial;
+    tn_flow_name flow;
+    TN_TRY(find_flow(asked->flow, &flow, error));
+    if (is_folder(asked->path)) {
+        TN_TRY(tn_case_load_folder(asked->path, &found->arena, &trial, error));
+    } else {
+        TN_TRY(tn_arrays_open(asked->path, &found->arrays, error));
+        TN_TRY(read_all(found->arrays, error));
+        if (tn_arrays_count(found->arrays) < 2 || !tn_case_in_arrays(found->arrays)) return TN_OK;
+        TN_TRY(tn_case_load_arrays(found->arrays, asked->path, asked->seed, &found->arena, &trial, error));
+        found->drawn = trial.seed == asked->seed;
+    }
+    return tn_validate_trial(&found->checks, &trial, flow, &found->rates, error);
+}
+
+static tn_status validate_model(const request *asked, answer_data *found, tn_error *error) {
+    tn_model *model;
+    tn_watch watch;
+    if (asked->flow)
+        return tn_fail(error, TN_INPUT, "--flow goes with --case; a model names its flows (--set flow=%s)",
+                       asked->flow);
+    TN_TRY(tn_model_load(asked->target, asked->set.item, asked->set.count, &found->arena, &model, error));
+    found->drawn = true;
+    tn_watch_begin(&watch, "layers", asked->common.quiet);
+    tn_status status =
+        tn_validate_model(&found->checks, model, asked->seed, &found->rates, &watch.progress, error);
+    tn_watch_end(&watch);
+    return status;
+}
+
+static tn_status validate(const request *asked, answer_data *found, tn_error *error) {
+    TN_TRY(tn_cpu_measure(&found->rates, error));
+    return asked->path ? validate_case(asked, found, error) : validate_model(asked, found, error);
+}
+
+static void write_check(tn_json *json, const tn_check *check) {
+    tn_json_object(json);
+    tn_json_put_text(json, "name", check->name);
+    tn_json_put_text(json, "flow", check->flow);
+    tn_json_put_text(json, "precision", tn_real_names[check->real]);
+    tn_json_put_text(json, "phase", tn_phase_names[check->phase]);
+    tn_json_put_count(json, "macs_predicted", check->macs_predicted);
+    tn_json_put_count(json, "macs_executed", check->macs_executed);
+    tn_json_put_count(json, "peak_elements_predicted", check->peak_elements_predicted);
+    tn_json_put_count(json, "peak_elements_executed", check->peak_elements_executed);
+    tn_json_put_count(json, "scratch_elements", check->scratch_elements);
+    tn_json_put_real(json, "relative_error", check->relative_error);
+    tn_json_put_real(json, "tolerance", check->tolerance);
+    tn_json_key(json, "difference_error");
+    if (check->difference_error < 0)
+        tn_json_null(json);
+    else
+        tn_json_real(json, check->difference_error);
+    tn_json_put_real(json, "seconds_predicted", check->seconds_predicted);
+    tn_json_put_real(json, "seconds_executed", check->seconds_executed);
+    tn_json_put_bool(json, "ok", check->ok);
+    tn_json_end(json);
+}
+
+static void write_arrays(tn_json *json, const tn_arrays *arrays) {
+    tn_json_key(json, "arrays");
+    tn_json_array(json);
+    for (size_t i = 0; i < tn_arrays_count(arrays); i++) {
+        const tn_array_info *info = tn_arrays_info(arrays, i);
+        tn_json_object(json);
+        tn_json_put_text(json, "name", info->name);
+        tn_json_put_text(json, "type", info->type);
+        tn_json_key(json, "shape");
+        tn_json_row(json);
+        for (size_t axis = 0; axis < info->axes; axis++) tn_json_count(json, info->shape[axis]);
+        tn_json_end(json);
+        tn_json_put_count(json, "elements", info->elements);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static tn_status print_json(const request *asked, const answer_data *found, tn_error *error) {
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    if (found->arrays) write_arrays(&json, found->arrays);
+    if (found->drawn) tn_json_put_count(&json, "seed", asked->seed);
+    tn_json_key(&json, "checks");
+    tn_json_array(&json);
+    for (size_t i = 0; i < found->checks.count; i++) write_check(&json, &found->checks.item[i]);
+    tn_json_end(&json);
+    tn_json_put_bool(&json, "ok", !found->checks.failed);
+    tn_json_end(&json);
+    tn_status status = out.status == TN_OK ? TN_OK : tn_fail(error, out.status, "no memory for the answer");
+    if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
+    tn_buffer_free(&out);
+    return status;
+}
+
+static tn_status print_arrays(const tn_arrays *arrays, tn_error *error) {
+    tn_table table;
+    tn_table_begin(&table, 4);
+    static const char *const head[] = {"array", "type", "elements", "shape"};
+    for (int i = 0; i < 4; i++) tn_table_text(&table, head[i]);
+    for (size_t i = 0; i < tn_arrays_count(arrays); i++) {
+        const tn_array_info *info = tn_arrays_info(arrays, i);
+        char shape[TN_ARRAY_AXES * 24] = "scalar";
+        for (size_t axis = 0, at = 0; axis < info->axes; axis++)
+            at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%llu", axis ? " x " : "",
+                                   (unsigned long long)info->shape[axis]);
+        tn_table_text(&table, info->name);
+        tn_table_text(&table, info->type);
+        tn_table_count(&table, info->elements);
+        tn_table_text(&table, shape);
+    }
+    return tn_table_end(&table, stdout, error);
+}
+
+static tn_status print_checks(const tn_checks *checks, tn_error *error) {
+    static const char *const head[] = {
+        "layer",    "flow",           "precision", "phase",     "MACs", "executed", "peak live (elements)",
+        "executed", "relative error", "time (us)", "estimated", "ok"};
+    enum { COLUMNS = sizeof head / sizeof *head };
+    tn_table table;
+    tn_table_begin(&table, COLUMNS);
+    for (int i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
+    for (size_t i = 0; i < checks->count; i++) {
+        const tn_check *check = &checks->item[i];
+        tn_table_text(&table, check->name);
+        tn_table_text(&table, check->flow);
+        tn_table_text(&table, tn_real_names[check->real]);
+        tn_table_text(&table, tn_phase_names[check->phase]);
+        tn_table_count(&table, check->macs_predicted);
+        tn_table_count(&table, check->macs_executed);
+        tn_table_count(&table, check->peak_elements_predicted);
+        tn_table_count(&table, check->peak_elements_executed);
+        tn_table_format(&table, "%.1e", check->relative_error);
+        tn_table_format(&table, "%.0f", 1e6 * check->seconds_executed);
+        tn_table_format(&table, "%.0f", 1e6 * check->seconds_predicted);
+        tn_table_text(&table, check->ok ? "yes" : "NO");
+    }
+    return tn_table_end(&table, stdout, error);
+}
+
+static tn_status print_text(const request *asked, const answer_data *found, tn_error *error) {
+    size_t held = 0;
+    if (found->arrays) TN_TRY(print_arrays(found->arrays, error));
+    if (found->checks.count == 0) return TN_OK;
+    TN_TRY(print_checks(&found->checks, error));
+    for (size_t i = 0; i < found->checks.count; i++) held += found->checks.item[i].ok;
+    printf("%zu of %zu checks hold", held, found->checks.count);
+    if (found->drawn) printf(" (seed %llu)", (unsigned long long)asked->seed);
+    printf("\n");
+    return TN_OK;
+}
+
+static tn_status answer_request(const request *asked, int *answer, tn_error *error) {
+    answer_data found = {0};
+    tn_status status = validate(asked, &found, error);
+    if (status == TN_OK)
+        status = asked->common.json ? print_json(asked, &found, error) : print_text(asked, &found, error);
+    *answer = found.checks.failed ? 1 : 0;
+    tn_checks_free(&found.checks);
+    tn_arrays_close(found.arrays);
+    tn_arena_free(&found.arena);
+    return status;
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    request asked = {.seed = DEFAULT_SEED};
+    size_t given;
+    const tn_option option[] = {
+        {"--case", TN_OPTION_TEXT, &asked.path, "FOLDER",
+         "a layer's cores, x and dy as array files; or one array file, which is read and listed"},
+        {"--flow", TN_OPTION_TEXT, &asked.flow, "NAME", "with --case: this flow alone (all that there are)"},
+        {"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE", "override a key of the model (repeatable)"},
+        {"--seed", TN_OPTION_COUNT, &asked.seed, "N", "of drawn values (1)"},
+    };
+    enum { OPTIONS = sizeof option / sizeof *option };
+    TN_TRY(tn_options_read(command, option, OPTIONS, argc, argv, 0, 1, &asked.target, &given, &asked.common,
+                           error));
+    if (asked.common.help) {
+        tn_options_usage(command, option, OPTIONS);
+        return TN_OK;
+    }
+    if ((given == 1) == (asked.path != NULL))
+        return tn_fail(error, TN_INPUT,
+                       "validate takes a sweep's folder, a model, or --case; see tenfold help "
+                       "validate");
+    return answer_request(&asked, answer, error);
+}
+
+const tn_command tn_command_validate = {
+    .name = "validate",
+    .summary = "execute flows on this CPU: results, gradients, work and memory against the prediction",
+    .usage = "DIR [--point ID|all]\nMODEL [--set KEY=VALUE]...\n--case FOLDER|FILE [--flow NAME]",
+    .run = run,
+};

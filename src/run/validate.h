@@ -1,0 +1,25 @@
+/* Which programs are checked on which values (run/check.h says how): all flows of one layer, or every
+ * distinct program of a model's training step. */
+#ifndef TN_RUN_VALIDATE_H
+#define TN_RUN_VALIDATE_H
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "flow/named.h"
+#include "model/model.h"
+#include "run/check.h"
+
+#include <stdint.h>
+
+/* Forward and all gradients of the trial, by each flow that its format has, or by `flow` alone unless that is
+ * TN_FLOWS (TN_INPUT where the format has no such flow). */
+tn_status tn_validate_trial(tn_checks *checks, const tn_trial *trial, tn_flow_name flow,
+                            const tn_cpu_rates *rates, tn_error *error);
+
+/* Every distinct program of the linear layers of the model's step (one per weight, rows of input and flow),
+ * as the model would run it, on values drawn with `seed`. A row's name is the first layer with that program,
+ * and how many have it. TN_INTERRUPTED keeps the rows that are finished. */
+tn_status tn_validate_model(tn_checks *checks, const tn_model *model, uint64_t seed,
+                            const tn_cpu_rates *rates, const tn_progress *progress, tn_error *error);
+
+#endif
