@@ -1,6 +1,7 @@
 /* Every file of tests/malformed is refused as its .expect file says (see tests/malformed/README.md). */
 #include "explore/space.h"
 #include "model/model.h"
+#include "support/malformed.h"
 #include "support/shared.h"
 #include "text/arrays.h"
 #include "text/csv.h"
@@ -75,83 +76,37 @@ static const kind KINDS[] = {
     {"yaml", load_yaml},
 };
 
-enum { FEWEST_CASES = 60, LONGEST_PATH = 1024 };
+enum { FEWEST_CASES = 60 };
 
-static const char *status_name(tn_status status) {
-    switch (status) {
-    case TN_INPUT:
-        return "input";
-    case TN_LIMIT:
-        return "limit";
-    case TN_OVERFLOW:
-        return "overflow";
-    default:
-        return "something else";
-    }
-}
+typedef struct run {
+    const kind *of;
+    int failed;
+} run;
 
-static bool ends_with(const char *text, const char *ending) {
-    size_t length = strlen(text), tail = strlen(ending);
-    return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
-/* Whether the first line of the expectation, "STATUS" or "STATUS LINE:COLUMN", says what happened. */
-static bool is_expected_status(const char *line, tn_status status, const tn_error *error) {
-    char name[16];
-    unsigned row = 0, column = 0;
-    int fields = sscanf(line, "%15s %u:%u", name, &row, &column);
-    bool place = fields == 1 || (fields == 3 && row == error->line && column == error->column);
-    return fields >= 1 && place && strcmp(name, status_name(status)) == 0;
-}
-
-static bool is_expected(const char *path, tn_status status, const tn_error *error) {
-    char expectation[LONGEST_PATH + 8], line[512];
-    snprintf(expectation, sizeof expectation, "%s.expect", path);
-    FILE *stream = fopen(expectation, "r");
-    if (!stream) {
-        print_error("%s is missing\n", expectation);
-        return false;
-    }
-    bool good = fgets(line, sizeof line, stream) && is_expected_status(line, status, error);
-    size_t phrases = 0;
-    for (; fgets(line, sizeof line, stream); phrases++) {
-        line[strcspn(line, "\n")] = '\0';
-        good = good && line[0] && strstr(error->message, line);
-    }
-    fclose(stream);
-    return good && phrases > 0;
-}
-
-/* The number of cases in the folder; *failed is added to. */
-static int run_folder(const kind *of, int *failed) {
-    char folder[LONGEST_PATH / 2], path[LONGEST_PATH];
-    int cases = 0;
-    snprintf(folder, sizeof folder, "%s/%s", test_source("tests/malformed"), of->folder);
-    DIR *listing = opendir(folder);
-    assert_non_null(listing);
-    for (const struct dirent *entry; (entry = readdir(listing));) {
-        if (entry->d_name[0] == '.' || ends_with(entry->d_name, ".expect")) continue;
-        tn_error error = {0};
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        tn_status status = of->load(path, &error);
-        cases++;
-        if (is_expected(path, status, &error) && strcmp(error.file, path) == 0) continue;
-        print_error("%s/%s gave %s %u:%u: %s\n", of->folder, entry->d_name, status_name(status), error.line,
-                    error.column, error.message);
-        ++*failed;
-    }
-    closedir(listing);
-    return cases;
+static void try_file(const test_malformed *file, void *user) {
+    run *now = user;
+    tn_error error = {0};
+    tn_status status = now->of->load(file->path, &error);
+    bool place = file->line == 0 || (file->line == error.line && file->column == error.column);
+    if (status == file->status && place && test_malformed_says(file, error.message) &&
+        strcmp(error.file, file->path) == 0)
+        return;
+    char text[2048];
+    tn_error_text(&error, text, sizeof text);
+    print_error("status %d, not %d: %s\n", (int)status, (int)file->status, text);
+    now->failed++;
 }
 
 static void every_file(void **state) {
     (void)state;
     int cases = 0, failed = 0;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
-        int of_kind = run_folder(&KINDS[i], &failed);
+        run now = {.of = &KINDS[i]};
+        int of_kind = test_malformed_each(KINDS[i].folder, try_file, &now);
         print_message("%-12s %3d files\n", KINDS[i].folder, of_kind);
         assert_true(of_kind > 0);
         cases += of_kind;
+        failed += now.failed;
     }
     print_message("%-12s %3d files\n", "all", cases);
     assert_int_equal(failed, 0);
