@@ -2,6 +2,7 @@
 
 #include "base/locate.h"
 #include "base/suggest.h"
+#include "hardware/multiply.h"
 #include "text/yaml.h"
 
 #include <string.h>
@@ -70,12 +71,18 @@ static tn_status unknown_variant(const tn_yaml *variants, const char *wanted, tn
                       count, names[0]);
 }
 
+/* *variants = the mapping of that key, or NULL. */
+static tn_status find_variants(const tn_yaml *root, const tn_yaml **variants, tn_error *error) {
+    *variants = tn_yaml_get(root, "variants");
+    if (!*variants || (*variants)->kind == TN_YAML_MAPPING) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, (*variants)->at, "\"variants\" must be a mapping from names");
+}
+
 /* *tree = root without `variants`, overridden by the variant of that name. */
 static tn_status take_variant(const tn_yaml *root, const char *variant, tn_position at, tn_arena *arena,
                               tn_yaml **tree, tn_error *error) {
-    const tn_yaml *variants = tn_yaml_get(root, "variants");
-    if (variants && variants->kind != TN_YAML_MAPPING)
-        return tn_fail_at(error, TN_INPUT, variants->at, "\"variants\" must be a mapping from names");
+    const tn_yaml *variants;
+    TN_TRY(find_variants(root, &variants, error));
     const tn_yaml empty = {.kind = TN_YAML_MAPPING, .at = root->at}, *over = &empty;
     if (variant) over = variants ? tn_yaml_get(variants, variant) : NULL;
     if (!over) return unknown_variant(variants, variant, at, arena, error);
@@ -100,6 +107,15 @@ static tn_status check_resources(const tn_device *device, const tn_yaml *tree, t
     return TN_OK;
 }
 
+static tn_status check_dsp_block(const tn_device *device, const tn_yaml *tree, tn_error *error) {
+    const tn_dsp_block *block;
+    tn_error unplaced;
+    tn_status status = tn_dsp_block_find(device->dsp_block, &block, &unplaced);
+    if (status == TN_OK) return TN_OK;
+    const tn_yaml *node = tn_yaml_get(tree, "dsp_block");
+    return tn_fail_at(error, status, node ? node->at : tree->at, "%s", unplaced.message);
+}
+
 static bool is_kind(const tn_yaml *tree, const char *kind) {
     const tn_yaml *node = tn_yaml_get(tree, "kind");
     return node && node->kind == TN_YAML_SCALAR && strcmp(node->text, kind) == 0;
@@ -114,6 +130,7 @@ static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device,
     } else {
         TN_TRY(tn_schema_decode(&tn_device_schema, tree, arena, device, error));
         TN_TRY(check_resources(device, tree, error));
+        TN_TRY(check_dsp_block(device, tree, error));
     }
     device->root = tree;
     return TN_OK;
@@ -121,7 +138,8 @@ static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device,
 
 /* Variants that were not chosen are decoded all the same, so that their mistakes are seen. */
 static tn_status check_variants(const tn_yaml *root, tn_arena *arena, tn_error *error) {
-    const tn_yaml *variants = tn_yaml_get(root, "variants");
+    const tn_yaml *variants;
+    TN_TRY(find_variants(root, &variants, error));
     for (size_t i = 0; variants && i < variants->count; i++) {
         tn_yaml *tree;
         tn_device device;

@@ -22,8 +22,8 @@ tn_status tn_dsp_block_find(const char *name, const tn_dsp_block **block, tn_err
         }
     }
     const char *near = tn_suggest(name, names, COUNT);
-    return tn_fail(error, TN_INPUT, "unknown DSP block '%s'; %s", name,
-                   near ? near : "one of dsp48e1, dsp48e2");
+    if (near) return tn_fail(error, TN_INPUT, "unknown DSP block '%.100s'; did you mean %s?", name, near);
+    return tn_fail(error, TN_INPUT, "unknown DSP block '%.100s'; dsp48e1 and dsp48e2 are known", name);
 }
 
 static uint64_t slices(uint64_t bits, uint64_t port_bits, tn_signedness signedness) {

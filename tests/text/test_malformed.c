@@ -1,5 +1,6 @@
 /* Every file of tests/malformed is refused as its .expect file says (see tests/malformed/README.md). */
 #include "explore/space.h"
+#include "hardware/device.h"
 #include "model/model.h"
 #include "support/malformed.h"
 #include "support/shared.h"
@@ -22,6 +23,14 @@ static tn_status load_yaml(const char *path, tn_error *error) {
     tn_arena arena = {0};
     tn_yaml *root;
     tn_status status = tn_yaml_load(path, &arena, &root, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status load_device(const char *path, tn_error *error) {
+    tn_arena arena = {0};
+    tn_device *device;
+    tn_status status = tn_device_load(path, NULL, 0, &arena, &device, error);
     tn_arena_free(&arena);
     return status;
 }
@@ -71,9 +80,8 @@ typedef struct kind {
 } kind;
 
 static const kind KINDS[] = {
-    {"csv", load_csv},    {"model", load_model},        {"npy", load_arrays},
-    {"npz", load_arrays}, {"safetensors", load_arrays}, {"space", load_space},
-    {"yaml", load_yaml},
+    {"csv", load_csv},    {"device", load_device},      {"model", load_model}, {"npy", load_arrays},
+    {"npz", load_arrays}, {"safetensors", load_arrays}, {"space", load_space}, {"yaml", load_yaml},
 };
 
 enum { FEWEST_CASES = 60 };
