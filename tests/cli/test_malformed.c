@@ -24,7 +24,15 @@ typedef struct command {
 
 static const command COMMANDS[] = {
     {"yaml", {"sweep", "FILE", "-o", OUTPUT}},
+    {"yaml", {"validate", "FILE"}},
     {"space", {"sweep", "FILE", "-o", OUTPUT}},
+    {"model", {"validate", "FILE"}},
+    {"device", {"hardware", "memory", "--device", "FILE", "--width", "8", "--depth", "100"}},
+    {"csv", {"hardware", "memory", "--batch", "FILE"}},
+    {"csv", {"roofline", "--device", "h200", "--batch", "FILE"}},
+    {"npy", {"validate", "--case", "FILE"}},
+    {"npz", {"validate", "--case", "FILE"}},
+    {"safetensors", {"validate", "--case", "FILE"}},
 };
 
 typedef struct run {
