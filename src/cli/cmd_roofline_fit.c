@@ -15,7 +15,7 @@
 enum { SPLITS_MOST = 64, LAWS_MOST = 32 };
 
 typedef struct {
-    const char *device_name, *data_file, *steps_file, *output;
+    const char *device_name, *data_file, *steps_file, *output, *inherited;
     tn_option_list set;
     uint64_t splits;
     tn_roofline_fit_options options;
@@ -74,36 +74,40 @@ static tn_status fit_host(request *r, tn_error *error) {
 
 /* --- The device file: what was fitted, over the device that it was fitted for. */
 
-/* The name by which a file in `output`'s folder inherits the device: a bare name, or a path from that
- * folder. */
-static tn_status inherited_name(request *r, const char **name, tn_error *error) {
-    const char *device = r->device_name, *slash = strrchr(r->output, '/');
-    size_t folder = slash ? (size_t)(slash - r->output) + 1 : 0;
-    *name = device;
-    if (!strchr(device, '/') && !strstr(device, ".yaml")) return TN_OK;
-    if (strcmp(device, r->output) == 0)
-        return tn_fail(error, TN_INPUT, "%s would inherit from itself; write to another file", r->output);
-    if (strncmp(device, r->output, folder) == 0) {
-        *name = device + folder;
-        if (strchr(*name, '/') || folder == 0) return TN_OK;
-        return tn_arena_format(&r->arena, name, error, "./%s", device + folder);
-    }
-    char *whole = realpath(device, NULL);
-    if (!whole) return tn_fail(error, TN_INPUT, "%s can't be found again", device);
-    tn_status status = tn_arena_copy_text(&r->arena, whole, strlen(whole), name, error);
-    free(whole);
+/* The path without links and dots; NULL where nothing is there. */
+static tn_status whole_path(request *r, const char *path, const char **whole, tn_error *error) {
+    char *found = realpath(path, NULL);
+    *whole = NULL;
+    if (!found) return TN_OK;
+    tn_status status = tn_arena_copy_text(&r->arena, found, strlen(found), whole, error);
+    free(found);
     return status;
+}
+
+/* r->inherited = the name by which a file in the output's folder inherits the device: a bare name, or a path,
+ * from that folder where the device lies there too. */
+static tn_status name_inherited(request *r, tn_error *error) {
+    const char *device = r->device_name, *slash = strrchr(r->output, '/'), *from, *to;
+    size_t folder = slash ? (size_t)(slash - r->output) + 1 : 0;
+    r->inherited = device;
+    if (!strchr(device, '/') && !strstr(device, ".yaml")) return TN_OK;
+    TN_TRY(whole_path(r, device, &from, error));
+    TN_TRY(whole_path(r, r->output, &to, error));
+    if (from && to && strcmp(from, to) == 0)
+        return tn_fail(error, TN_INPUT, "%s would inherit from itself; write to another file", r->output);
+    bool beside = strncmp(device, r->output, folder) == 0 && device[0] != '/';
+    if (beside) return tn_arena_format(&r->arena, &r->inherited, error, "./%s", device + folder);
+    if (from) r->inherited = from;
+    return TN_OK;
 }
 
 static tn_status write_device(request *r, tn_error *error) {
     tn_buffer out = {0};
-    const char *inherited;
-    TN_TRY(inherited_name(r, &inherited, error));
     tn_buffer_format(
         &out,
         "# Written by `tenfold roofline fit`: what was fitted to measurements, over the device below.\n"
         "kind: roofline\nname: %s\ninherit: %s\nroofline:\n",
-        r->device->name, inherited);
+        r->device->name, r->inherited);
     if (r->steps_file) {
         tn_buffer_format(&out, "  host_us_per_kernel: %.6g\n", r->fitted.host_us_per_kernel);
         if (r->power_W > 0) tn_buffer_format(&out, "  step_power_W: %.6g\n", r->fitted.step_power_W);
@@ -216,8 +220,10 @@ static tn_status print_laws(request *r, tn_error *error) {
             tn_table_format(&table, "%.1f", 100 * r->held_out[i][split]);
     }
     printf("Median relative error of the laws of %s, fitted with seed %" PRIu64
-           ": on the rows that\nthey were fitted to, then on halves held out of a fit to the other half.\n\n",
-           r->device->name, r->options.seed);
+           ", on the rows that they were\n"
+           "fitted to%s.\n\n",
+           r->device->name, r->options.seed,
+           r->splits ? ", and on halves of the rows held out of fits to the other half" : "");
     return tn_table_end(&table, stdout, error);
 }
 
@@ -241,6 +247,7 @@ static tn_status work(request *r, tn_error *error) {
     if (r->splits > SPLITS_MOST)
         return tn_fail(error, TN_INPUT, "--splits is at most %d, not %" PRIu64, SPLITS_MOST, r->splits);
     TN_TRY(tn_roofline_load(r->device_name, &r->set, &r->arena, &r->device, error));
+    if (r->output) TN_TRY(name_inherited(r, error));
     r->fitted = *r->device;
     if (r->data_file) {
         tn_watch_begin(&r->watch, "fits to halves", r->common.quiet);

@@ -51,14 +51,15 @@ static int tear_down(void **state) {
     return unlink(path);
 }
 
-static tn_status load(const char *name, const char *const *set, size_t sets, tn_arena *arena, tn_roofline **roofline,
-                      tn_error *error) {
+static tn_status load(const char *name, const char *const *set, size_t sets, tn_arena *arena,
+                      tn_roofline **roofline, tn_error *error) {
     tn_device *device;
     TN_TRY(tn_device_load(name, set, sets, arena, &device, error));
     return tn_roofline_of(device, arena, roofline, error);
 }
 
-static double us(const tn_roofline *r, tn_roofline_time time, uint64_t batch, uint64_t m, uint64_t n, uint64_t k) {
+static double us(const tn_roofline *r, tn_roofline_time time, uint64_t batch, uint64_t m, uint64_t n,
+                 uint64_t k) {
     tn_roofline_product p = {batch, m, n, k};
     double value = 0;
     assert_int_equal(tn_roofline_predict(r, "fp32", time, &p, &value, NULL), TN_OK);
@@ -192,15 +193,19 @@ static void devices_of_the_tree(void **state) {
         char file[64];
         snprintf(file, sizeof file, "models/devices/%s.yaml", names[i]);
         tn_error error = {0};
-        if (load(test_source(file), NULL, 0, &arena, &r, &error) != TN_OK) fail_msg("%s: %s", names[i], error.message);
+        if (load(test_source(file), NULL, 0, &arena, &r, &error) != TN_OK)
+            fail_msg("%s: %s", names[i], error.message);
         assert_string_equal(r->name, names[i]);
         const tn_roofline_precision *precision = r->precisions.item;
         for (size_t p = 0; p < r->precisions.count; p++) {
             tn_roofline_product small = {1, 32, 768, 12}, large = {1, 8192, 8192, 8192};
             double graph, eager, long_one;
-            assert_int_equal(tn_roofline_predict(r, precision[p].name, TN_TIME_GRAPH, &small, &graph, NULL), TN_OK);
-            assert_int_equal(tn_roofline_predict(r, precision[p].name, TN_TIME_EAGER, &small, &eager, NULL), TN_OK);
-            assert_int_equal(tn_roofline_predict(r, precision[p].name, TN_TIME_GRAPH, &large, &long_one, NULL), TN_OK);
+            assert_int_equal(tn_roofline_predict(r, precision[p].name, TN_TIME_GRAPH, &small, &graph, NULL),
+                             TN_OK);
+            assert_int_equal(tn_roofline_predict(r, precision[p].name, TN_TIME_EAGER, &small, &eager, NULL),
+                             TN_OK);
+            assert_int_equal(
+                tn_roofline_predict(r, precision[p].name, TN_TIME_GRAPH, &large, &long_one, NULL), TN_OK);
             assert_true(graph > 0.1 && graph < eager);
             /* A large product comes within a factor 4 of the peak and does not pass it. */
             double least = 2.0 * 8192 * 8192 * 8192 / (precision[p].peak_TFLOPS * 1e6);
@@ -222,9 +227,9 @@ static void an_fpga_is_no_roofline(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_by_hand),        cmocka_unit_test(surface_multiplies),
+        cmocka_unit_test(worked_by_hand),         cmocka_unit_test(surface_multiplies),
         cmocka_unit_test(grows_with_the_product), cmocka_unit_test(bad_questions_are_refused),
-        cmocka_unit_test(bad_files_are_refused), cmocka_unit_test(devices_of_the_tree),
+        cmocka_unit_test(bad_files_are_refused),  cmocka_unit_test(devices_of_the_tree),
         cmocka_unit_test(an_fpga_is_no_roofline),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,4 +1,5 @@
-/* The surface against its defining equations solved by hand, on functions that are known, and with outliers. */
+/* The surface against its defining equations solved by hand, on functions that are known, and with outliers.
+ */
 #include "base/memory.h"
 #include "hardware/surface.h"
 
@@ -16,7 +17,8 @@ static void value_is_the_formula(void **state) {
     double x[] = {0, 0, 3, 1}, weight[] = {2, -1}, scale[] = {0.5, 2}, at[] = {1, 0.5};
     tn_surface s = {.points = 2, .dimensions = 2, .x = x, .weight = weight, .scale = scale, .mean = 0.25};
     double near = sqrt(0.5 * 0.5 + 1 * 1), far = sqrt(1 * 1 + 1 * 1), root3 = sqrt(3.0);
-    double by_hand = 0.25 + 2 * (1 + root3 * near) * exp(-root3 * near) - (1 + root3 * far) * exp(-root3 * far);
+    double by_hand =
+        0.25 + 2 * (1 + root3 * near) * exp(-root3 * near) - (1 + root3 * far) * exp(-root3 * far);
     assert_true(fabs(tn_surface_at(&s, at) - by_hand) < 1e-14);
     tn_surface empty = {0};
     assert_true(tn_surface_at(&empty, at) == 0);
@@ -135,9 +137,9 @@ static void every_request_for_memory_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(value_is_the_formula), cmocka_unit_test(finds_a_known_function),
+        cmocka_unit_test(value_is_the_formula),    cmocka_unit_test(finds_a_known_function),
         cmocka_unit_test(outliers_do_not_bend_it), cmocka_unit_test(constant_values),
-        cmocka_unit_test(limits_are_reported), cmocka_unit_test(every_request_for_memory_may_fail),
+        cmocka_unit_test(limits_are_reported),     cmocka_unit_test(every_request_for_memory_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
