@@ -56,6 +56,9 @@ static void keep(item *of, const option *candidate) {
 static tn_status try_place(search *with, const tn_mapped *memory, tn_place place, item *of) {
     tn_placed placed;
     TN_TRY(tn_place_price(with->device, with->word_bits, memory, with->build, &place, &placed, with->error));
+    /* Larger memories of LUTs would cost more logic than they save in blocks: what tools take them for. */
+    bool large = placed.width_bits * placed.depth > with->device->memory.lutram_bits_most;
+    if (place.style == TN_STYLE_DISTRIBUTED && large) return TN_OK;
     const option made = {.place = place,
                          .value = placed.capacity_bits,
                          .need = {(double)(placed.blocks.bram18 + 2 * placed.blocks.bram36),

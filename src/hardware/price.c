@@ -60,6 +60,7 @@ static tn_build work_key(const tn_build *build) {
     key.read_ports = build->read_ports;
     key.buffers = build->buffers;
     key.group = build->group;
+    key.placement = build->placement;
     if (build->schedule == TN_SCHEDULE_PIPELINED) key.blocks = build->blocks;
     return key;
 }

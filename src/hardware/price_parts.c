@@ -86,7 +86,8 @@ static tn_status price_class(tn_workload *workload, uint32_t at, const tn_build 
 void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
                   uint64_t *cycles) {
     uint32_t resources;
-    tn_tasks_make(workload->step, &plan->map, &plan->waits, build, plan->task, plan->servers, &resources);
+    tn_tasks_make(workload->step, &plan->map, plan->place, &plan->waits, build, plan->task, plan->servers,
+                  &resources);
     *schedule = (tn_schedule){.tasks = workload->step->operations,
                               .resources = resources,
                               .blocks = (uint32_t)build->blocks,
@@ -124,6 +125,7 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return TN_OK;
     tn_schedule schedule;
     TN_TRY(tn_plan_tasks(workload, plan, error));
+    TN_TRY(tn_price_places(workload, plan, build, price, error));
     tn_price_run(workload, plan, build, &schedule, &price->cycles_per_step);
     return TN_OK;
 }

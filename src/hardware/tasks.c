@@ -162,7 +162,7 @@ static void take(tn_task *task, uint32_t resource) {
     task->resource[task->resources++] = resource;
 }
 
-static void take_port(const tn_map *map, const tn_build *build, uint32_t array, unsigned position,
+static void take_port(const tn_map *map, const tn_place *place, uint32_t array, unsigned position,
                       tn_task *task) {
     bool writes = position == TN_OPERATION_READS;
     uint32_t memory = map->memory_of[array];
@@ -172,13 +172,12 @@ static void take_port(const tn_map *map, const tn_build *build, uint32_t array, 
     }
     if (memory == NONE) return;
     const tn_mapped *of = &map->memory[memory];
-    uint64_t copy = of->staging ? 0 : map->copy_of[array];
-    if (of->grouped) copy /= build->group;
+    uint64_t copy = of->staging ? 0 : map->copy_of[array] / place[memory].group;
     take(task, TN_RESOURCE_PORTS + 2 * (uint32_t)(of->first_port + copy) + writes);
 }
 
-static void take_resources(const tn_step *step, const tn_map *map, const tn_build *build, uint32_t at,
-                           tn_task *task) {
+static void take_resources(const tn_step *step, const tn_map *map, const tn_place *place,
+                           const tn_build *build, uint32_t at, tn_task *task) {
     const tn_operation *operation = &step->operation[at];
     uint32_t unit = tn_unit_of(step, operation);
     if (unit < TN_PHASES && build->sharing == TN_SHARED) unit = 0;
@@ -186,9 +185,9 @@ static void take_resources(const tn_step *step, const tn_map *map, const tn_buil
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) take(task, TN_RESOURCE_STREAM);
     if (build->schedule == TN_SCHEDULE_GRADIENTS_TOGETHER)
         take(task, TN_RESOURCE_STREAM + tn_stream_of(operation->phase));
-    for (uint32_t j = 0; j < operation->read_count; j++) take_port(map, build, operation->reads[j], j, task);
+    for (uint32_t j = 0; j < operation->read_count; j++) take_port(map, place, operation->reads[j], j, task);
     for (uint32_t j = 0; j < operation->write_count; j++)
-        take_port(map, build, operation->writes[j], TN_OPERATION_READS, task);
+        take_port(map, place, operation->writes[j], TN_OPERATION_READS, task);
 }
 
 /* A streamed wait needs a block of at least one row; both tasks are cut then. */
@@ -199,8 +198,8 @@ static void cut_tasks(const tn_step *step, const tn_build *build, tn_task *task)
     }
 }
 
-void tn_tasks_make(const tn_step *step, const tn_map *map, const tn_waits *waits, const tn_build *build,
-                   tn_task *task, uint8_t *servers, uint32_t *resources) {
+void tn_tasks_make(const tn_step *step, const tn_map *map, const tn_place *place, const tn_waits *waits,
+                   const tn_build *build, tn_task *task, uint8_t *servers, uint32_t *resources) {
     bool pipelined = build->schedule == TN_SCHEDULE_PIPELINED && build->blocks > 1;
     *resources = (uint32_t)tn_tasks_resources(map);
     memset(servers, 1, *resources);
@@ -211,7 +210,7 @@ void tn_tasks_make(const tn_step *step, const tn_map *map, const tn_waits *waits
                             .after_count = waits->count[i],
                             .after = waits->after + waits->first[i],
                             .streamed_count = pipelined ? waits->streamable[i] : 0};
-        take_resources(step, map, build, i, &task[i]);
+        take_resources(step, map, place, build, i, &task[i]);
     }
     if (pipelined) cut_tasks(step, build, task);
 }

@@ -17,6 +17,7 @@
 
 #include "hardware/build.h"
 #include "hardware/map.h"
+#include "hardware/place.h"
 #include "hardware/schedule.h"
 #include "hardware/vector.h"
 
@@ -46,9 +47,10 @@ uint32_t tn_stream_of(tn_phase phase);
 /* Most resources that tasks of the map can name. */
 uint64_t tn_tasks_resources(const tn_map *map);
 
-/* Fills task[step->operations], but for `work`, and servers[tn_tasks_resources]. */
-void tn_tasks_make(const tn_step *step, const tn_map *map, const tn_waits *waits, const tn_build *build,
-                   tn_task *task, uint8_t *servers, uint32_t *resources);
+/* Fills task[step->operations], but for `work`, and servers[tn_tasks_resources]. `place`: of each memory of
+ * the map, for its grouping. */
+void tn_tasks_make(const tn_step *step, const tn_map *map, const tn_place *place, const tn_waits *waits,
+                   const tn_build *build, tn_task *task, uint8_t *servers, uint32_t *resources);
 
 /* "matmul", "forward matmul", "softmax", "weight-gradient stream" ..; NULL for ports. */
 const char *tn_resource_unit_name(uint32_t resource, const tn_build *build);

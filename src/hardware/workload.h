@@ -91,15 +91,15 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
                          const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error);
 
 /* The parts of a price, not remembered. tn_price_work fills cycles, issues and, but for schedule sequential,
- * the plan's tasks and time. */
+ * the plan's places, tasks and the workload's time. */
 tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
                         tn_error *error);
 tn_status tn_price_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error);
-/* Fills plan->place for memories of the stores (bit i: store i) as the keys say, or by search. */
+/* Fills plan->place as the keys say, or by search. `work`: for the LUTs that kernels leave. */
 tn_status tn_price_places(tn_workload *workload, tn_plan *plan, const tn_build *build,
                           const tn_work_price *work, tn_error *error);
-/* Runs the schedule whatever its kind; needs tn_price_work. */
+/* Runs the schedule whatever its kind; needs tn_price_work, tn_price_places and tn_plan_tasks. */
 void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
                   uint64_t *cycles);
 /* Everything from the parts; `activity` may be NULL. */

@@ -1,6 +1,5 @@
 #include "support/steps.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +96,17 @@ void test_step_vector(test_step *made, tn_operation_kind kind, tn_phase phase, u
                              .write_count = 1});
 }
 
+static void name_layers(test_step *made) {
+    for (uint32_t i = 0; i < made->step.arrays; i++)
+        if (made->step.array[i].layer >= made->step.layers) made->step.layers = made->step.array[i].layer + 1;
+    made->step.layer = get(made->arena, made->step.layers, sizeof *made->step.layer);
+    for (uint32_t i = 0; i < made->step.layers; i++)
+        if (tn_arena_format(made->arena, &made->step.layer[i].name, NULL, "layer%u", (unsigned)i) != TN_OK)
+            abort();
+}
+
 tn_step *test_step_end(test_step *made) {
+    name_layers(made);
     for (uint32_t i = 0; i < made->step.arrays; i++) {
         tn_array *array = &made->step.array[i];
         bool resident = array->role == TN_ARRAY_PARAMETER || array->role == TN_ARRAY_OPTIMIZER;
@@ -118,10 +127,8 @@ typedef struct {
 
 static uint32_t named(test_step *made, uint32_t layer, const char *what, tn_array_role role,
                       uint64_t elements, bool is_core) {
-    char name[64];
-    snprintf(name, sizeof name, "layer%u.%s", (unsigned)layer, what);
     made->layer = layer;
-    return test_step_array(made, name, role, elements, is_core);
+    return test_step_array(made, what, role, elements, is_core);
 }
 
 static half_train begin_half(test_step *made, uint32_t layer, uint64_t a, uint64_t b, uint64_t c,
@@ -204,31 +211,59 @@ static uint64_t draw(uint64_t *state, uint64_t bound) {
     return (z ^ (z >> 31)) % bound;
 }
 
+typedef struct {
+    uint32_t array;
+    uint64_t rows, columns;
+} matrix;
+
+static matrix random_matrix(test_step *made, uint64_t *state, const char *name, tn_array_role role) {
+    matrix of = {0, 1 + draw(state, 12), 1 + draw(state, 12)};
+    bool is_core = role != TN_ARRAY_ACTIVATION && role != TN_ARRAY_INTERMEDIATE && draw(state, 2);
+    of.array = test_step_array(made, name, role, of.rows * of.columns, is_core);
+    return of;
+}
+
+/* A vector kernel over `of`, in place now and then. */
+static matrix add_vector(test_step *made, uint64_t *state, tn_phase phase, matrix of, matrix other) {
+    tn_operation_kind kind = phase == TN_UPDATE ? TN_OP_UPDATE : (tn_operation_kind)(1 + draw(state, 13));
+    bool in_place = draw(state, 4) == 0;
+    matrix out = of;
+    if (!in_place)
+        out.array =
+            test_step_array(made, "made", draw(state, 2) ? TN_ARRAY_ACTIVATION : TN_ARRAY_INTERMEDIATE,
+                            of.rows * of.columns, false);
+    test_step_vector(made, kind, phase, of.array, draw(state, 2) ? other.array : UINT32_MAX, out.array,
+                     of.rows, of.columns);
+    return out;
+}
+
 tn_step *test_step_random(uint64_t seed, uint32_t operations, tn_arena *arena) {
-    test_step made;
+    enum { MATRICES = 256 };
+    matrix known[MATRICES];
+    uint32_t count = 0;
     uint64_t state = seed;
+    test_step made;
     test_step_begin(&made, "random", arena);
-    uint32_t pool[ARRAYS_MOST / 8], count = 0;
     for (; count < 4; count++)
-        pool[count] =
-            test_step_array(&made, "given", draw(&state, 2) ? TN_ARRAY_PARAMETER : TN_ARRAY_ACTIVATION,
-                            1 + draw(&state, 300), draw(&state, 2));
+        known[count] =
+            random_matrix(&made, &state, "given", count % 2 ? TN_ARRAY_ACTIVATION : TN_ARRAY_PARAMETER);
     for (uint32_t i = 0; i < operations; i++) {
         /* Forward operations first, then the two gradients and updates in any mixture. */
         tn_phase phase = i < operations / 3 ? TN_FORWARD : (tn_phase)(1 + draw(&state, 3));
-        uint32_t a = pool[draw(&state, count)], b = pool[draw(&state, count)];
-        uint64_t rows = 1 + draw(&state, 20), columns = 1 + draw(&state, 20),
-                 reduction = 1 + draw(&state, 20);
-        uint32_t out =
-            test_step_array(&made, "made", draw(&state, 2) ? TN_ARRAY_INTERMEDIATE : TN_ARRAY_GRADIENT,
-                            rows * columns, false);
-        if (phase != TN_UPDATE && draw(&state, 3) > 0)
-            test_step_product(&made, phase, a, b, out, rows, reduction, columns);
-        else
-            test_step_vector(&made,
-                             phase == TN_UPDATE ? TN_OP_UPDATE : (tn_operation_kind)(1 + draw(&state, 13)),
-                             phase, a, draw(&state, 2) ? b : UINT32_MAX, out, rows, columns);
-        if (count < sizeof pool / sizeof *pool) pool[count++] = out;
+        /* The last result is taken up often, so that there are chains. */
+        matrix a = known[draw(&state, 2) ? count - 1 : draw(&state, count)], b = known[draw(&state, count)],
+               out;
+        made.layer = (uint32_t)draw(&state, 3);
+        if (phase == TN_UPDATE || draw(&state, 3) == 0) {
+            out = add_vector(&made, &state, phase, a, b);
+        } else {
+            tn_array_role role = phase == TN_WEIGHT_GRADIENT ? TN_ARRAY_GRADIENT : TN_ARRAY_INTERMEDIATE;
+            out = (matrix){0, a.rows, 1 + draw(&state, 12)};
+            out.array = test_step_array(&made, "made", role, out.rows * out.columns,
+                                        role == TN_ARRAY_GRADIENT && draw(&state, 2));
+            test_step_product(&made, phase, a.array, b.array, out.array, a.rows, a.columns, out.columns);
+        }
+        if (count < MATRICES) known[count++] = out;
     }
     return test_step_end(&made);
 }

@@ -1,0 +1,352 @@
+#include "hardware/explain.h"
+
+#include "base/checked.h"
+#include "hardware/workload.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const uint32_t NONE = UINT32_MAX;
+
+typedef struct {
+    tn_workload *workload;
+    const tn_build *build;
+    tn_plan *plan;
+    tn_arena *arena;
+    tn_error *error;
+    tn_work_price work;
+    tn_memory_price memories;
+    tn_schedule schedule;
+    uint32_t line_of[TN_UNITS]; /* kernel line of a unit */
+    tn_kernel_line *kernel;
+    tn_memory_line *memory;
+    tn_timeline_item *item;
+    tn_explanation *out;
+} teller;
+
+/* ---- kernels ---- */
+
+static uint32_t served_by(const teller *with, uint32_t operation) {
+    uint32_t unit = tn_unit_of(with->workload->step, &with->workload->step->operation[operation]);
+    return unit < TN_PHASES && with->build->sharing == TN_SHARED ? 0 : unit;
+}
+
+static tn_kernel_line line_of_unit(const teller *with, uint32_t unit) {
+    const tn_build *build = with->build;
+    tn_kernel_line line = {.name = tn_resource_unit_name(unit, build), .count = 1, .lanes = build->vector};
+    if (unit < TN_PHASES) {
+        line.count = build->kernels;
+        line.lanes = build->rows * build->columns * build->reduction;
+        tn_resources_add(&line.used, &with->work.matmul, line.count);
+        return line;
+    }
+    const tn_vector kernel = {(tn_vector_kind)(unit - TN_PHASES), build->vector,
+                              &with->workload->vector_operators};
+    line.used = tn_vector_resources(with->workload->device, &kernel);
+    return line;
+}
+
+static tn_status tell_kernels(teller *with) {
+    const tn_step *step = with->workload->step;
+    double macs[TN_UNITS] = {0};
+    TN_TRY(tn_arena_alloc(with->arena, TN_UNITS, sizeof *with->kernel, &with->kernel, with->error));
+    for (uint32_t unit = 0; unit < TN_UNITS; unit++) with->line_of[unit] = NONE;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        uint32_t unit = served_by(with, i), *line = &with->line_of[unit];
+        if (*line == NONE) {
+            *line = with->out->kernels++;
+            with->kernel[*line] = line_of_unit(with, unit);
+        }
+        with->kernel[*line].operations++;
+        with->kernel[*line].busy_cycles += with->workload->time[i].finish - with->workload->time[i].start;
+        macs[*line] += (double)step->operation[i].macs;
+    }
+    double cycles = (double)with->out->price.cycles_per_step;
+    for (uint32_t i = 0; i < with->out->kernels; i++) {
+        tn_kernel_line *line = &with->kernel[i];
+        double busy = (double)line->busy_cycles;
+        if (cycles > 0) line->utilisation = busy / ((double)line->count * cycles);
+        if (macs[i] > 0) line->filled = macs[i] / (busy * (double)line->lanes);
+    }
+    with->out->kernel = with->kernel;
+    return TN_OK;
+}
+
+/* ---- memories ---- */
+
+static tn_status tell_memories(teller *with) {
+    const tn_map *map = &with->plan->map;
+    const tn_workload *workload = with->workload;
+    TN_TRY(tn_arena_alloc(with->arena, map->memories, sizeof *with->memory, &with->memory, with->error));
+    for (uint32_t i = 0; i < map->memories; i++) {
+        const tn_mapped *memory = &map->memory[i];
+        tn_memory_line *line = &with->memory[i];
+        line->arrays = memory->arrays;
+        line->role =
+            memory->staging ? "staging" : tn_array_role_names[workload->step->array[memory->array].role];
+        TN_TRY(tn_step_array_name(workload->step, memory->array, with->arena, &line->name, with->error));
+        TN_TRY(tn_place_price(workload->device, workload->word_bits, memory, with->build,
+                              &with->plan->place[i], &line->placed, with->error));
+    }
+    with->out->memory = with->memory;
+    with->out->memories = map->memories;
+    return TN_OK;
+}
+
+/* ---- misfits ---- */
+
+static uint64_t amount_of(const tn_resources *of, tn_resource resource) {
+    const uint64_t amount[TN_RESOURCES] = {of->lut, of->ff, of->dsp, of->bram18, of->uram};
+    return amount[resource];
+}
+
+/* Keeps the largest, greatest first; of equals the first told. */
+static void contribute(tn_misfit *misfit, const char *name, uint64_t amount) {
+    uint32_t at = misfit->count;
+    if (amount == 0) return;
+    while (at > 0 && misfit->amount[at - 1] < amount) at--;
+    if (at == TN_LARGEST) return;
+    uint32_t last = misfit->count < TN_LARGEST ? misfit->count++ : TN_LARGEST - 1;
+    for (uint32_t i = last; i > at; i--) {
+        misfit->amount[i] = misfit->amount[i - 1];
+        misfit->largest[i] = misfit->largest[i - 1];
+    }
+    misfit->amount[at] = amount;
+    misfit->largest[at] = name;
+}
+
+static tn_status tell_misfits(teller *with) {
+    tn_explanation *out = with->out;
+    tn_misfit *list;
+    TN_TRY(tn_arena_alloc(with->arena, TN_RESOURCES, sizeof *list, &list, with->error));
+    for (int resource = 0; resource < TN_RESOURCES; resource++) {
+        if (!(out->price.misfits >> resource & 1)) continue;
+        tn_misfit *misfit = &list[out->misfits++];
+        *misfit = (tn_misfit){.resource = (tn_resource)resource,
+                              .needed = amount_of(&out->price.used, (tn_resource)resource),
+                              .available = amount_of(&out->available, (tn_resource)resource)};
+        for (uint32_t i = 0; i < out->kernels; i++)
+            contribute(misfit, out->kernel[i].name, amount_of(&out->kernel[i].used, misfit->resource));
+        for (uint32_t i = 0; i < out->memories; i++) {
+            const tn_blocks *blocks = &out->memory[i].placed.blocks;
+            const tn_resources taken = {
+                .lut = blocks->lutram, .bram18 = blocks->bram18 + 2 * blocks->bram36, .uram = blocks->uram};
+            contribute(misfit, out->memory[i].name, amount_of(&taken, misfit->resource));
+        }
+    }
+    out->misfit = list;
+    return TN_OK;
+}
+
+/* ---- timeline and critical path ---- */
+
+static uint32_t memory_of_port(const tn_map *map, uint64_t port) {
+    uint32_t memory = 0;
+    while (memory + 1 < map->memories && map->memory[memory + 1].first_port <= port) memory++;
+    return memory;
+}
+
+/* Cycles that the path spends behind what it waited for. */
+static void count_wait(teller *with, const tn_task_time *time, uint64_t cycles, uint64_t *by_memory) {
+    tn_waited *waited = &with->out->waited;
+    uint32_t resource = time->waited_resource;
+    if (time->wait == TN_WAIT_NOTHING) return;
+    if (time->wait == TN_WAIT_TASK)
+        waited->data_cycles += cycles;
+    else if (resource < TN_UNITS)
+        waited->kernel_cycles += cycles;
+    else if (resource < TN_RESOURCE_EXTERNAL)
+        waited->order_cycles += cycles;
+    else if (resource == TN_RESOURCE_EXTERNAL)
+        waited->external_cycles += cycles;
+    else {
+        waited->port_cycles += cycles;
+        by_memory[memory_of_port(&with->plan->map, (resource - TN_RESOURCE_PORTS) / 2)] += cycles;
+    }
+}
+
+static tn_status tell_path(teller *with) {
+    const tn_task_time *time = with->workload->time;
+    uint32_t *path, count;
+    uint64_t *by_memory, greatest = 0;
+    TN_TRY(tn_arena_alloc(with->arena, with->schedule.tasks, sizeof *path, &path, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, with->plan->map.memories, sizeof *by_memory, &by_memory, with->error));
+    tn_schedule_path(&with->schedule, time, path, &count);
+    /* A task counts from its start to the start of the one that waited for it: streamed ones overlap. */
+    uint64_t until = with->out->price.cycles_per_step;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t task = path[i];
+        with->kernel[with->line_of[served_by(with, task)]].critical_cycles += until - time[task].start;
+        with->item[task].critical = true;
+        if (i > 0) count_wait(with, &time[path[i - 1]], until - time[task].start, by_memory);
+        until = time[task].start;
+    }
+    for (uint32_t i = 0; i < with->plan->map.memories; i++) {
+        if (by_memory[i] <= greatest) continue;
+        greatest = by_memory[i];
+        with->out->waited.port = with->memory[i].name;
+    }
+    return TN_OK;
+}
+
+static tn_status tell_timeline(teller *with) {
+    uint32_t count = with->workload->step->operations;
+    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *with->item, &with->item, with->error));
+    for (uint32_t i = 0; i < count; i++)
+        with->item[i] = (tn_timeline_item){.operation = i,
+                                           .kernel = with->line_of[served_by(with, i)],
+                                           .start = with->workload->time[i].start,
+                                           .finish = with->workload->time[i].finish};
+    with->out->items = count;
+    with->out->item = with->item;
+    return tell_path(with);
+}
+
+/* ---- what bounds the step ---- */
+
+static uint64_t floor_of(const tn_workload *workload) {
+    uint64_t macs = 0, dsp = workload->product_operators.row[TN_MULTIPLY]->dsp +
+                             workload->product_operators.row[TN_ADDER]->dsp;
+    for (int phase = 0; phase < TN_PHASES; phase++) macs += workload->step->macs[phase];
+    uint64_t lanes = dsp ? workload->device->resources.dsp / dsp : 0;
+    return lanes ? tn_ceil_div(macs, lanes) : 0;
+}
+
+static tn_status tell_bound(teller *with) {
+    tn_explanation *out = with->out;
+    const tn_waited *waited = &out->waited;
+    double cycles = (double)out->price.cycles_per_step;
+    const tn_kernel_line *most = NULL;
+    char ports[256] = "";
+    for (uint32_t i = 0; i < out->kernels; i++)
+        if (!most || out->kernel[i].critical_cycles > most->critical_cycles) most = &out->kernel[i];
+    out->floor_cycles = floor_of(with->workload);
+    if (!most || cycles == 0) return tn_arena_format(with->arena, &out->bound, with->error, "nothing to do");
+    double share = 100 * (double)most->critical_cycles / cycles;
+    if (waited->external_cycles > 0)
+        snprintf(ports, sizeof ports, "; %.0f %% of the time is behind the external memory",
+                 100 * (double)waited->external_cycles / cycles);
+    else if (waited->port_cycles > 0)
+        snprintf(ports, sizeof ports, "; %.0f %% of the time is behind memory ports, mostly of %.100s",
+                 100 * (double)waited->port_cycles / cycles, waited->port);
+    if (most->filled > 0)
+        return tn_arena_format(with->arena, &out->bound, with->error,
+                               "%s: %.0f %% of the critical path, its multipliers filled to %.0f %%%s",
+                               most->name, share, 100 * most->filled, ports);
+    return tn_arena_format(with->arena, &out->bound, with->error, "%s: %.0f %% of the critical path%s",
+                           most->name, share, ports);
+}
+
+/* ---- unverified figures ---- */
+
+typedef struct {
+    teller *with;
+    const char **name;
+    uint32_t count, room;
+    tn_status status;
+} doubts;
+
+static void doubt(doubts *all, bool unverified, const char *prefix, const char *name) {
+    const char *text;
+    if (!unverified || all->status != TN_OK || all->count == all->room) return;
+    all->status = tn_arena_format(all->with->arena, &text, all->with->error, "%s%s%s", prefix,
+                                  name[0] ? "." : "", name);
+    if (all->status == TN_OK) all->name[all->count++] = text;
+}
+
+static void doubt_operators(doubts *all, bool *told) {
+    const tn_workload *workload = all->with->workload;
+    const tn_operator_row *first = workload->device->operators.item;
+    for (int kind = 0; kind < TN_OPERATORS; kind++) {
+        bool used = false;
+        for (int vector = 0; vector < TN_VECTOR_KINDS; vector++)
+            used |=
+                workload->vector_used[vector] && tn_vector_uses((tn_vector_kind)vector, (tn_operator)kind);
+        const tn_operator_row *rows[] = {workload->product_operators.row[kind],
+                                         used ? workload->vector_operators.row[kind] : NULL};
+        if (workload->phases_with_products == 0) rows[0] = NULL;
+        for (int i = 0; i < 2; i++) {
+            if (!rows[i] || told[rows[i] - first]) continue;
+            told[rows[i] - first] = true;
+            doubt(all, rows[i]->origin == TN_UNVERIFIED, "operators", rows[i]->name);
+        }
+    }
+}
+
+static void doubt_resources(doubts *all) {
+    const tn_device_resources_data *has = &all->with->workload->device->resources;
+    doubt(all, has->origin == TN_UNVERIFIED, "resources", "");
+    for (size_t i = 0; i < has->unverified.count && has->origin != TN_UNVERIFIED; i++)
+        doubt(all, true, "resources", has->unverified.item[i]);
+}
+
+static void doubt_energy(doubts *all) {
+    const tn_device_energy *energy = &all->with->workload->device->energy;
+    const struct {
+        const char *name;
+        const tn_sourced *figure;
+    } figures[] = {
+        {"static_W", &energy->static_W},
+        {"voltage_V", &energy->voltage_V},
+        {"toggle", &energy->toggle},
+        {"idle_toggle", &energy->idle_toggle},
+        {"lut_pF", &energy->lut_pF},
+        {"ff_pF", &energy->ff_pF},
+        {"dsp_pF", &energy->dsp_pF},
+        {"bram18_pF", &energy->bram18_pF},
+        {"uram_pF", &energy->uram_pF},
+        {"bram_pJ_per_bit", &energy->bram_pJ_per_bit},
+        {"uram_pJ_per_bit", &energy->uram_pJ_per_bit},
+        {"lutram_pJ_per_bit", &energy->lutram_pJ_per_bit},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        doubt(all, figures[i].figure->origin == TN_UNVERIFIED, "energy", figures[i].name);
+}
+
+static tn_status tell_unverified(teller *with) {
+    const tn_device *device = with->workload->device;
+    doubts all = {.with = with, .room = (uint32_t)device->operators.count + 64};
+    bool *told;
+    TN_TRY(tn_arena_alloc(with->arena, device->operators.count, sizeof *told, &told, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, all.room, sizeof *all.name, &all.name, with->error));
+    doubt_resources(&all);
+    doubt(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
+    doubt(&all, device->control.origin == TN_UNVERIFIED, "control", "");
+    doubt_operators(&all, told);
+    if (with->plan->off_chip) {
+        const tn_external_memory *external = device->external.item;
+        doubt(&all, external->origin == TN_UNVERIFIED, "external", external->name);
+    }
+    doubt_energy(&all);
+    with->out->unverified = all.name;
+    with->out->unverified_count = all.count;
+    return all.status;
+}
+
+/* ---- the whole ---- */
+
+tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_arena *arena,
+                           tn_explanation *explanation, tn_error *error) {
+    enum { ALL_STORES = (1 << TN_STORES) - 1 };
+    teller with = {.workload = workload, .build = build, .arena = arena, .error = error, .out = explanation};
+    tn_activity activity;
+    uint64_t cycles;
+    *explanation = (tn_explanation){.device = tn_device_name(workload->device),
+                                    .clock_MHz = tn_device_clock_MHz(workload->device),
+                                    .available = tn_device_resources(workload->device)};
+    TN_TRY(tn_build_check(build, error));
+    TN_TRY(tn_workload_plan(workload, build, &with.plan, error));
+    TN_TRY(tn_price_work(workload, with.plan, build, &with.work, error));
+    TN_TRY(tn_price_places(workload, with.plan, build, &with.work, error));
+    TN_TRY(tn_price_memories(workload, with.plan, build, ALL_STORES, &with.memories, error));
+    tn_price_sum(workload, with.plan, build, &with.work, &with.memories, &explanation->price, &activity);
+    tn_energy_of(workload->device, &activity, explanation->joules);
+    TN_TRY(tn_plan_tasks(workload, with.plan, error));
+    tn_price_run(workload, with.plan, build, &with.schedule, &cycles);
+    TN_TRY(tell_kernels(&with));
+    TN_TRY(tell_memories(&with));
+    TN_TRY(tell_misfits(&with));
+    TN_TRY(tell_timeline(&with));
+    TN_TRY(tell_bound(&with));
+    return tell_unverified(&with);
+}

@@ -1,0 +1,78 @@
+/* One design's price with its origin: kernels, memories, misfits with their largest contributors, the
+ * timeline and its critical path, energy by part, and the unverified figures that the numbers rest on. The
+ * same parts as in tn_price_step, so the same numbers.
+ */
+#ifndef TN_HARDWARE_EXPLAIN_H
+#define TN_HARDWARE_EXPLAIN_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "hardware/energy.h"
+#include "hardware/place.h"
+#include "hardware/price.h"
+
+#include <stdbool.h>
+
+typedef struct tn_kernel_line {
+    const char *name;
+    uint64_t count;                   /* of equal kernels */
+    uint64_t lanes;                   /* multiply-adds, or elements, that one takes a cycle */
+    tn_resources used;                /* all of them together */
+    uint64_t operations, busy_cycles; /* of the step, all kernels together */
+    uint64_t critical_cycles;         /* of the critical path */
+    double utilisation;               /* busy cycles / (count * cycles of the step) */
+    double filled;                    /* multiply-adds done / those that the busy cycles hold; 0 for others */
+} tn_kernel_line;
+
+typedef struct tn_memory_line {
+    const char *name; /* of its largest array: "encoder1.query.core2" */
+    const char *role; /* of that array; "staging" */
+    uint32_t arrays;  /* that live in it, its copies and groups */
+    tn_placed placed; /* style, split, group, shape, blocks */
+} tn_memory_line;
+
+enum { TN_LARGEST = 5 };
+
+typedef struct tn_misfit {
+    tn_resource resource;
+    uint64_t needed, available;
+    uint32_t count; /* of the largest contributors */
+    const char *largest[TN_LARGEST];
+    uint64_t amount[TN_LARGEST];
+} tn_misfit;
+
+typedef struct tn_timeline_item {
+    uint32_t operation; /* of the step */
+    uint32_t kernel;    /* line */
+    uint64_t start, finish;
+    bool critical; /* lies on the critical path */
+} tn_timeline_item;
+
+/* What the critical path waited for, counted by the cycles of the tasks waited for. */
+typedef struct tn_waited {
+    uint64_t data_cycles, kernel_cycles, port_cycles, order_cycles, external_cycles;
+    const char *port; /* the memory whose ports were waited for longest; NULL: none was */
+} tn_waited;
+
+typedef struct tn_explanation {
+    tn_price price;
+    const char *device;
+    double clock_MHz;
+    tn_resources available;
+    uint32_t kernels, memories, misfits, items;
+    const tn_kernel_line *kernel;
+    const tn_memory_line *memory;
+    const tn_misfit *misfit;
+    const tn_timeline_item *item;
+    tn_waited waited;
+    double joules[TN_ENERGY_PARTS];
+    uint64_t floor_cycles; /* multiply-adds of the step over what the device's DSP blocks can do in a cycle */
+    const char *bound;     /* a sentence: what the step's time comes from */
+    uint32_t unverified_count;
+    const char *const *unverified; /* keys of the device file */
+} tn_explanation;
+
+tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_arena *arena,
+                           tn_explanation *explanation, tn_error *error);
+
+#endif
