@@ -3,7 +3,7 @@
 #include "cli/summary.h"
 #include "explore/merge.h"
 
-enum { MOST_PARTS = 1024, NAME_TEXT = 256 };
+enum { MOST_PARTS = 1024 };
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
     const char *part[MOST_PARTS], *folder = NULL;
@@ -16,11 +16,15 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
         return TN_OK;
     }
     if (!folder) return tn_fail(error, TN_INPUT, "merge needs -o DIR, the folder for the joined results");
-    tn_summary summary = {0};
-    char name[NAME_TEXT] = "";
-    TN_TRY(tn_merge_folders(part, parts, folder, &summary, name, sizeof name, error));
-    *answer = summary.feasible ? 0 : 1;
-    return tn_print_summary(&summary, folder, common.json, error);
+    tn_arena arena = {0};
+    tn_summary summary;
+    tn_status status = tn_merge_folders(part, parts, folder, &arena, &summary, error);
+    if (status == TN_OK) {
+        *answer = summary.feasible ? 0 : 1;
+        status = tn_print_summary(&summary, folder, common.json, error);
+    }
+    tn_arena_free(&arena);
+    return status;
 }
 
 const tn_command tn_command_merge = {

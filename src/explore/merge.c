@@ -89,22 +89,16 @@ static tn_status merge_all(merging *all, const char *const *part, size_t parts, 
     return tn_result_write(folder, all->space, &options, &all->outcome, summary, error);
 }
 
-tn_status tn_merge_folders(const char *const *part, size_t parts, const char *folder, tn_summary *summary,
-                           char *space_name, size_t capacity, tn_error *error) {
-    tn_arena arena = {0};
+tn_status tn_merge_folders(const char *const *part, size_t parts, const char *folder, tn_arena *arena,
+                           tn_summary *summary, tn_error *error) {
     tn_space *space;
     merging all = {0};
-    tn_status status = tn_result_space(part[0], &arena, &space, error);
-    if (status == TN_OK) {
-        all.space = space;
-        status = tn_outcome_begin(space, &all.outcome, error);
-    }
-    if (status == TN_OK) status = merge_all(&all, part, parts, folder, summary, error);
-    if (status == TN_OK) snprintf(space_name, capacity, "%s", summary->space);
-    summary->space = space_name;
+    TN_TRY(tn_result_space(part[0], arena, &space, error));
+    TN_TRY(tn_outcome_begin(space, &all.outcome, error));
+    all.space = space;
+    tn_status status = merge_all(&all, part, parts, folder, summary, error);
     tn_free(all.done);
     tn_free(all.done_here);
     tn_outcome_free(&all.outcome);
-    tn_arena_free(&arena);
     return status;
 }

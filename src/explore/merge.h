@@ -2,6 +2,7 @@
 #ifndef TN_EXPLORE_MERGE_H
 #define TN_EXPLORE_MERGE_H
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "explore/result.h"
 
@@ -9,8 +10,8 @@
 
 /* Reads the finished chunks of every folder and writes `folder` as a result, with completion TN_EXHAUSTED
  * where together they are the whole space. Folders of different spaces, models, devices or versions, or that
- * share a chunk, are TN_INPUT. */
-tn_status tn_merge_folders(const char *const *part, size_t parts, const char *folder, tn_summary *summary,
-                           char *space_name, size_t capacity, tn_error *error);
+ * share a chunk, are TN_INPUT. Texts of *summary live in `arena`. */
+tn_status tn_merge_folders(const char *const *part, size_t parts, const char *folder, tn_arena *arena,
+                           tn_summary *summary, tn_error *error);
 
 #endif

@@ -197,7 +197,6 @@ static void threads_do_not_matter(void **state) {
 static void shards_merge_to_the_whole(void **state) {
     tn_error error = {0};
     tn_summary summary;
-    char name[64];
     (void)state;
     for (uint64_t i = 1; i <= 3; i++) {
         char part[16];
@@ -205,12 +204,11 @@ static void shards_merge_to_the_whole(void **state) {
         sweep(&(tn_sweep_options){.shard = i, .shards = 3}, part, NULL);
     }
     const char *parts[] = {in_folder("part3"), in_folder("part1"), in_folder("part2")};
-    ok(tn_merge_folders(parts, 3, in_folder("merged"), &summary, name, sizeof name, &error), &error);
-    assert_string_equal(name, "small");
+    ok(tn_merge_folders(parts, 3, in_folder("merged"), &arena, &summary, &error), &error);
+    assert_string_equal(summary.space, "small");
     assert_same_results("one", "merged");
     const char *twice[] = {parts[0], parts[1], parts[0]};
-    assert_int_equal(tn_merge_folders(twice, 3, in_folder("twice"), &summary, name, sizeof name, &error),
-                     TN_INPUT);
+    assert_int_equal(tn_merge_folders(twice, 3, in_folder("twice"), &arena, &summary, &error), TN_INPUT);
 }
 
 static void stop_half_way(void *user, uint64_t done, uint64_t total) {
