@@ -6,6 +6,7 @@ const tn_command *const tn_commands[] = {
     &tn_command_merge,
     &tn_command_validate,
     &tn_command_plot,
+    &tn_command_recommend,
     &tn_command_hardware,
     &tn_command_roofline,
     &tn_command_list,

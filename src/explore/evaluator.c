@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -265,4 +266,17 @@ tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, t
     }
     *cause = (uint32_t)found;
     return TN_OK;
+}
+
+tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena,
+                              tn_explanation *explanation, tn_error *error) {
+    uint64_t outer, inner;
+    uint32_t cause;
+    tn_evaluation evaluation;
+    tn_space_split(evaluator->space, id, &outer, &inner);
+    TN_TRY(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, error));
+    if (cause == TN_CAUSE_UNDEFINED || cause == TN_CAUSE_OVERFLOW)
+        return tn_fail(error, TN_INPUT, "design %" PRIu64 " has no price: %s", id,
+                       tn_cause_name(evaluator->space, cause));
+    return tn_price_explain(evaluator->workload, &evaluator->build, arena, explanation, error);
 }

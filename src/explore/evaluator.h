@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "explore/quantity.h"
 #include "explore/space.h"
+#include "hardware/explain.h"
 
 #include <stdint.h>
 
@@ -33,6 +34,11 @@ void tn_evaluator_free(tn_evaluator *evaluator);
  * (memory). */
 tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
                       uint32_t *cause, tn_error *error);
+
+/* Evaluates design `id` and says where its numbers come from. *explanation lives in `arena` and the
+ * evaluator. A design without a price (undefined, overflow) is TN_INPUT. */
+tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena,
+                              tn_explanation *explanation, tn_error *error);
 
 /* After tn_evaluate: the model with the design's choices (its weights as evaluated) and the design's build.
  */

@@ -242,9 +242,9 @@ static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_summar
 static tn_status store_front(const char *folder, const tn_space *space, const tn_sweep_options *options,
                              const rows *front, tn_error *error) {
     char identity[1024];
-    tn_store *store;
+    tn_sweep_store *store;
     TN_TRY(tn_sweep_identity(space, options, identity, sizeof identity, error));
-    TN_TRY(tn_store_open(folder, space, identity, true, &store, error));
+    TN_TRY(tn_sweep_store_open(folder, space, identity, true, &store, error));
     uint64_t *id = NULL;
     tn_evaluation *evaluation = NULL;
     tn_status status = tn_alloc(front->count, sizeof *id, &id, error);
@@ -253,10 +253,10 @@ static tn_status store_front(const char *folder, const tn_space *space, const tn
         id[i] = front->item[i].id;
         evaluation[i] = front->item[i].evaluation;
     }
-    if (status == TN_OK) status = tn_store_front(store, id, evaluation, front->count, error);
+    if (status == TN_OK) status = tn_sweep_store_front(store, id, evaluation, front->count, error);
     tn_free(id);
     tn_free(evaluation);
-    tn_store_close(store);
+    tn_sweep_store_close(store);
     return status;
 }
 

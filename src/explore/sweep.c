@@ -194,7 +194,7 @@ typedef struct {
     const tn_sweep_options *options;
     const tn_progress *progress;
     plan work;
-    tn_store *store;
+    tn_sweep_store *store;
     uint64_t next, finished_designs, total_designs;
     tn_outcome *outcome;
     uint64_t *fresh; /* chunks finished since the last checkpoint */
@@ -205,7 +205,7 @@ typedef struct {
 } run;
 
 static tn_status checkpoint(run *all, tn_error *error) {
-    TN_TRY(tn_store_checkpoint(all->store, all->outcome, all->fresh, all->fresh_count, error));
+    TN_TRY(tn_sweep_store_checkpoint(all->store, all->outcome, all->fresh, all->fresh_count, error));
     all->fresh_count = 0;
     all->checkpoint_at = now_seconds() + checkpoint_seconds;
     return TN_OK;
@@ -214,7 +214,7 @@ static tn_status checkpoint(run *all, tn_error *error) {
 static tn_status finish_chunk(run *all, worker *with, uint64_t chunk, tn_error *error) {
     TN_TRY(tn_outcome_merge(all->outcome, &with->found, error));
     for (size_t i = 0; i < with->kept_count; i++)
-        TN_TRY(tn_store_design(all->store, with->kept[i].id, &with->kept[i].evaluation, error));
+        TN_TRY(tn_sweep_store_design(all->store, with->kept[i].id, &with->kept[i].evaluation, error));
     TN_TRY(tn_grow(&all->fresh, &all->fresh_capacity, all->fresh_count + 1, sizeof *all->fresh, error));
     all->fresh[all->fresh_count++] = chunk;
     all->finished_designs += with->found.evaluated;
@@ -271,8 +271,8 @@ static tn_status run_all(run *all, const char *folder, tn_error *error) {
     TN_TRY(make_plan(all->space, options, &all->work, error));
     TN_TRY(tn_sweep_identity(all->space, options, identity, sizeof identity, error));
     TN_TRY(tn_folder_make(folder, error));
-    TN_TRY(tn_store_open(folder, all->space, identity, options->resume, &all->store, error));
-    TN_TRY(tn_store_load(all->store, all->outcome, all->work.done, all->work.chunks, error));
+    TN_TRY(tn_sweep_store_open(folder, all->space, identity, options->resume, &all->store, error));
+    TN_TRY(tn_sweep_store_load(all->store, all->outcome, all->work.done, all->work.chunks, error));
     count_work(all);
     double started = now_seconds();
     all->checkpoint_at = started + checkpoint_seconds;
@@ -297,7 +297,7 @@ tn_status tn_sweep_run(const tn_space *space, const tn_sweep_options *options, c
     TN_TRY(tn_outcome_begin(space, outcome, error));
     run all = {.space = space, .options = options, .progress = progress, .outcome = outcome};
     tn_status status = run_all(&all, folder, error);
-    tn_store_close(all.store);
+    tn_sweep_store_close(all.store);
     tn_free(all.fresh);
     free_plan(&all.work);
     if (status != TN_OK) tn_outcome_free(outcome);

@@ -1,0 +1,195 @@
+/* tenfold recommend DIR: the recommended design of a sweep in plain words. */
+#include "cli/commands.h"
+#include "cli/table.h"
+#include "explore/evaluator.h"
+#include "explore/result.h"
+#include "hardware/explain.h"
+#include "text/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static double value_of(const tn_result_row *row, const char *quantity) {
+    for (size_t i = 0; i < tn_quantities_count; i++)
+        if (strcmp(tn_quantities[i].name, quantity) == 0) return row->value[i];
+    return NAN;
+}
+
+/* Shares of the budget; returns the resource that is nearest to it. */
+static tn_resource shares(const tn_result *result, const tn_result_row *row, double share[TN_RESOURCES]) {
+    tn_resources has = tn_device_resources(result->space->device);
+    const uint64_t available[TN_RESOURCES] = {has.lut, has.ff, has.dsp, has.bram18, has.uram};
+    tn_resource tightest = TN_LUT;
+    for (int i = 0; i < TN_RESOURCES; i++) {
+        share[i] = available[i] ? value_of(row, tn_resource_names[i]) / (double)available[i] : 0;
+        if (share[i] > share[tightest]) tightest = (tn_resource)i;
+    }
+    return tightest;
+}
+
+static tn_status print_choices(const tn_space *space, uint64_t id, tn_error *error) {
+    tn_buffer value = {0};
+    for (size_t i = 0; i < space->choices; i++) {
+        value.length = 0;
+        tn_choice_value(&space->choice[i], tn_space_digit(space, id, i), &value);
+        if (value.status != TN_OK) break;
+        printf("  %-28s %s\n", space->choice[i].key, value.data);
+    }
+    tn_status status = value.status;
+    tn_buffer_free(&value);
+    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory to print the design");
+}
+
+static void print_cost(const tn_result_row *row) {
+    char step[32], epoch[32], energy[32], power[32], memory[32], dof[32], parameters[32];
+    printf("it costs\n");
+    printf("  latency   %s a step, %s an epoch\n", tn_si_text(value_of(row, "seconds_per_step"), "s", step),
+           tn_si_text(value_of(row, "seconds_per_epoch"), "s", epoch));
+    printf("  energy    %s a step at %s\n", tn_si_text(value_of(row, "joules_per_step"), "J", energy),
+           tn_si_text(value_of(row, "watts"), "W", power));
+    printf("  memory    %s in block RAM and UltraRAM blocks\n",
+           tn_bytes_text(value_of(row, "on_chip_bytes"), memory));
+    printf("  model     %s parameters, %s degrees of freedom in its trains\n",
+           tn_count_text((uint64_t)value_of(row, "parameters"), parameters),
+           tn_count_text((uint64_t)value_of(row, "degrees_of_freedom"), dof));
+}
+
+/* The kernel that is busy longest. */
+static const tn_kernel_line *busiest(const tn_explanation *why) {
+    const tn_kernel_line *most = why->kernel;
+    for (uint32_t i = 1; i < why->kernels; i++)
+        if (why->kernel[i].busy_cycles > most->busy_cycles) most = &why->kernel[i];
+    return most;
+}
+
+static double busy_share(const tn_explanation *why) {
+    return (double)busiest(why)->busy_cycles / (double)why->price.cycles_per_step;
+}
+
+static void print_limits(const tn_result *result, const tn_result_row *row, const tn_explanation *why) {
+    double share[TN_RESOURCES];
+    tn_resource tightest = shares(result, row, share);
+    printf("what limits it\n");
+    printf("  time      the %s kernel is busy for %.0f %% of the step\n", busiest(why)->name,
+           100 * busy_share(why));
+    if (why->bound) printf("            %s\n", why->bound);
+    printf("  budget    %s is nearest to its limit on %s:", tn_resource_names[tightest],
+           tn_device_name(result->space->device));
+    for (int i = 0; i < TN_RESOURCES; i++)
+        printf(" %s %.0f %%%s", tn_resource_names[i], 100 * share[i], i + 1 < TN_RESOURCES ? "," : "\n");
+    if (why->unverified_count) {
+        printf(
+            "  trust     rests on %u figures of the device file that are marked unverified, among them %s\n",
+            why->unverified_count, why->unverified[0]);
+        printf("            (`tenfold cost` lists them; replace them by measured ones)\n");
+    }
+}
+
+static tn_status print_alternatives(const tn_result *result, tn_error *error) {
+    tn_table table;
+    char text[32];
+    static const char *const head[] = {"design", "chosen as",      "latency of a step",
+                                       "energy", "on-chip memory", "degrees of freedom"};
+    if (result->recommended_count < 2) return TN_OK;
+    printf("\nthe fastest that fits, at each rank\n");
+    tn_table_begin(&table, 6);
+    for (size_t i = 0; i < 6; i++) tn_table_text(&table, head[i]);
+    for (size_t i = 1; i < result->recommended_count; i++) {
+        const tn_result_row *row = &result->recommended[i];
+        tn_table_format(&table, "%" PRIu64, row->id);
+        tn_table_text(&table, row->reason);
+        tn_table_text(&table, tn_si_text(value_of(row, "seconds_per_step"), "s", text));
+        tn_table_text(&table, tn_si_text(value_of(row, "joules_per_step"), "J", text));
+        tn_table_text(&table, tn_bytes_text(value_of(row, "on_chip_bytes"), text));
+        tn_table_count(&table, (uint64_t)value_of(row, "degrees_of_freedom"));
+    }
+    return tn_table_end(&table, stdout, error);
+}
+
+static void print_places(const tn_result *result) {
+    const char *folder = result->folder;
+    char figures[1024];
+    printf("\nall designs of the front: %s/front.csv; these: %s/recommended.csv\n", folder, folder);
+    snprintf(figures, sizeof figures, "%s/figures", folder);
+    if (access(figures, R_OK) == 0)
+        printf("figures: %s (PNG, SVG, PDF; the scripts beside them)\n", figures);
+    else
+        printf("figures: `tenfold plot %s` draws them\n", folder);
+}
+
+static tn_status print_json(const tn_result *result, const tn_explanation *why, tn_error *error) {
+    tn_buffer out = {0};
+    tn_json json;
+    const tn_result_row *row = &result->recommended[0];
+    double share[TN_RESOURCES];
+    tn_resource tightest = shares(result, row, share);
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_put_text(&json, "space", result->space->name);
+    tn_json_put_count(&json, "design", row->id);
+    for (size_t i = 0; i < tn_quantities_count; i++)
+        tn_json_put_real(&json, tn_quantities[i].name, row->value[i]);
+    tn_json_put_text(&json, "slowest_kernel", busiest(why)->name);
+    tn_json_put_real(&json, "slowest_kernel_share", busy_share(why));
+    tn_json_put_text(&json, "tightest_resource", tn_resource_names[tightest]);
+    tn_json_put_real(&json, "tightest_resource_share", share[tightest]);
+    tn_json_end(&json);
+    tn_status status = out.status == TN_OK ? TN_OK : tn_fail(error, out.status, "no memory for the answer");
+    if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
+    tn_buffer_free(&out);
+    return status;
+}
+
+static tn_status print(const tn_result *result, const tn_explanation *why, tn_error *error) {
+    const tn_result_row *knee = &result->recommended[0];
+    printf("recommended: design %" PRIu64 " of space %s, the knee of its front\n", knee->id,
+           result->space->name);
+    TN_TRY(print_choices(result->space, knee->id, error));
+    print_cost(knee);
+    print_limits(result, knee, why);
+    TN_TRY(print_alternatives(result, error));
+    print_places(result);
+    return TN_OK;
+}
+
+static tn_status recommend(const char *folder, bool json, tn_arena *arena, tn_error *error) {
+    tn_result result;
+    tn_explanation why;
+    tn_evaluator *evaluator;
+    TN_TRY(tn_result_load(folder, arena, &result, error));
+    if (result.recommended_count == 0)
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
+                          "holds no design that fits; there is none to recommend");
+    const tn_result_row *knee = &result.recommended[0];
+    TN_TRY(tn_evaluator_new(result.space, &evaluator, error));
+    tn_status status = tn_evaluate_explain(evaluator, knee->id, arena, &why, error);
+    if (status == TN_OK) status = json ? print_json(&result, &why, error) : print(&result, &why, error);
+    tn_evaluator_free(evaluator);
+    return status;
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    const char *folder;
+    size_t given;
+    tn_common common = {0};
+    (void)answer;
+    TN_TRY(tn_options_read(command, NULL, 0, argc, argv, 1, 1, &folder, &given, &common, error));
+    if (common.help) {
+        tn_options_usage(command, NULL, 0);
+        return TN_OK;
+    }
+    tn_arena arena = {0};
+    tn_status status = recommend(folder, common.json, &arena, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+const tn_command tn_command_recommend = {
+    .name = "recommend",
+    .summary = "say in plain words which design of a sweep to build, and why",
+    .usage = "DIR",
+    .run = run,
+};
