@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FIRST_STATES = 1 << 11, WIDEN = 4, PRICES_MOST = 1 + 5 * TN_COSTS_MOST };
+enum { FIRST_STATES = 1 << 11, WIDEN = 4, PRICES_MOST = 3 + 5 * TN_COSTS_MOST };
 
 /* Bounds are compared with this slack, so that rounding never drops the optimum. */
 static const double SLACK = 1e-9;
@@ -53,6 +53,8 @@ static void vary_prices(problem *p) {
     double largest = 0;
     for (size_t k = 0; k < costs; k++) largest = fmax(largest, p->dual.price[k] * p->budget[k]);
     memcpy(p->price[p->prices++], p->dual.price, sizeof p->dual.price);
+    for (int v = 0; v < 2; v++, p->prices++)
+        for (size_t k = 0; k < costs; k++) p->price[p->prices][k] = p->dual.price[k] * (v ? 64 : 8);
     for (size_t k = 0; k < costs && largest > 0; k++)
         for (size_t v = 0; v < variants; v++) {
             double now = p->dual.price[k];
@@ -63,10 +65,23 @@ static void vary_prices(problem *p) {
         }
 }
 
+/* Largest magnitude that the terms of a bound at these prices can sum to. */
+static double magnitude_of(const problem *p, const double *price) {
+    const tn_choices *c = p->choices;
+    double sum = 0;
+    for (size_t k = 0; k < c->costs; k++) sum += price[k] * p->budget[k];
+    for (size_t l = 0; l < c->layers; l++) {
+        double most = 0;
+        for (size_t i = c->first[l]; i < c->first[l + 1]; i++) most = fmax(most, priced(p, price, i));
+        sum += most;
+    }
+    return sum;
+}
+
 static void find_rest_bounds(problem *p) {
     const tn_choices *c = p->choices;
     for (size_t j = 0; j < p->prices; j++) {
-        double bound = 0;
+        double bound = -tn_dual_rounding(c, magnitude_of(p, p->price[j]));
         for (size_t k = 0; k < c->costs; k++) bound -= p->price[j][k] * p->budget[k];
         p->rest_bound[c->layers * p->prices + j] = bound;
         for (size_t l = c->layers; l-- > 0;) {

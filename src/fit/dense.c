@@ -13,9 +13,13 @@ enum {
     PRODUCT_BLOCK = 512, /* rows or columns of a product's result done at once */
     SUM_BLOCK = 1 << 14, /* values summed at once */
     REDUCE_GROUPS = 8,   /* streams of columns that a reduction runs side by side */
+    RESIDUAL_ROWS = 128,
     QR_BLOCK = 64,       /* LAPACK workspace, columns */
     SVD_LIMIT = 1 << 14, /* least dimension of an SVD: its workspace, 4 k^2, is counted in 32 bits */
 };
+
+/* Below this share of |a|^2 the difference of two squared norms has lost too many digits. */
+static const double DIFFERENCE_TRUSTED = 1e-6;
 
 static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
 static int blas_users, blas_threads;
@@ -93,6 +97,28 @@ uint64_t tn_first_not_finite(const double *x, uint64_t count) {
     for (uint64_t i = 0; i < count; i++)
         if (!isfinite(x[i])) return i;
     return count;
+}
+
+static tn_status residual_directly(uint64_t p, uint64_t q, uint64_t width, const double *a,
+                                   const double *basis, const double *b, double *squares, tn_error *error) {
+    double *product = NULL;
+    TN_TRY(tn_alloc(least(p, RESIDUAL_ROWS) * q, sizeof *product, &product, error));
+    *squares = 0;
+    for (uint64_t first = 0; first < p; first += RESIDUAL_ROWS) {
+        uint64_t rows = least(p - first, RESIDUAL_ROWS);
+        tn_dense_multiply(false, false, rows, q, width, basis + first * width, b, product);
+        *squares += tn_sum_of_squared_differences(a + first * q, product, rows * q);
+    }
+    tn_free(product);
+    return TN_OK;
+}
+
+tn_status tn_dense_residual(uint64_t p, uint64_t q, uint64_t width, const double *a, const double *basis,
+                            const double *b, double *squares, tn_error *error) {
+    double whole = tn_sum_of_squares(a, p * q);
+    *squares = whole - tn_sum_of_squares(b, width * q);
+    if (*squares >= DIFFERENCE_TRUSTED * whole) return TN_OK;
+    return residual_directly(p, q, width, a, basis, b, squares, error);
 }
 
 /* A C-order p x q matrix is LAPACK's q x p: what it calls U is our V^T and the other way round. */

@@ -35,6 +35,11 @@ double tn_sum_of_squared_differences(const double *x, const double *y, uint64_t 
 /* Position of the first value that is not finite, or `count`. */
 uint64_t tn_first_not_finite(const double *x, uint64_t count);
 
+/* *squares = |a - basis b|^2 for a basis (p x width) of orthonormal columns and b = basis^T a: from the
+ * norms, or directly where those differ too little for that. */
+tn_status tn_dense_residual(uint64_t p, uint64_t q, uint64_t width, const double *a, const double *basis,
+                            const double *b, double *squares, tn_error *error);
+
 /* Thin singular value decomposition a = u diag(s) vt with k = min(p, q): u p x k, s[k] falling, vt k x q.
  * `a` is destroyed. u and vt may both be NULL: values alone. */
 tn_status tn_dense_svd(uint64_t p, uint64_t q, double *a, double *u, double *s, double *vt, tn_error *error);

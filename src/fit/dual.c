@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "fit/improve.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,13 +23,18 @@ typedef struct {
     double centre[TN_COSTS_MOST], axes[TN_COSTS_MOST][TN_COSTS_MOST]; /* the ellipsoid */
 } search;
 
+double tn_dual_rounding(const tn_choices *choices, double magnitude) {
+    return 4 * DBL_EPSILON * (double)(choices->layers + choices->costs + 2) * magnitude;
+}
+
 /* Bound at `price`; slope[k] = its supergradient, usage - 1 in units of the budget. */
 static double look(search *s, const double *price, double *slope) {
     const tn_choices *c = s->choices;
-    double bound = 0;
+    double bound = 0, magnitude = 0;
     for (size_t k = 0; k < s->n; k++) {
         slope[k] = -s->budget[k] / s->unit[k];
         bound += price[k] * slope[k];
+        magnitude += fabs(price[k] * slope[k]);
     }
     for (size_t l = 0; l < c->layers; l++) {
         double least = INFINITY;
@@ -40,6 +46,7 @@ static double look(search *s, const double *price, double *slope) {
             s->choice[l] = i - c->first[l];
         }
         bound += least;
+        magnitude += fabs(least);
         for (size_t k = 0; k < s->n; k++)
             slope[k] += c->cost[(c->first[l] + s->choice[l]) * s->n + k] / s->unit[k];
     }
@@ -50,7 +57,7 @@ static double look(search *s, const double *price, double *slope) {
         s->best_objective = objective;
         memcpy(s->best, s->choice, c->layers * sizeof *s->best);
     }
-    return bound;
+    return bound - tn_dual_rounding(c, magnitude);
 }
 
 /* Half of the ellipsoid { centre + axes u : |u| <= 1 }, the one where `away` . (x - centre) <= 0, in the

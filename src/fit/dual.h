@@ -19,6 +19,10 @@ typedef struct tn_dual {
     double bound;
 } tn_dual;
 
+/* What rounding may have added to a bound whose terms sum to `magnitude` in absolute value; it is subtracted,
+ * so that a bound is one whatever the size of the prices. */
+double tn_dual_rounding(const tn_choices *choices, double magnitude);
+
 /* choice[layers] receives the best allocation within the budgets that was met on the way; where there was
  * none
  * (*met = false), the one that breaks them least. */

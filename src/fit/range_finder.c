@@ -10,25 +10,6 @@
 
 enum { POWER_ITERATIONS = 2, LANCZOS_STEPS = 24 };
 
-/* Below this share of |A|^2 the difference |A|^2 - |Q^T A|^2 has lost too many digits. */
-static const double DIFFERENCE_TRUSTED = 1e-6;
-
-/* |A - Q B|^2 row by row block, for when it is too small to follow from the norms. */
-static tn_status residual_directly(uint64_t p, uint64_t q, uint64_t width, const double *a,
-                                   const double *basis, const double *b, double *squares, tn_error *error) {
-    enum { ROWS = 128 };
-    double *product = NULL;
-    TN_TRY(tn_alloc((p < ROWS ? p : ROWS) * q, sizeof *product, &product, error));
-    *squares = 0;
-    for (uint64_t first = 0; first < p; first += ROWS) {
-        uint64_t rows = p - first < ROWS ? p - first : ROWS;
-        tn_dense_multiply(false, false, rows, q, width, basis + first * width, b, product);
-        *squares += tn_sum_of_squared_differences(a + first * q, product, rows * q);
-    }
-    tn_free(product);
-    return TN_OK;
-}
-
 typedef struct {
     double *y; /* p x width */
     double *z; /* q x width, later the width x q matrix Q^T A */
@@ -47,10 +28,7 @@ static tn_status find(uint64_t p, uint64_t q, const double *a, uint64_t width, u
     }
     TN_TRY(tn_dense_qr(p, width, w->y, NULL, error));
     tn_dense_multiply(true, false, width, q, p, w->y, a, w->z);
-    double whole = tn_sum_of_squares(a, p * q), caught = tn_sum_of_squares(w->z, width * q);
-    range->residual_squares = whole - caught;
-    if (range->residual_squares < DIFFERENCE_TRUSTED * whole)
-        TN_TRY(residual_directly(p, q, width, a, w->y, w->z, &range->residual_squares, error));
+    TN_TRY(tn_dense_residual(p, q, width, a, w->y, w->z, &range->residual_squares, error));
     TN_TRY(tn_dense_reduce(width, q, w->z, w->triangle, error));
     TN_TRY(tn_dense_svd(width, width, w->triangle, w->turn, range->value, w->turn_right, error));
     tn_dense_multiply(false, false, p, width, width, w->y, w->turn, range->basis);
