@@ -6,6 +6,7 @@ install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenfold
 install(DIRECTORY models spaces plots DESTINATION ${CMAKE_INSTALL_DATADIR}/tenfold)
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 
+file(RELATIVE_PATH TENFOLD_PC_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/tenfold.pc.in tenfold.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/tenfold.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
