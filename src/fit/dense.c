@@ -6,7 +6,6 @@
 #include <cblas.h>
 #include <limits.h>
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 enum {
@@ -20,24 +19,6 @@ enum {
 
 /* Below this share of |a|^2 the difference of two squared norms has lost too many digits. */
 static const double DIFFERENCE_TRUSTED = 1e-6;
-
-static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
-static int blas_users, blas_threads;
-
-void tn_blas_serial(void) {
-    pthread_mutex_lock(&blas_lock);
-    if (blas_users++ == 0) {
-        blas_threads = openblas_get_num_threads();
-        openblas_set_num_threads(1);
-    }
-    pthread_mutex_unlock(&blas_lock);
-}
-
-void tn_blas_restore(void) {
-    pthread_mutex_lock(&blas_lock);
-    if (--blas_users == 0) openblas_set_num_threads(blas_threads);
-    pthread_mutex_unlock(&blas_lock);
-}
 
 static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;

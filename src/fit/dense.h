@@ -2,7 +2,7 @@
  * singular values. float64 throughout.
  *
  * Results are bit-identical whatever the number of threads: work is split into blocks that depend on the
- * sizes alone, each block is done by one thread with a serial BLAS (tn_blas_serial), and partial results are
+ * sizes alone, each block is done by one thread with a serial BLAS (base/blas.h), and partial results are
  * joined in one fixed order.
  *
  * A p x q matrix is `double a[p * q]`, row i at a + i * q. Both dimensions and every leading dimension fit 31
@@ -11,15 +11,11 @@
 #ifndef TN_FIT_DENSE_H
 #define TN_FIT_DENSE_H
 
+#include "base/blas.h"
 #include "base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Around everything below: makes the BLAS serial, and gives it its threads back. Nests, also across threads:
- * the last one out restores. */
-void tn_blas_serial(void);
-void tn_blas_restore(void);
 
 /* TN_LIMIT where p x q is beyond what LAPACK's 32-bit integers and this room's workspaces take. */
 tn_status tn_dense_check(uint64_t p, uint64_t q, tn_error *error);

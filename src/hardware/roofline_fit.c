@@ -1,5 +1,6 @@
 #include "hardware/roofline_fit.h"
 
+#include "base/blas.h"
 #include "base/interrupt.h"
 #include "hardware/device_data.h"
 
@@ -273,12 +274,14 @@ tn_status tn_roofline_fit(const tn_roofline *roofline, const tn_roofline_measure
     if (roofline->laws.count)
         memcpy(made.laws.item, roofline->laws.item, roofline->laws.count * sizeof(tn_roofline_law));
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    tn_blas_serial();
     tn_status status = TN_OK;
     for (size_t i = 0; i < most && status == TN_OK; i++) {
         tn_roofline_time time = i % TN_ROOFLINE_TIMES == 0 ? TN_TIME_GRAPH : TN_TIME_EAGER;
         status = fit_law(data, skip, time, &precisions[i / TN_ROOFLINE_TIMES], options, arena, &made, error);
         tn_progress_report(options->progress, i + 1, most);
     }
+    tn_blas_restore();
     gsl_set_error_handler(handler);
     if (status == TN_OK) *fitted = made;
     return status;

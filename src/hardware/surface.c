@@ -1,5 +1,6 @@
 #include "hardware/surface.h"
 
+#include "base/blas.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
 
@@ -181,10 +182,12 @@ tn_status tn_surface_fit(const double *x, const double *y, size_t points, size_t
     work w = {.x = x, .y = y, .points = points, .dimensions = dimensions};
     /* GSL reports by status; its default handler would abort. */
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    tn_blas_serial();
     tn_status status = open_work(&w, error);
     if (status == TN_OK) status = search(&w, parameter, error);
     if (status == TN_OK) status = keep(&w, parameter, arena, surface, error);
     close_work(&w);
+    tn_blas_restore();
     gsl_set_error_handler(handler);
     return status;
 }
