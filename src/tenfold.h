@@ -3,10 +3,11 @@
  *     #include <tenfold.h>
  *     cc example.c $(pkg-config --cflags --libs tenfold)
  *
- * Conventions, in base/error.h: every function that can fail returns a tn_status (TN_OK is 0) and takes a tn_error last,
- * which may be NULL. The library never prints, exits or aborts. What is said to live in an arena goes with
- * tn_arena_free. Handles (tn_model, tn_device, tn_evaluator, ...) are opaque; results are plain structs whose members'
- * units stand beside them. No function keeps global state but the interrupt flag of base/interrupt.h.
+ * Conventions, in base/error.h: every function that can fail returns a tn_status (TN_OK is 0) and takes a
+ * tn_error last, which may be NULL. The library never prints, exits or aborts. What is said to live in an
+ * arena goes with tn_arena_free. Handles (tn_model, tn_device, tn_evaluator, ...) are opaque; results are
+ * plain structs whose members' units stand beside them. No function keeps global state but the interrupt flag
+ * of base/interrupt.h.
  *
  * A way in, by what you have:
  *   a network or layer       tensor/einsum.h, tensor/weight.h -> flow/search.h, flow/named.h, flow/training.h

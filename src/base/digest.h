@@ -1,4 +1,5 @@
-/* SHA-256 of bytes (nettle), in hexadecimal: what `sha256sum` prints, so that users can check the inputs of a result. */
+/* SHA-256 of bytes (nettle), in hexadecimal: what `sha256sum` prints, so that users can check the inputs of a
+ * result. */
 #ifndef TN_BASE_DIGEST_H
 #define TN_BASE_DIGEST_H
 

@@ -26,8 +26,8 @@ static tn_status add_up(tn_systolic_passes *p, tn_error *error) {
 
 /* T tiles through resident weights, all but the first visited loaded; the padding rows of the tile visited
  * last (the first of the forward pass) are whole unless it is the only row of tiles. */
-static tn_status input_gradient_in_place(const tn_systolic *array, const tn_array_product *l, uint64_t *cycles,
-                                         tn_error *error) {
+static tn_status input_gradient_in_place(const tn_systolic *array, const tn_array_product *l,
+                                         uint64_t *cycles, tn_error *error) {
     uint64_t row_tiles = tn_ceil_div(l->k, array->rows), column_tiles = tn_ceil_div(l->n, array->columns),
              tiles;
     uint64_t padding = row_tiles == 1 ? array->rows - l->k : 0;

@@ -1,4 +1,5 @@
-/* A user of the installed library: the best flow of the published layer, and a model found by its bare name. */
+/* A user of the installed library: the best flow of the published layer, and a model found by its bare name.
+ */
 #include <tenfold.h>
 
 #include "flow/search.h"
@@ -19,8 +20,10 @@ int main(void) {
     if (status == TN_OK) status = tn_weight_forward(&weight, 32, &arena, &network, &error);
     if (status == TN_OK) status = tn_search(&network, NULL, &arena, &best, &error);
     if (status == TN_OK) status = tn_model_load("atis-2enc", NULL, 0, &arena, &model, &error);
-    if (status == TN_OK) printf("%s %" PRIu64 "\n", tn_model_name(model), best.cost.macs);
-    else fprintf(stderr, "%s\n", error.message);
+    if (status == TN_OK)
+        printf("%s %" PRIu64 "\n", tn_model_name(model), best.cost.macs);
+    else
+        fprintf(stderr, "%s\n", error.message);
     tn_arena_free(&arena);
     return status != TN_OK;
 }
