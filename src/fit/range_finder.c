@@ -2,8 +2,9 @@
 
 #include "base/memory.h"
 #include "fit/dense.h"
-#include "fit/gaussian.h"
+
 #include "fit/lapack.h"
+#include "run/trial.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -18,7 +19,7 @@ typedef struct {
 
 static tn_status find(uint64_t p, uint64_t q, const double *a, uint64_t width, uint64_t seed,
                       const workspace *w, tn_range *range, tn_error *error) {
-    TN_TRY(tn_gaussian(seed, q * width, w->z, error));
+    TN_TRY(tn_draw_normal(seed, w->z, q * width, error));
     tn_dense_multiply(false, false, p, width, q, a, w->z, w->y);
     for (int i = 0; i < POWER_ITERATIONS; i++) {
         TN_TRY(tn_dense_qr(p, width, w->y, NULL, error));
@@ -131,7 +132,7 @@ tn_status tn_range_excess(uint64_t p, uint64_t q, const double *a, const tn_rang
     w.next = memory + 2 * p;
     w.right = memory + 3 * p;
     w.small = w.right + q;
-    tn_status status = tn_gaussian(seed + 1, p, w.now, error);
+    tn_status status = tn_draw_normal(seed + 1, w.now, p, error);
     if (status == TN_OK) {
         double each = 4.0 / 3.0 * largest_ritz(p, q, a, range, &w);
         *excess = fmin(range->residual_squares, (double)rank * each);

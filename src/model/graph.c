@@ -18,6 +18,7 @@ typedef struct scope {
     uint32_t before;             /* what stands before the item: the layer it takes by default, or TN_NONE */
     uint32_t enters;             /* what enters the block, or TN_NONE */
     const char *prefix;          /* "encoder1.", or "" */
+    uint64_t repetition, repeat; /* of the block, from 0; at the top 0 of 1 */
 } scope;
 
 typedef struct grapher {
@@ -224,6 +225,20 @@ static tn_status make_room(grapher *g, tn_position at) {
     return TN_OK;
 }
 
+/* The layer's entry of `weights`: the one it names, or the one of this repetition. */
+static tn_status take_weight(grapher *g, const scope *in, const tn_layer_entry *entry) {
+    const tn_text_list *named = &entry->weight;
+    if (!entry->weight_at.line) return TN_OK;
+    if (named->count != 1 && named->count != in->repeat)
+        return tn_fail_at(g->error, TN_INPUT, entry->weight_at,
+                          "layer \"%.100s\" names %zu weights; give one, or one for each of the %" PRIu64
+                          " repetitions of its block",
+                          entry->name, named->count, in->repeat);
+    return tn_named_weight_use(g->model, g->model->layers,
+                               named->item[named->count == 1 ? 0 : in->repetition], entry->weight_at,
+                               g->arena, g->error);
+}
+
 static tn_status add_layer(grapher *g, const scope *in, const tn_layer_entry *entry, uint32_t *output) {
     tn_model *model = g->model;
     TN_TRY(make_room(g, entry->at));
@@ -236,9 +251,7 @@ static tn_status add_layer(grapher *g, const scope *in, const tn_layer_entry *en
         return tn_fail_at(g->error, TN_OVERFLOW, entry->at,
                           "batch %" PRIu64 " x sequence %" PRIu64 " is more than 2^64; choose smaller ones",
                           model->batch, layer->sequence);
-    if (entry->weight)
-        TN_TRY(
-            tn_named_weight_use(model, model->layers, entry->weight, entry->weight_at, g->arena, g->error));
+    TN_TRY(take_weight(g, in, entry));
     *output = model->layers++;
     return TN_OK;
 }
@@ -266,7 +279,9 @@ static tn_status add_block(grapher *g, const scope *around, const tn_layer_entry
     inside.entries = block->layers->count;
     TN_TRY(tn_arena_alloc(g->arena, inside.entries, sizeof *inside.output, &inside.output, g->error));
     uint32_t enters = around->before;
+    inside.repeat = block->repeat;
     for (uint64_t i = 0; i < block->repeat; i++) {
+        inside.repetition = i;
         TN_TRY(tn_arena_format(g->arena, &inside.prefix, g->error, "%s%" PRIu64 ".", block->name, i + 1));
         TN_TRY(add_repetition(g, around, &inside, enters, output));
         enters = *output;
@@ -294,7 +309,7 @@ static tn_status refuse_dead_ends(grapher *g) {
 
 tn_status tn_graph_decode(const tn_yaml *layers, tn_arena *arena, tn_model *model, tn_error *error) {
     grapher g = {.arena = arena, .error = error, .model = model};
-    scope top = {.prefix = "", .before = TN_NONE, .enters = TN_NONE};
+    scope top = {.prefix = "", .before = TN_NONE, .enters = TN_NONE, .repeat = 1};
     TN_TRY(decode_entries(&g, layers, "the model", &top.entry));
     top.entries = layers->count;
     TN_TRY(tn_arena_alloc(arena, top.entries, sizeof *top.output, &top.output, error));

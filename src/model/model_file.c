@@ -181,8 +181,9 @@ const tn_schema tn_model_schema = TN_SCHEMA("model", tn_model_file, model_fields
 #define FIELD_ONE_INPUT FIELD_INPUT(false, "earlier layer, block or `entry`; absent: the layer before")
 #define FIELD_WEIGHT                                                                                         \
     {                                                                                                        \
-        .key = "weight", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, weight),                  \
-        .seen_offset = offsetof(tn_layer_entry, weight_at), .help = "entry of `weights`; absent: dense"      \
+        .key = "weight", .type = TN_FIELD_TEXT_LIST, .offset = offsetof(tn_layer_entry, weight),             \
+        .seen_offset = offsetof(tn_layer_entry, weight_at),                                                  \
+        .help = "entry of `weights`, in a block also one per repetition; absent: dense"                      \
     }
 #define FIELD_SIZE(word, member, text)                                                                       \
     {                                                                                                        \

@@ -43,10 +43,11 @@ typedef struct tn_weight_entry {
 
 /* A layer of any kind; keys that its kind does not have stay zero. */
 typedef struct tn_layer_entry {
-    const char *name, *weight;
+    const char *name;
     const char *kind_text;
     tn_layer_kind kind;
     tn_text_list input;
+    tn_text_list weight; /* none, one, or one per repetition of the block */
     uint64_t outputs, width, vocabulary, heads, repeat;
     bool bias;
     const tn_yaml *layers;

@@ -74,6 +74,29 @@ static void weights(void **state) {
     tn_arena_free(&arena);
 }
 
+/* A layer of a repeated block names one weight, or one for each repetition. */
+static void weights_by_repetition(void **state) {
+    (void)state;
+    static const char text[] = "kind: model\nname: two\nbatch: 1\nsequence: 2\nweights:\n"
+                               "  a: {format: tt, m: 2x3, n: 3x2, rank: 2}\n"
+                               "  b: {format: tt, m: 3x2, n: 3x2, rank: 1}\nlayers:\n"
+                               "  - {name: words, kind: embedding, vocabulary: 9, width: 6}\n"
+                               "  - name: block\n    kind: block\n    repeat: 2\n    layers:\n"
+                               "      - {name: first, kind: linear, outputs: 6, weight: [b, a]}\n"
+                               "      - {name: second, kind: linear, outputs: 6, weight: a}\n"
+                               "  - {name: loss, kind: cross-entropy}\n";
+    static const char *const names[] = {"block1.first", "block1.second", "block2.first", "block2.second"};
+    static const char *const wanted[] = {"b", "a", "a", "a"};
+    tn_arena arena = {0};
+    tn_model *model = test_model_of(text, &arena);
+    for (size_t i = 0; i < 4; i++) {
+        tn_model_layer layer = tn_model_layer_at(model, i + 1);
+        assert_string_equal(layer.name, names[i]);
+        assert_string_equal(layer.weight->name, wanted[i]);
+    }
+    tn_arena_free(&arena);
+}
+
 /* The model's flow goes to the weights that have it; tables and formats without it take the cheapest. */
 static void flows_are_inherited(void **state) {
     (void)state;
@@ -279,6 +302,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers),
         cmocka_unit_test(weights),
+        cmocka_unit_test(weights_by_repetition),
         cmocka_unit_test(flows_are_inherited),
         cmocka_unit_test(build_may_be_set_without_one),
         cmocka_unit_test(refused_sets),
