@@ -1,0 +1,58 @@
+#include "cli/sets.h"
+
+#include "base/suggest.h"
+#include "hardware/device.h"
+#include "hardware/roofline.h"
+#include "model/model.h"
+
+#include <string.h>
+
+static const tn_schema *const device_schemas[] = {&tn_device_schema, &tn_roofline_device_schema};
+enum { DEVICE_SCHEMAS = sizeof device_schemas / sizeof *device_schemas };
+
+static bool has_key(const tn_schema *schema, const char *name, size_t length) {
+    for (size_t i = 0; i < schema->count; i++)
+        if (strlen(schema->field[i].key) == length && strncmp(schema->field[i].key, name, length) == 0)
+            return true;
+    return false;
+}
+
+static tn_status unknown_key(const char *assignment, size_t length, tn_error *error) {
+    const char *names[128];
+    char given[64];
+    size_t count = 0;
+    const tn_position at = {"--set", 1, 1};
+    for (size_t s = 0; s <= DEVICE_SCHEMAS; s++) {
+        const tn_schema *schema = s < DEVICE_SCHEMAS ? device_schemas[s] : &tn_model_schema;
+        for (size_t i = 0; i < schema->count && count < sizeof names / sizeof *names; i++)
+            names[count++] = schema->field[i].key;
+    }
+    if (length >= sizeof given) length = sizeof given - 1;
+    memcpy(given, assignment, length);
+    given[length] = '\0';
+    const char *near = tn_suggest(given, names, count);
+    return tn_fail_at(error, TN_INPUT, at, "neither model nor device has a key \"%s\"; %s%s", given,
+                      near ? "did you mean " : "their keys are in docs/model-file.md and docs/device-file.md",
+                      near ? near : "");
+}
+
+static bool is_device_key(const char *name, size_t length) {
+    for (size_t i = 0; i < DEVICE_SCHEMAS; i++)
+        if (has_key(device_schemas[i], name, length)) return true;
+    return false;
+}
+
+tn_status tn_sets_divide(const tn_option_list *given, tn_sets *sets, tn_error *error) {
+    *sets = (tn_sets){0};
+    for (size_t i = 0; i < given->count; i++) {
+        const char *assignment = given->item[i];
+        size_t length = strcspn(assignment, ".=");
+        if (has_key(&tn_model_schema, assignment, length))
+            sets->model.item[sets->model.count++] = assignment;
+        else if (is_device_key(assignment, length))
+            sets->device.item[sets->device.count++] = assignment;
+        else
+            return unknown_key(assignment, length, error);
+    }
+    return TN_OK;
+}
