@@ -35,7 +35,7 @@ typedef struct timeline {
 } timeline;
 
 static tn_status overflow(tn_builder *b) {
-    return tn_fail(b->error, TN_OVERFLOW, "more than 2^64 elements are live at once; use smaller sizes");
+    return tn_fail(b->error, TN_OVERFLOW, "more than 2^64 elements or bytes are live at once; use smaller sizes");
 }
 
 static tn_status live(tn_builder *b, timeline *line, uint32_t from, uint32_t end, uint64_t elements) {
@@ -138,7 +138,10 @@ static tn_status count_step(tn_builder *b, timeline *line, uint32_t forward_end)
             !tn_add(step->activation_elements, array->elements, &step->activation_elements))
             return overflow(b);
     }
-    return peak_of(b, line, step->operations, &step->peak_elements);
+    TN_TRY(peak_of(b, line, step->operations, &step->peak_elements));
+    /* All that is counted of the step's memory is live at some time, so its bytes fit too. */
+    uint64_t bytes;
+    return tn_mul(step->peak_elements, step->element_bytes, &bytes) ? TN_OK : overflow(b);
 }
 
 tn_status tn_builder_liveness(tn_builder *b) {

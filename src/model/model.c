@@ -93,11 +93,15 @@ size_t tn_model_layers(const tn_model *model) {
 
 tn_model_layer tn_model_layer_at(const tn_model *model, size_t position) {
     const tn_layer *layer = &model->layer[position];
+    const tn_model_weight *weight = layer->weight == TN_NONE ? NULL : &model->weight[layer->weight].entry;
     return (tn_model_layer){.name = layer->name,
                             .kind = tn_layer_kind_names[layer->kind],
                             .rows = layer->rows,
                             .columns = layer->columns,
-                            .weight = layer->weight == TN_NONE ? NULL : &model->weight[layer->weight].entry,
+                            .weight = weight,
                             .bias = layer->bias,
+                            .looked_up = layer->kind == TN_LAYER_EMBEDDING,
+                            .dense = layer->rows > 0 &&
+                                     (model->dense || !weight || weight->weight.format == TN_DENSE),
                             .tokens = layer->tokens};
 }

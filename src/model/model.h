@@ -37,6 +37,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "flow/named.h"
+#include "flow/search.h"
 #include "model/step.h"
 #include "tensor/weight.h"
 #include "text/schema.h"
@@ -81,6 +82,8 @@ typedef struct tn_model_layer {
     uint64_t rows, columns;        /* of its weight matrix: outputs x inputs, vocabulary x width; 0: none */
     const tn_model_weight *weight; /* its entry of `weights`; NULL: dense, or no weight */
     bool bias;
+    bool looked_up;  /* the matrix is an embedding's table */
+    bool dense;      /* the matrix is kept whole: no entry, an entry of format dense, or `format: dense` */
     uint64_t tokens; /* rows of its output */
 } tn_model_layer;
 size_t tn_model_layers(const tn_model *model);
@@ -94,6 +97,10 @@ void tn_model_document(tn_buffer *out);
 typedef struct tn_program_cache tn_program_cache;
 tn_status tn_program_cache_new(tn_program_cache **cache, tn_error *error);
 void tn_program_cache_free(tn_program_cache *cache);
+/* From now on the flow `optimal` of a linear layer's weight is the tree of the least price of its forward
+ * merges (flow/search.h) instead of the fewest MACs. For a cache that is empty yet; *pricing must outlive it.
+ * Look-ups stay as they are. */
+void tn_program_cache_price(tn_program_cache *cache, const tn_pricing *pricing);
 /* *program lives until the cache is freed. Fails as tn_program_named does. */
 tn_status tn_program_cache_get(tn_program_cache *cache, const tn_weight *weight, uint64_t tokens,
                                tn_flow_name flow, const tn_program_options *options,

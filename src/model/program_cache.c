@@ -26,7 +26,8 @@ typedef struct entry {
 struct tn_program_cache {
     tn_arena arena;
     entry *slot;
-    size_t slots, used; /* slots: a power of two */
+    size_t slots, used;        /* slots: a power of two */
+    const tn_pricing *pricing; /* NULL: optimal is in MACs */
 };
 
 enum { FIRST_SLOTS = 64 };
@@ -40,6 +41,10 @@ void tn_program_cache_free(tn_program_cache *cache) {
     tn_arena_free(&cache->arena);
     tn_free(cache->slot);
     tn_free(cache);
+}
+
+void tn_program_cache_price(tn_program_cache *cache, const tn_pricing *pricing) {
+    cache->pricing = pricing;
 }
 
 /* FNV-1a, a word at a time. */
@@ -92,12 +97,38 @@ static tn_status make_room(tn_program_cache *cache, tn_error *error) {
     return TN_OK;
 }
 
-static tn_status make_program(tn_arena *arena, const key *k, const tn_program **program, tn_error *error) {
+static tn_status search_by_price(const key *k, const tn_pricing *pricing, tn_arena *scratch, tn_tree *tree,
+                                 tn_error *error) {
+    const tn_search_options options = {.objective = TN_LEAST_PRICE, .pricing = *pricing};
+    tn_network network;
+    tn_search_result best;
+    TN_TRY(tn_weight_forward(k->weight, k->tokens, scratch, &network, error));
+    TN_TRY(tn_search(&network, &options, scratch, &best, error));
+    *tree = best.tree;
+    return TN_OK;
+}
+
+static tn_status make_by_price(const key *k, const tn_pricing *pricing, const tn_program_options *options,
+                               tn_arena *arena, tn_program *program, tn_error *error) {
+    tn_arena scratch = {0};
+    tn_tree tree;
+    tn_status status = search_by_price(k, pricing, &scratch, &tree, error);
+    if (status == TN_OK)
+        status = tn_program_from_tree(k->weight, k->tokens, &tree, options, arena, program, error);
+    tn_arena_free(&scratch);
+    return status;
+}
+
+static tn_status make_program(tn_program_cache *cache, const key *k, const tn_program **program,
+                              tn_error *error) {
+    tn_arena *arena = &cache->arena;
     tn_program *made;
     TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
     *program = made;
     if (k->kind == LOOKUP) return tn_lookup_program(k->weight, k->tokens, k->flow, arena, made, error);
     const tn_program_options options = {.training = k->training, .no_input_gradient = k->no_input_gradient};
+    if (cache->pricing && k->flow == TN_FLOW_OPTIMAL)
+        return make_by_price(k, cache->pricing, &options, arena, made, error);
     return tn_program_named(k->weight, k->tokens, k->flow, &options, arena, made, error);
 }
 
@@ -115,7 +146,7 @@ static tn_status get(tn_program_cache *cache, key *k, const tn_program **program
     TN_TRY(tn_arena_alloc(&cache->arena, 1, sizeof *kept, &kept, error));
     *kept = *k->weight;
     k->weight = kept;
-    TN_TRY(make_program(&cache->arena, k, program, error));
+    TN_TRY(make_program(cache, k, program, error));
     *slot = (entry){*k, *program};
     cache->used++;
     return TN_OK;

@@ -1,0 +1,105 @@
+/* tenfold cost MODEL */
+#include "cli/commands.h"
+#include "cli/cost.h"
+#include "cli/sets.h"
+#include "plot/timeline_figure.h"
+
+typedef struct {
+    const char *model, *device, *folder, *format;
+    tn_option_list set;
+    tn_common common;
+} request;
+
+static tn_status load(const request *asked, tn_arena *arena, tn_model **model, tn_device **device,
+                      tn_error *error) {
+    tn_sets sets;
+    TN_TRY(tn_sets_divide(&asked->set, &sets, error));
+    TN_TRY(tn_model_load(asked->model, sets.model.item, sets.model.count, arena, model, error));
+    TN_TRY(tn_device_load(asked->device, sets.device.item, sets.device.count, arena, device, error));
+    if (tn_device_kind_of(*device) == TN_DEVICE_FPGA) return TN_OK;
+    return tn_fail(
+        error, TN_INPUT,
+        "device %s is no FPGA; `tenfold roofline step %s --device %s` predicts a training step on it",
+        tn_device_name(*device), asked->model, asked->device);
+}
+
+static tn_status price(tn_model *model, const tn_device *device, tn_program_cache *cache, tn_arena *arena,
+                       tn_cost *cost, tn_error *error) {
+    tn_workload *workload;
+    TN_TRY(tn_build_decode(tn_model_build(model), arena, &cost->build, error));
+    TN_TRY(tn_step_build(model, cache, arena, &cost->step, error));
+    TN_TRY(tn_workload_prepare(&cost->step, device, arena, &workload, error));
+    TN_TRY(tn_price_explain(workload, &cost->build, arena, &cost->why, error));
+    return tn_flow_prices(model, device, &cost->build, cost->flow, &cost->flows, error);
+}
+
+/* Before anything is computed. */
+static tn_status read_format(const request *asked, tn_figure_format *format, tn_error *error) {
+    if (asked->format && !asked->folder)
+        return tn_fail(error, TN_INPUT, "--format is that of a picture; add --plot DIR");
+    return tn_figure_format_find(asked->format ? asked->format : "png", format, error);
+}
+
+static tn_status draw(const request *asked, tn_figure_format format, tn_arena *arena, tn_cost *cost,
+                      tn_error *error) {
+    if (!asked->folder) return TN_OK;
+    return tn_timeline_figure(&cost->step, &cost->why, asked->folder, format, arena, &cost->figure, error);
+}
+
+static tn_status print(const request *asked, const tn_cost *cost, tn_error *error) {
+    tn_buffer out = {0};
+    if (!asked->common.json) return tn_cost_print(cost, stdout, error);
+    tn_status status = tn_cost_json(cost, &out, error);
+    if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
+    tn_buffer_free(&out);
+    return status;
+}
+
+static tn_status answer_request(const request *asked, tn_program_cache *cache, tn_arena *arena,
+                                tn_error *error) {
+    tn_model *model;
+    tn_device *device;
+    tn_figure_format format;
+    tn_cost cost = {0};
+    TN_TRY(read_format(asked, &format, error));
+    TN_TRY(load(asked, arena, &model, &device, error));
+    TN_TRY(price(model, device, cache, arena, &cost, error));
+    TN_TRY(draw(asked, format, arena, &cost, error));
+    return print(asked, &cost, error);
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    request asked = {.device = "u50@user-area"};
+    const tn_option options[] = {
+        {"--device", TN_OPTION_TEXT, &asked.device, "DEVICE",
+         "device file, name or NAME@VARIANT; default u50@user-area"},
+        {"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE",
+         "override a key of the model or the device; repeatable"},
+        {"--plot", TN_OPTION_TEXT, &asked.folder, "DIR",
+         "draw the step's timeline by kernel into this folder"},
+        {"--format", TN_OPTION_TEXT, &asked.format, "png|svg|pdf", "picture format of --plot; default png"},
+    };
+    enum { OPTIONS = sizeof options / sizeof *options };
+    size_t given;
+    (void)answer; /* a design that does not fit is an answer, not a failure: "fits": false */
+    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, 1, &asked.model, &given, &asked.common,
+                           error));
+    if (asked.common.help) {
+        tn_options_usage(command, options, OPTIONS);
+        return TN_OK;
+    }
+    tn_arena arena = {0};
+    tn_program_cache *cache = NULL;
+    tn_status status = tn_program_cache_new(&cache, error);
+    if (status == TN_OK) status = answer_request(&asked, cache, &arena, error);
+    tn_program_cache_free(cache);
+    tn_arena_free(&arena);
+    return status;
+}
+
+const tn_command tn_command_cost = {
+    .name = "cost",
+    .summary = "one design's cost: a model's training step on a device",
+    .usage = "MODEL [--device DEVICE] [--set KEY=VALUE]...",
+    .run = run,
+};

@@ -1,0 +1,28 @@
+/* What `tenfold cost` prints: one design, priced and explained, and its flows compared. */
+#ifndef TN_CLI_COST_H
+#define TN_CLI_COST_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "hardware/explain.h"
+#include "hardware/flow_prices.h"
+#include "model/step.h"
+
+#include <stdio.h>
+
+typedef struct tn_cost {
+    tn_step step;
+    tn_build build;
+    tn_explanation why;
+    uint32_t flows;
+    tn_flow_price flow[TN_FLOW_PRICES_MOST];
+    const char *figure; /* path of the drawn timeline; NULL: none */
+} tn_cost;
+
+uint64_t tn_cost_amount(const tn_resources *of, tn_resource resource);
+
+tn_status tn_cost_json(const tn_cost *cost, tn_buffer *out, tn_error *error);
+tn_status tn_cost_print(const tn_cost *cost, FILE *stream, tn_error *error);
+
+#endif

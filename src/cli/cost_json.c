@@ -1,0 +1,216 @@
+#include "cli/cost.h"
+
+#include "text/json.h"
+
+uint64_t tn_cost_amount(const tn_resources *of, tn_resource resource) {
+    const uint64_t amount[TN_RESOURCES] = {of->lut, of->ff, of->dsp, of->bram18, of->uram};
+    return amount[resource];
+}
+
+static const tn_phase layer_phases[] = {TN_FORWARD, TN_INPUT_GRADIENT, TN_WEIGHT_GRADIENT};
+enum { LAYER_PHASES = sizeof layer_phases / sizeof *layer_phases };
+
+static void write_phases(tn_json *json, const tn_step *step) {
+    tn_json_key(json, "phases");
+    tn_json_object(json);
+    for (int phase = 0; phase < TN_PHASES; phase++) {
+        tn_json_key(json, tn_phase_names[phase]);
+        tn_json_object(json);
+        tn_json_put_count(json, "macs", step->macs[phase]);
+        tn_json_put_count(json, "flops", step->flops[phase]);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void write_counts(tn_json *json, const char *key, const uint64_t *count, uint32_t counts) {
+    tn_json_key(json, key);
+    tn_json_row(json);
+    for (uint32_t i = 0; i < counts; i++) tn_json_count(json, count[i]);
+    tn_json_end(json);
+}
+
+static void write_layer(tn_json *json, const tn_step_layer *layer) {
+    tn_json_object(json);
+    tn_json_put_text(json, "name", layer->name);
+    tn_json_put_text(json, "kind", layer->kind);
+    tn_json_put_text(json, "format", layer->format);
+    tn_json_put_text(json, "weight", layer->weight_name);
+    write_counts(json, "ranks", layer->rank, layer->rank_count);
+    write_counts(json, "useful_ranks", layer->useful_rank, layer->rank_count);
+    tn_json_put_count(json, "tokens", layer->tokens);
+    tn_json_put_count(json, "parameters", layer->parameters);
+    tn_json_put_count(json, "degrees_of_freedom", layer->degrees_of_freedom);
+    for (int flops = 0; flops < 2; flops++) {
+        tn_json_key(json, flops ? "flops" : "macs");
+        tn_json_object(json);
+        for (int i = 0; i < LAYER_PHASES; i++)
+            tn_json_put_count(json, tn_phase_names[layer_phases[i]],
+                              (flops ? layer->flops : layer->macs)[layer_phases[i]]);
+        tn_json_end(json);
+    }
+    tn_json_put_count(json, "peak_elements", layer->peak_elements);
+    tn_json_put_count(json, "saved_elements", layer->saved_elements);
+    tn_json_put_text(json, "flow", layer->flow);
+    tn_json_end(json);
+}
+
+static void write_memory(tn_json *json, const tn_step *step) {
+    uint64_t bytes = step->element_bytes;
+    tn_json_key(json, "memory");
+    tn_json_object(json);
+    tn_json_put_count(json, "parameter_bytes", step->parameters * bytes);
+    tn_json_put_count(json, "gradient_bytes", step->gradient_elements * bytes);
+    tn_json_put_count(json, "optimizer_bytes", step->optimizer_elements * bytes);
+    tn_json_put_count(json, "activation_bytes", step->activation_elements * bytes);
+    tn_json_put_count(json, "peak_bytes", step->peak_elements * bytes);
+    tn_json_end(json);
+}
+
+static void write_resources(tn_json *json, const tn_resources *used, const tn_resources *available) {
+    tn_json_key(json, "resources");
+    tn_json_object(json);
+    for (int i = 0; i < TN_RESOURCES; i++) {
+        uint64_t need = tn_cost_amount(used, (tn_resource)i),
+                 have = tn_cost_amount(available, (tn_resource)i);
+        tn_json_key(json, tn_resource_names[i]);
+        tn_json_object(json);
+        tn_json_put_count(json, "used", need);
+        tn_json_put_count(json, "available", have);
+        tn_json_key(json, "share");
+        if (have)
+            tn_json_real(json, (double)need / (double)have);
+        else
+            tn_json_null(json);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void write_latency(tn_json *json, const tn_cost *cost) {
+    const tn_price *price = &cost->why.price;
+    tn_json_key(json, "latency");
+    tn_json_object(json);
+    tn_json_put_count(json, "cycles_per_step", price->cycles_per_step);
+    tn_json_put_real(json, "seconds_per_step", price->seconds_per_step);
+    tn_json_put_count(json, "steps_per_epoch", cost->step.steps_per_epoch);
+    tn_json_put_real(json, "seconds_per_epoch", price->seconds_per_step * (double)cost->step.steps_per_epoch);
+    tn_json_put_real(json, "clock_MHz", cost->why.clock_MHz);
+    tn_json_put_count(json, "floor_cycles", cost->why.floor_cycles);
+    tn_json_put_text(json, "bound", cost->why.bound);
+    tn_json_end(json);
+}
+
+static void write_energy(tn_json *json, const tn_explanation *why) {
+    tn_json_key(json, "energy");
+    tn_json_object(json);
+    tn_json_put_real(json, "joules_per_step", why->price.joules_per_step);
+    tn_json_put_real(json, "watts", why->price.watts);
+    tn_json_key(json, "joules");
+    tn_json_object(json);
+    for (int i = 0; i < TN_ENERGY_PARTS; i++) tn_json_put_real(json, tn_energy_names[i], why->joules[i]);
+    tn_json_end(json);
+    tn_json_end(json);
+}
+
+static void write_kernels(tn_json *json, const tn_explanation *why) {
+    tn_json_key(json, "kernels");
+    tn_json_array(json);
+    for (uint32_t i = 0; i < why->kernels; i++) {
+        const tn_kernel_line *kernel = &why->kernel[i];
+        tn_json_object(json);
+        tn_json_put_text(json, "name", kernel->name);
+        tn_json_put_count(json, "count", kernel->count);
+        tn_json_put_count(json, "lanes", kernel->lanes);
+        tn_json_put_count(json, "operations", kernel->operations);
+        tn_json_put_count(json, "busy_cycles", kernel->busy_cycles);
+        tn_json_put_count(json, "critical_cycles", kernel->critical_cycles);
+        tn_json_put_real(json, "utilisation", kernel->utilisation);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void write_flows(tn_json *json, const tn_cost *cost) {
+    tn_json_key(json, "flows");
+    tn_json_array(json);
+    for (uint32_t i = 0; i < cost->flows; i++) {
+        const tn_flow_price *flow = &cost->flow[i];
+        tn_json_object(json);
+        tn_json_put_text(json, "name", flow->name);
+        tn_json_put_bool(json, "as_given", flow->as_given);
+        tn_json_put_count(json, "macs", flow->macs);
+        tn_json_put_count(json, "saved_elements", flow->saved_elements);
+        tn_json_put_count(json, "peak_elements", flow->peak_elements);
+        tn_json_put_count(json, "cycles_per_step", flow->price.cycles_per_step);
+        tn_json_put_real(json, "seconds_per_step", flow->price.seconds_per_step);
+        tn_json_put_real(json, "joules_per_step", flow->price.joules_per_step);
+        tn_json_put_count(json, "on_chip_bytes", flow->price.on_chip_bytes);
+        tn_json_put_bool(json, "fits", flow->price.misfits == 0);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void write_misfits(tn_json *json, const tn_explanation *why) {
+    tn_json_put_bool(json, "fits", why->price.misfits == 0);
+    tn_json_key(json, "misfits");
+    tn_json_array(json);
+    for (uint32_t i = 0; i < why->misfits; i++) {
+        const tn_misfit *misfit = &why->misfit[i];
+        tn_json_object(json);
+        tn_json_put_text(json, "resource", tn_resource_names[misfit->resource]);
+        tn_json_put_count(json, "needed", misfit->needed);
+        tn_json_put_count(json, "available", misfit->available);
+        tn_json_key(json, "largest");
+        tn_json_row(json);
+        for (uint32_t k = 0; k < misfit->count; k++) tn_json_text(json, misfit->largest[k]);
+        tn_json_end(json);
+        write_counts(json, "amounts", misfit->amount, misfit->count);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void write_unverified(tn_json *json, const tn_explanation *why) {
+    tn_json_key(json, "unverified");
+    tn_json_array(json);
+    for (uint32_t i = 0; i < why->unverified_count; i++) tn_json_text(json, why->unverified[i]);
+    tn_json_end(json);
+}
+
+tn_status tn_cost_json(const tn_cost *cost, tn_buffer *out, tn_error *error) {
+    const tn_step *step = &cost->step;
+    const tn_explanation *why = &cost->why;
+    tn_json json;
+    tn_json_begin(&json, out);
+    tn_json_object(&json);
+    tn_json_put_text(&json, "model", step->name);
+    tn_json_put_text(&json, "device", why->device);
+    tn_json_put_count(&json, "parameters", step->parameters);
+    tn_json_put_count(&json, "bytes", step->parameters * step->element_bytes);
+    tn_json_put_count(&json, "degrees_of_freedom", step->degrees_of_freedom);
+    tn_json_put_count(&json, "batch", step->batch);
+    tn_json_put_count(&json, "sequence", step->sequence);
+    tn_json_put_text(&json, "precision", tn_precision_names[step->precision]);
+    tn_json_put_text(&json, "optimizer", tn_optimizer_names[step->optimizer]);
+    write_phases(&json, step);
+    tn_json_key(&json, "layers");
+    tn_json_array(&json);
+    for (uint32_t i = 0; i < step->layers; i++) write_layer(&json, &step->layer[i]);
+    tn_json_end(&json);
+    write_memory(&json, step);
+    write_resources(&json, &why->price.used, &why->available);
+    tn_json_put_count(&json, "on_chip_bytes", why->price.on_chip_bytes);
+    tn_json_put_count(&json, "off_chip_bytes", why->price.off_chip_bytes);
+    tn_json_put_count(&json, "off_chip_bytes_per_step", why->price.off_chip_bytes_per_step);
+    write_latency(&json, cost);
+    write_energy(&json, why);
+    write_kernels(&json, why);
+    write_flows(&json, cost);
+    write_misfits(&json, why);
+    write_unverified(&json, why);
+    if (cost->figure) tn_json_put_text(&json, "figure", cost->figure);
+    tn_json_end(&json);
+    return out->status == TN_OK ? TN_OK : tn_fail(error, out->status, "no memory for the result");
+}

@@ -1,0 +1,342 @@
+/* The tables of `tenfold cost` for people. */
+#include "cli/cost.h"
+
+#include "cli/table.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double bytes_per_MiB = 1048576.0;
+
+enum { BAR = 24, NAME = 128 };
+
+static bool has_colour(FILE *stream) {
+    return isatty(fileno(stream)) && !getenv("NO_COLOR");
+}
+
+static void heading(FILE *stream, const char *text) {
+    bool colour = has_colour(stream);
+    fprintf(stream, "\n%s%s%s\n", colour ? "\033[1;4m" : "", text, colour ? "\033[0m" : "");
+}
+
+static void head(tn_table *table, const char *const *title, size_t columns) {
+    tn_table_begin(table, columns);
+    for (size_t i = 0; i < columns; i++) tn_table_text(table, title[i]);
+}
+#define HEAD(table, ...)                                                                                     \
+    do {                                                                                                     \
+        const char *const titles[] = {__VA_ARGS__};                                                          \
+        head((table), titles, sizeof titles / sizeof *titles);                                               \
+    } while (0)
+
+/* A bar of at most BAR signs; one that goes over its end says so. */
+static const char *bar(double share, char text[BAR + 4]) {
+    size_t full = share >= 1 ? BAR : share > 0 ? (size_t)(share * BAR + 0.5) : 0;
+    memset(text, '.', BAR);
+    memset(text, '#', full);
+    strcpy(text + BAR, share > 1 ? ">>" : "");
+    return text;
+}
+
+static void print_title(const tn_cost *cost, FILE *stream) {
+    const tn_step *step = &cost->step;
+    const tn_explanation *why = &cost->why;
+    uint64_t macs = 0;
+    char text[3][32];
+    for (int phase = 0; phase < TN_PHASES; phase++) macs += step->macs[phase];
+    fprintf(stream, "%s on %s at %g MHz\n", step->name, why->device, why->clock_MHz);
+    fprintf(stream, "batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s, %s steps an epoch\n", step->batch,
+            step->sequence, tn_precision_names[step->precision], tn_optimizer_names[step->optimizer],
+            tn_count_text(step->steps_per_epoch, text[0]));
+    fprintf(stream, "%s parameters (%s), %s multiply-adds a training step\n",
+            tn_count_text(step->parameters, text[0]),
+            tn_bytes_text((double)(step->parameters * step->element_bytes), text[1]),
+            tn_count_text(macs, text[2]));
+    fprintf(stream, "a step takes %s cycles = %.4g ms, %.4g mJ at %.3g W; an epoch %.4g s, %.4g J: %s\n",
+            tn_count_text(why->price.cycles_per_step, text[0]), 1e3 * why->price.seconds_per_step,
+            1e3 * why->price.joules_per_step, why->price.watts,
+            why->price.seconds_per_step * (double)step->steps_per_epoch,
+            why->price.joules_per_step * (double)step->steps_per_epoch,
+            why->price.misfits ? "DOES NOT FIT" : "fits");
+}
+
+/* ---- layers: those of a repeated block that cost the same share a line ---- */
+
+/* "encoder2.query" gives "encoder" and ".query"; false for layers outside blocks. */
+static bool split_name(const char *name, size_t *block, const char **rest) {
+    *rest = strchr(name, '.');
+    if (!*rest) return false;
+    *block = (size_t)(*rest - name);
+    while (*block > 0 && name[*block - 1] >= '0' && name[*block - 1] <= '9') --*block;
+    return true;
+}
+
+static bool same_block_layer(const char *a, const char *b) {
+    size_t block_a, block_b;
+    const char *rest_a, *rest_b;
+    return split_name(a, &block_a, &rest_a) && split_name(b, &block_b, &rest_b) && block_a == block_b &&
+           strncmp(a, b, block_a) == 0 && strcmp(rest_a, rest_b) == 0;
+}
+
+static bool same_cost(const tn_step_layer *a, const tn_step_layer *b) {
+    return a->parameters == b->parameters && a->saved_elements == b->saved_elements &&
+           memcmp(a->macs, b->macs, sizeof a->macs) == 0 && memcmp(a->flops, b->flops, sizeof a->flops) == 0;
+}
+
+/* "12", or all ranks where they differ inside. */
+static void add_ranks(tn_table *table, const tn_step_layer *layer) {
+    char text[8 * NAME];
+    size_t length = 0;
+    uint64_t greatest = 1;
+    bool equal = true;
+    for (uint32_t i = 0; i < layer->rank_count; i++)
+        if (layer->rank[i] > greatest) greatest = layer->rank[i];
+    for (uint32_t i = 0; i < layer->rank_count; i++)
+        equal &= layer->rank[i] == greatest || layer->rank[i] == 1;
+    if (layer->rank_count == 0) {
+        tn_table_text(table, "");
+    } else if (equal) {
+        tn_table_format(table, "%" PRIu64, greatest);
+    } else {
+        for (uint32_t i = 0; i < layer->rank_count && length < sizeof text; i++)
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%" PRIu64, i ? "x" : "",
+                                       layer->rank[i]);
+        tn_table_text(table, text);
+    }
+}
+
+static void add_layer(tn_table *table, const tn_step *step, uint32_t at, bool *shown) {
+    const tn_step_layer *layer = &step->layer[at];
+    uint64_t count = 0, peak = 0;
+    for (uint32_t i = at; i < step->layers; i++) {
+        const tn_step_layer *other = &step->layer[i];
+        if (i != at && !(same_block_layer(layer->name, other->name) && same_cost(layer, other))) continue;
+        shown[i] = true;
+        count++;
+        if (other->peak_elements > peak) peak = other->peak_elements;
+    }
+    size_t block;
+    const char *rest;
+    if (count > 1 && split_name(layer->name, &block, &rest))
+        tn_table_format(table, "%.*s*%s", (int)block, layer->name, rest);
+    else
+        tn_table_text(table, layer->name);
+    tn_table_count(table, count);
+    tn_table_text(table, layer->kind);
+    tn_table_text(table, layer->format ? layer->format : "");
+    add_ranks(table, layer);
+    tn_table_text(table, layer->flow ? layer->flow : "");
+    tn_table_count(table, layer->parameters);
+    for (int phase = 0; phase < TN_UPDATE; phase++) tn_table_count(table, layer->macs[phase]);
+    tn_table_count(table, peak);
+    tn_table_count(table, layer->saved_elements);
+}
+
+static tn_status print_layers(const tn_step *step, FILE *stream, tn_error *error) {
+    tn_table table;
+    tn_arena arena = {0};
+    bool *shown;
+    tn_status status = tn_arena_alloc(&arena, step->layers, sizeof *shown, &shown, error);
+    if (status == TN_OK) {
+        heading(stream, "Layers (each; * stands for every repetition, with the greatest peak)");
+        HEAD(&table, "layer", "x", "kind", "format", "rank", "flow", "parameters", "forward MACs",
+             "input grad. MACs", "weight grad. MACs", "peak elements", "saved elements");
+        for (uint32_t i = 0; i < step->layers; i++)
+            if (!shown[i]) add_layer(&table, step, i, shown);
+        status = tn_table_end(&table, stream, error);
+    }
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status print_phases(const tn_step *step, FILE *stream, tn_error *error) {
+    tn_table table;
+    char text[BAR + 4];
+    double sum = 0;
+    for (int phase = 0; phase < TN_PHASES; phase++) sum += (double)step->flops[phase];
+    heading(stream, "Phases");
+    HEAD(&table, "phase", "MACs", "vector FLOPs", "FLOPs", "share, %", "");
+    for (int phase = 0; phase < TN_PHASES; phase++) {
+        double share = sum > 0 ? (double)step->flops[phase] / sum : 0;
+        tn_table_text(&table, tn_phase_names[phase]);
+        tn_table_count(&table, step->macs[phase]);
+        tn_table_count(&table, step->flops[phase] - 2 * step->macs[phase]);
+        tn_table_count(&table, step->flops[phase]);
+        tn_table_format(&table, "%.1f", 100 * share);
+        tn_table_text(&table, bar(share, text));
+    }
+    return tn_table_end(&table, stream, error);
+}
+
+static tn_status print_memory(const tn_step *step, FILE *stream, tn_error *error) {
+    const struct {
+        const char *name;
+        uint64_t elements;
+    } lines[] = {
+        {"parameters", step->parameters},
+        {"gradients", step->gradient_elements},
+        {"optimizer state", step->optimizer_elements},
+        {"saved activations", step->activation_elements},
+        {"most live at once", step->peak_elements},
+    };
+    tn_table table;
+    heading(stream, "Memory (contents; blocks round it up)");
+    HEAD(&table, "what", "elements", "bytes", "MiB");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        uint64_t bytes = lines[i].elements * step->element_bytes;
+        tn_table_text(&table, lines[i].name);
+        tn_table_count(&table, lines[i].elements);
+        tn_table_count(&table, bytes);
+        tn_table_format(&table, "%.3f", (double)bytes / bytes_per_MiB);
+    }
+    return tn_table_end(&table, stream, error);
+}
+
+static tn_status print_budget(const tn_explanation *why, FILE *stream, tn_error *error) {
+    tn_table table;
+    char text[BAR + 4];
+    heading(stream, "Budget");
+    HEAD(&table, "resource", "used", "available", "share, %", "");
+    for (int i = 0; i < TN_RESOURCES; i++) {
+        uint64_t need = tn_cost_amount(&why->price.used, (tn_resource)i),
+                 have = tn_cost_amount(&why->available, (tn_resource)i);
+        double share = have ? (double)need / (double)have : need ? 2 : 0;
+        tn_table_text(&table, tn_resource_names[i]);
+        tn_table_count(&table, need);
+        tn_table_count(&table, have);
+        if (have)
+            tn_table_format(&table, "%.1f", 100 * share);
+        else
+            tn_table_text(&table, need ? "has none" : "0.0");
+        tn_table_text(&table, bar(share, text));
+    }
+    TN_TRY(tn_table_end(&table, stream, error));
+    fprintf(stream, "on-chip memory blocks taken: %.2f MiB",
+            (double)why->price.on_chip_bytes / bytes_per_MiB);
+    if (why->price.off_chip_bytes)
+        fprintf(stream, "; off chip: %.2f MiB, %.2f MiB moved a step",
+                (double)why->price.off_chip_bytes / bytes_per_MiB,
+                (double)why->price.off_chip_bytes_per_step / bytes_per_MiB);
+    fputs("\n", stream);
+    return TN_OK;
+}
+
+static tn_status print_timeline(const tn_explanation *why, FILE *stream, tn_error *error) {
+    tn_table table;
+    char text[BAR + 4];
+    double cycles = (double)why->price.cycles_per_step;
+    heading(stream, "Time of a step by kernel");
+    HEAD(&table, "kernel", "x", "lanes", "operations", "busy cycles", "on critical path", "busy, %", "");
+    for (uint32_t i = 0; i < why->kernels; i++) {
+        const tn_kernel_line *kernel = &why->kernel[i];
+        tn_table_text(&table, kernel->name);
+        tn_table_count(&table, kernel->count);
+        tn_table_count(&table, kernel->lanes);
+        tn_table_count(&table, kernel->operations);
+        tn_table_count(&table, kernel->busy_cycles);
+        tn_table_format(&table, "%.1f %%", cycles > 0 ? 100 * (double)kernel->critical_cycles / cycles : 0);
+        tn_table_format(&table, "%.1f", 100 * kernel->utilisation);
+        tn_table_text(&table, bar(kernel->utilisation, text));
+    }
+    TN_TRY(tn_table_end(&table, stream, error));
+    char floor[32];
+    fprintf(stream, "%s\nfloor, all DSP blocks multiplying all the time: %s cycles\n", why->bound,
+            tn_count_text(why->floor_cycles, floor));
+    return TN_OK;
+}
+
+static tn_status print_energy(const tn_explanation *why, FILE *stream, tn_error *error) {
+    tn_table table;
+    char text[BAR + 4];
+    heading(stream, "Energy of a step");
+    HEAD(&table, "part", "mJ", "share, %", "");
+    for (int i = 0; i < TN_ENERGY_PARTS; i++) {
+        double share = why->price.joules_per_step > 0 ? why->joules[i] / why->price.joules_per_step : 0;
+        tn_table_text(&table, tn_energy_names[i]);
+        tn_table_format(&table, "%.4g", 1e3 * why->joules[i]);
+        tn_table_format(&table, "%.1f", 100 * share);
+        tn_table_text(&table, bar(share, text));
+    }
+    return tn_table_end(&table, stream, error);
+}
+
+static tn_status print_flows(const tn_cost *cost, FILE *stream, tn_error *error) {
+    tn_table table;
+    if (cost->flows == 0) return TN_OK;
+    heading(stream, "Flows of the tensor-format linear layers under these kernels");
+    HEAD(&table, "flow", "MACs a step", "saved elements", "peak elements", "cycles a step", "ms", "mJ",
+         "on-chip MiB", "fits");
+    for (uint32_t i = 0; i < cost->flows; i++) {
+        const tn_flow_price *flow = &cost->flow[i];
+        tn_table_format(&table, "%s%s", flow->name, flow->as_given ? " (as given)" : "");
+        tn_table_count(&table, flow->macs);
+        tn_table_count(&table, flow->saved_elements);
+        tn_table_count(&table, flow->peak_elements);
+        tn_table_count(&table, flow->price.cycles_per_step);
+        tn_table_format(&table, "%.4g", 1e3 * flow->price.seconds_per_step);
+        tn_table_format(&table, "%.4g", 1e3 * flow->price.joules_per_step);
+        tn_table_format(&table, "%.2f", (double)flow->price.on_chip_bytes / bytes_per_MiB);
+        tn_table_text(&table, flow->price.misfits ? "no" : "yes");
+    }
+    return tn_table_end(&table, stream, error);
+}
+
+static const char *advice(tn_resource resource) {
+    switch (resource) {
+    case TN_LUT:
+    case TN_FF:
+    case TN_DSP:
+        return "lower build.rows, build.columns, build.reduction or build.vector, or share one kernel "
+               "(build.sharing: "
+               "shared)";
+    case TN_BRAM18:
+    case TN_URAM:
+        return "lower ranks, keep dense weights as tensors, pool arrays (build.buffers: pooled), move them "
+               "to the other "
+               "kind of memory (build.activation_memory, build.core_memory) or off chip "
+               "(build.off_chip_over_bytes)";
+    default:
+        return "choose a larger device";
+    }
+}
+
+static void print_misfits(const tn_explanation *why, FILE *stream) {
+    char need[32], have[32];
+    if (why->misfits == 0) return;
+    heading(stream, "Does not fit");
+    for (uint32_t i = 0; i < why->misfits; i++) {
+        const tn_misfit *misfit = &why->misfit[i];
+        fprintf(stream, "%s: needs %s, has %s. Largest:", tn_resource_names[misfit->resource],
+                tn_count_text(misfit->needed, need), tn_count_text(misfit->available, have));
+        for (uint32_t k = 0; k < misfit->count; k++)
+            fprintf(stream, "%s %s (%s)", k ? "," : "", misfit->largest[k],
+                    tn_count_text(misfit->amount[k], need));
+        fprintf(stream, ".\n  To fit: %s.\n", advice(misfit->resource));
+    }
+}
+
+static void print_unverified(const tn_explanation *why, FILE *stream) {
+    if (why->unverified_count == 0) return;
+    fprintf(stream, "\nunverified figures of the device file that this rests on:");
+    for (uint32_t i = 0; i < why->unverified_count; i++)
+        fprintf(stream, "%s %s", i ? "," : "", why->unverified[i]);
+    fputs("\n", stream);
+}
+
+tn_status tn_cost_print(const tn_cost *cost, FILE *stream, tn_error *error) {
+    print_title(cost, stream);
+    TN_TRY(print_layers(&cost->step, stream, error));
+    TN_TRY(print_phases(&cost->step, stream, error));
+    TN_TRY(print_memory(&cost->step, stream, error));
+    TN_TRY(print_budget(&cost->why, stream, error));
+    TN_TRY(print_timeline(&cost->why, stream, error));
+    TN_TRY(print_energy(&cost->why, stream, error));
+    TN_TRY(print_flows(cost, stream, error));
+    print_misfits(&cost->why, stream);
+    print_unverified(&cost->why, stream);
+    if (cost->figure) fprintf(stream, "\ntimeline drawn in %s\n", cost->figure);
+    return TN_OK;
+}
