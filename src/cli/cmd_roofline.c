@@ -68,11 +68,13 @@ static void put_json_product(tn_json *json, const char *precision, const tn_roof
 
 /* --- One product. */
 
-static tn_status answer_one(const request *r, tn_error *error) {
+static tn_status answer_one(request *r, tn_error *error) {
     double us;
+    const char *unverified;
     if (!r->precision)
         return tn_fail(error, TN_INPUT, "which product? --dtype fp32 --m 32 --n 768 --k 768, or --batch");
     TN_TRY(tn_roofline_predict(r->roofline, r->precision, r->time, &r->product, &us, error));
+    TN_TRY(tn_roofline_unverified(r->roofline, r->precision, r->time, &r->arena, &unverified, error));
     double flops =
         2 * (double)r->product.batch * (double)r->product.m * (double)r->product.n * (double)r->product.k;
     if (r->common.json) {
@@ -81,6 +83,7 @@ static tn_status answer_one(const request *r, tn_error *error) {
         begin_json(&json, &out, r);
         put_json_product(&json, r->precision, &r->product, us);
         tn_json_put_real(&json, "TFLOPS", flops / us / 1e6);
+        tn_json_put_text(&json, "unverified", *unverified ? unverified : NULL);
         tn_json_end(&json);
         return print(&out, error);
     }
@@ -92,7 +95,9 @@ static tn_status answer_one(const request *r, tn_error *error) {
     tn_table_text(&table, r->time_name);
     tn_table_format(&table, "%.3f", us);
     tn_table_format(&table, "%.4g", flops / us / 1e6);
-    return tn_table_end(&table, stdout, error);
+    TN_TRY(tn_table_end(&table, stdout, error));
+    if (*unverified) printf("\nunverified: %s\n", unverified);
+    return TN_OK;
 }
 
 /* --- A batch. */
@@ -193,6 +198,34 @@ static tn_status median_error(const batch *b, const char *precision, tn_arena *a
     return TN_OK;
 }
 
+static bool has_precision(const batch *b, const char *name) {
+    for (size_t row = 0; row < b->csv.rows; row++)
+        if (strcmp(tn_csv_at(&b->csv, row, b->column[DTYPE])->text, name) == 0) return true;
+    return false;
+}
+
+/* The unverified figures that the batch rests on, by precision. */
+static tn_status flag(request *r, const batch *b, tn_json *json, tn_error *error) {
+    const tn_roofline_precision *precision = r->roofline->precisions.item;
+    if (json) {
+        tn_json_key(json, "unverified");
+        tn_json_object(json);
+    }
+    for (size_t i = 0; i < r->roofline->precisions.count; i++) {
+        const char *unverified;
+        if (!has_precision(b, precision[i].name)) continue;
+        TN_TRY(
+            tn_roofline_unverified(r->roofline, precision[i].name, r->time, &r->arena, &unverified, error));
+        if (!*unverified) continue;
+        if (json)
+            tn_json_put_text(json, precision[i].name, unverified);
+        else if (!r->common.quiet)
+            fprintf(stderr, "%s %s: unverified: %s\n", precision[i].name, r->time_name, unverified);
+    }
+    if (json) tn_json_end(json);
+    return TN_OK;
+}
+
 /* Median errors by precision: into the JSON object, or for people on standard error. */
 static tn_status sum_up(request *r, const batch *b, tn_json *json, tn_error *error) {
     const tn_roofline_precision *precision = r->roofline->precisions.item;
@@ -235,6 +268,7 @@ static tn_status answer_rows(request *r, batch *b, tn_buffer *out, tn_error *err
             put_csv_row(out, b, row, us);
     }
     if (as_json) tn_json_end(&json);
+    TN_TRY(flag(r, b, as_json ? &json : NULL, error));
     if (measured) TN_TRY(sum_up(r, b, as_json ? &json : NULL, error));
     if (as_json) tn_json_end(&json);
     return TN_OK;

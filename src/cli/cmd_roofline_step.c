@@ -21,6 +21,7 @@ typedef struct {
     tn_roofline *roofline;
     tn_step step;
     tn_roofline_step predicted;
+    const char *unverified;
 } request;
 
 static int by_share(const void *a, const void *b) {
@@ -67,6 +68,7 @@ static tn_status print_json(const request *r, tn_error *error) {
         tn_json_real(&json, p->joules);
     else
         tn_json_null(&json);
+    tn_json_put_text(&json, "unverified", *r->unverified ? r->unverified : NULL);
     tn_json_put_real(&json, "product_ms", p->product_us / 1e3);
     tn_json_put_real(&json, "product_flops", p->product_flops);
     tn_json_key(&json, "kinds");
@@ -119,6 +121,7 @@ static tn_status print_people(const request *r, tn_error *error) {
         printf("  as launched            not known: the device has no host_us_per_kernel\n");
     if (p->joules > 0)
         printf("  energy as launched     %10.3f J at %.0f W\n", p->joules, r->roofline->step_power_W);
+    if (*r->unverified) printf("  unverified             %s\n", r->unverified);
     printf("\n");
     TN_TRY(print_kernels(r, error));
     if (p->kernels > r->shown)
@@ -142,6 +145,8 @@ static tn_status work(request *r, tn_program_cache *cache, tn_error *error) {
     TN_TRY(tn_model_load(r->model_name, r->model_set.item, r->model_set.count, &r->arena, &model, error));
     TN_TRY(tn_step_build(model, cache, &r->arena, &r->step, error));
     TN_TRY(tn_roofline_step_predict(r->roofline, &r->step, r->launches, &r->arena, &r->predicted, error));
+    TN_TRY(tn_roofline_unverified(r->roofline, tn_precision_names[r->step.precision], TN_TIME_GRAPH,
+                                  &r->arena, &r->unverified, error));
     qsort(r->predicted.kernel, r->predicted.kernels, sizeof *r->predicted.kernel, by_share);
     if (r->plot) TN_TRY(tn_roofline_draw(r->plot, r->roofline, &r->step, &r->predicted, error));
     return r->common.json ? print_json(r, error) : print_people(r, error);

@@ -1,6 +1,7 @@
 #include "hardware/roofline.h"
 
 #include "base/suggest.h"
+#include "hardware/device_data.h"
 
 #include <math.h>
 #include <string.h>
@@ -172,5 +173,31 @@ tn_status tn_roofline_predict(const tn_roofline *roofline, const char *precision
         us *= exp(tn_surface_at(&law->surface.surface, feature));
     }
     *microseconds = us;
+    return TN_OK;
+}
+
+static tn_status append(const char **list, const char *precision, const char *figure, tn_arena *arena,
+                        tn_error *error) {
+    return tn_arena_format(arena, list, error, "%s%s%s%s%s", *list, **list ? ", " : "", precision,
+                           *precision ? " " : "", figure);
+}
+
+tn_status tn_roofline_unverified(const tn_roofline *roofline, const char *precision, tn_roofline_time time,
+                                 tn_arena *arena, const char **figures, tn_error *error) {
+    const tn_roofline_precision *known;
+    const tn_roofline_law *law;
+    const char *list = "";
+    TN_TRY(tn_roofline_precision_find(roofline, precision, &known, error));
+    if (roofline->origin == TN_UNVERIFIED)
+        TN_TRY(append(&list, "", "every figure of the device", arena, error));
+    for (size_t i = 0; i < roofline->unverified.count; i++)
+        TN_TRY(append(&list, "", roofline->unverified.item[i], arena, error));
+    if (known->origin == TN_UNVERIFIED) TN_TRY(append(&list, precision, "peak", arena, error));
+    for (int i = TN_TIME_GRAPH; i <= (int)time; i++) {
+        TN_TRY(tn_roofline_law_find(roofline, precision, (tn_roofline_time)i, &law, error));
+        const char *name = i == TN_TIME_GRAPH ? "graph law" : "eager law";
+        if (law->origin == TN_UNVERIFIED) TN_TRY(append(&list, precision, name, arena, error));
+    }
+    *figures = list;
     return TN_OK;
 }

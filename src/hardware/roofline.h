@@ -105,6 +105,11 @@ tn_status tn_roofline_law_find(const tn_roofline *roofline, const char *precisio
 tn_status tn_roofline_predict(const tn_roofline *roofline, const char *precision, tn_roofline_time time,
                               const tn_roofline_product *product, double *microseconds, tn_error *error);
 
+/* The figures that times of that precision rest on and whose origin is unverified, as a text such as
+ * "cache_bytes, bf16 peak, bf16 graph law"; empty where there are none. */
+tn_status tn_roofline_unverified(const tn_roofline *roofline, const char *precision, tn_roofline_time time,
+                                 tn_arena *arena, const char **figures, tn_error *error);
+
 /* --- For the fit. */
 
 /* What a law says of a product without its surface; `graph` is the graph law of the same precision that an

@@ -215,6 +215,26 @@ static void devices_of_the_tree(void **state) {
     }
 }
 
+static void unverified_figures_are_named(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_roofline *r;
+    const char *figures;
+    assert_int_equal(load(test_source("models/devices/rtx3090.yaml"), NULL, 0, &arena, &r, NULL), TN_OK);
+    assert_int_equal(tn_roofline_unverified(r, "bf16", TN_TIME_EAGER, &arena, &figures, NULL), TN_OK);
+    assert_string_equal(figures, "bf16 peak, bf16 graph law, bf16 eager law");
+    assert_int_equal(tn_roofline_unverified(r, "fp32", TN_TIME_GRAPH, &arena, &figures, NULL), TN_OK);
+    assert_string_equal(figures, "fp32 graph law");
+    assert_int_equal(load(test_source("models/devices/h200.yaml"), NULL, 0, &arena, &r, NULL), TN_OK);
+    assert_int_equal(tn_roofline_unverified(r, "bf16", TN_TIME_EAGER, &arena, &figures, NULL), TN_OK);
+    assert_string_equal(figures, "cache_bytes");
+    const char *const set[] = {"roofline.unverified=[]"};
+    assert_int_equal(load(test_source("models/devices/h200.yaml"), set, 1, &arena, &r, NULL), TN_OK);
+    assert_int_equal(tn_roofline_unverified(r, "bf16", TN_TIME_EAGER, &arena, &figures, NULL), TN_OK);
+    assert_string_equal(figures, "");
+    tn_arena_free(&arena);
+}
+
 static void an_fpga_is_no_roofline(void **state) {
     (void)state;
     tn_arena arena = {0};
@@ -227,9 +247,13 @@ static void an_fpga_is_no_roofline(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_by_hand),         cmocka_unit_test(surface_multiplies),
-        cmocka_unit_test(grows_with_the_product), cmocka_unit_test(bad_questions_are_refused),
-        cmocka_unit_test(bad_files_are_refused),  cmocka_unit_test(devices_of_the_tree),
+        cmocka_unit_test(worked_by_hand),
+        cmocka_unit_test(surface_multiplies),
+        cmocka_unit_test(grows_with_the_product),
+        cmocka_unit_test(bad_questions_are_refused),
+        cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(devices_of_the_tree),
+        cmocka_unit_test(unverified_figures_are_named),
         cmocka_unit_test(an_fpga_is_no_roofline),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
