@@ -91,6 +91,7 @@ static void put_json_answer(tn_json *json, const char *name, const tn_answer *a)
     if (a->type == TN_ANSWER_COUNT) tn_json_put_count(json, name, a->count);
     if (a->type == TN_ANSWER_BOOL) tn_json_put_bool(json, name, a->truth);
     if (a->type == TN_ANSWER_REAL) tn_json_put_real(json, name, a->real);
+    if (a->type == TN_ANSWER_TEXT) tn_json_put_text(json, name, *a->text ? a->text : NULL);
 }
 
 static void put_json_row(tn_json *json, const tn_question *q, const tn_question_values *values,
@@ -103,6 +104,7 @@ static void put_csv_answer(tn_buffer *out, const tn_answer *a) {
     if (a->type == TN_ANSWER_COUNT) tn_csv_put_count(out, a->count);
     if (a->type == TN_ANSWER_BOOL) tn_csv_put(out, a->truth ? "true" : "false");
     if (a->type == TN_ANSWER_REAL) tn_csv_put_real(out, a->real);
+    if (a->type == TN_ANSWER_TEXT) tn_csv_put(out, a->text);
 }
 
 static tn_status print(tn_buffer *out, tn_error *error) {
@@ -127,6 +129,8 @@ static tn_status print_table(const tn_question *q, const tn_answer *answers, tn_
         if (answers[i].type == TN_ANSWER_COUNT) tn_table_count(&table, answers[i].count);
         if (answers[i].type == TN_ANSWER_BOOL) tn_table_text(&table, answers[i].truth ? "yes" : "no");
         if (answers[i].type == TN_ANSWER_REAL) tn_table_format(&table, "%.4f", answers[i].real);
+        if (answers[i].type == TN_ANSWER_TEXT)
+            tn_table_text(&table, *answers[i].text ? answers[i].text : "none");
     }
     return tn_table_end(&table, stdout, error);
 }

@@ -10,6 +10,7 @@
 #include "hardware/systolic_training.h"
 #include "hardware/vector.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static tn_answer count(uint64_t value) {
@@ -223,9 +224,10 @@ static const tn_parameter kernel_parameters[] = {
     [SPLIT] = {"split", "partition", tn_array_split_names, "how a memory serves parallel accesses"},
     [STYLE] = {"memory", "auto", tn_memory_style_names, "style of the operands' memories"},
 };
-static const char *const kernel_answers[] = {"cycles", "dsp", "lut", "ff", "bram18", "uram", NULL};
-static const char *const kernel_heads[] = {"cycles", "DSP (blocks)",    "LUT",
-                                           "FF",     "BRAM18 (blocks)", "URAM (blocks)"};
+static const char *const kernel_answers[] = {"cycles", "dsp",  "lut",        "ff",
+                                             "bram18", "uram", "unverified", NULL};
+static const char *const kernel_heads[] = {"cycles",          "DSP (blocks)",  "LUT",       "FF",
+                                           "BRAM18 (blocks)", "URAM (blocks)", "unverified"};
 
 /* Adds the memory of an operand of words elements, of which the kernel wants `accesses` a cycle. */
 static tn_status add_memory(const tn_question_values *v, uint64_t words, uint64_t accesses,
@@ -308,6 +310,25 @@ static tn_status check_kernel(const uint64_t *p, tn_error *error) {
     return TN_OK;
 }
 
+static void append(char *text, size_t capacity, const char *figure) {
+    size_t length = strlen(text);
+    snprintf(text + length, capacity - length, "%s%s", length ? ", " : "", figure);
+}
+
+/* The keys of the device file that the answer rests on and whose origin is unverified. */
+static tn_answer unverified(const tn_question_values *v, const tn_operator_set *operators) {
+    tn_answer answer = {.type = TN_ANSWER_TEXT};
+    uint64_t kind = v->value[KIND];
+    if (v->device->control.origin == TN_UNVERIFIED) append(answer.text, sizeof answer.text, "control");
+    for (int i = 0; i < TN_OPERATORS; i++) {
+        bool used = kind == KIND_MATMUL ? i == TN_MULTIPLY || i == TN_ADDER
+                                        : tn_vector_uses(vector_kind(kind), (tn_operator)i);
+        if (used && operators->row[i]->origin == TN_UNVERIFIED)
+            append(answer.text, sizeof answer.text, operators->row[i]->name);
+    }
+    return answer;
+}
+
 static tn_status ask_kernel(const tn_question_values *v, tn_answer *answers, tn_error *error) {
     tn_operator_set operators;
     tn_resources used;
@@ -318,6 +339,7 @@ static tn_status ask_kernel(const tn_question_values *v, tn_answer *answers, tn_
     TN_TRY((matmul ? ask_matmul : ask_vector)(v, &operators, &cycles, &used, error));
     const uint64_t counts[] = {cycles, used.dsp, used.lut, used.ff, used.bram18, used.uram};
     for (size_t i = 0; i < 6; i++) answers[i] = count(counts[i]);
+    answers[6] = unverified(v, &operators);
     return TN_OK;
 }
 

@@ -19,10 +19,11 @@ typedef struct tn_parameter {
 } tn_parameter;
 
 typedef struct tn_answer {
-    enum { TN_ANSWER_COUNT, TN_ANSWER_BOOL, TN_ANSWER_REAL } type;
+    enum { TN_ANSWER_COUNT, TN_ANSWER_BOOL, TN_ANSWER_REAL, TN_ANSWER_TEXT } type;
     uint64_t count;
     bool truth;
     double real;
+    char text[256];
 } tn_answer;
 
 /* What a question knows: the device is NULL where none was given. */
