@@ -78,10 +78,10 @@ static void write_resources(tn_json *json, const tn_resources *used, const tn_re
         tn_json_put_count(json, "used", need);
         tn_json_put_count(json, "available", have);
         tn_json_key(json, "share");
-        if (have)
-            tn_json_real(json, (double)need / (double)have);
+        if (have || !need)
+            tn_json_real(json, have ? (double)need / (double)have : 0);
         else
-            tn_json_null(json);
+            tn_json_null(json); /* no share of nothing */
         tn_json_end(json);
     }
     tn_json_end(json);
