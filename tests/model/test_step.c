@@ -198,7 +198,7 @@ static void shapes_follow_the_dataflow(void **state) {
                0);
     assert_int_equal(step.layer[test_layer(&step, "cross")].tokens, 3);
     assert_int_equal(step.layer[test_layer(&step, "wide")].tokens, 15);
-    assert_int_equal(step.parameters, 7 * 4 + (4 * 8 + 8) + 2 * 8);
+    assert_int_equal(step.parameters, 7 * 4 + 5 * 4 + (4 * 8 + 8) + 2 * 8);
     assert_int_equal(step.optimizer_elements, step.parameters);
     step = test_step_of(test_model_named("transformer", &arena), &arena);
     assert_int_equal(step.steps_per_epoch, 4); /* 7 examples, 2 a step */

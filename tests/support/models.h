@@ -9,8 +9,8 @@ typedef struct test_model {
 } test_model;
 
 /* transformer: batch 2, 4 tokens, width 6, TTM table, TT and dense weights, two blocks, two losses.
- * branches: cross attention from the first token, a residual of one value twice, a value that only residuals
- *   read, a loss on a tanh, momentum.
+ * branches: cross attention from the first token, a residual of one value twice, values
+ *   that only layers read which pass their gradient on as it is, a loss on a tanh, momentum.
  * features: values from outside, whose layers need no input gradient; adam. */
 extern const test_model test_models[];
 enum { TEST_MODELS = 3 };
