@@ -4,6 +4,19 @@
 #include "hardware/dot.h"
 #include "hardware/memory.h"
 
+/* Rounds of open tiles that hold all tiles, at least `add_cycles` open where there are so many. Either just
+ * so many, or the tiles dealt evenly to the rounds: whichever pads less, which is by fewer than add_cycles
+ * tiles. */
+static void interleave(uint64_t tiles, uint64_t add_cycles, uint64_t *rounds, uint64_t *open) {
+    *rounds = tiles / add_cycles;
+    if (*rounds == 0) *rounds = 1;
+    *open = tn_ceil_div(tiles, *rounds);
+    uint64_t narrow = tn_ceil_div(tiles, add_cycles);
+    if (tiles < add_cycles || narrow * add_cycles >= *rounds * *open) return;
+    *rounds = narrow;
+    *open = add_cycles;
+}
+
 tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *product, tn_matmul_time *time,
                            tn_error *error) {
     const uint64_t tile[] = {product->batch, tn_ceil_div(product->rows, kernel->rows),
@@ -11,21 +24,19 @@ tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *produ
     uint64_t tiles;
     if (!tn_product(tile, 3, &tiles))
         return tn_fail(error, TN_OVERFLOW, "a product's tiles do not fit 64 bits");
-    uint64_t rounds = tiles / kernel->add_cycles;
-    if (rounds == 0) rounds = 1;
     tn_dot dot = {.lanes = kernel->reduction,
                   .multiply_cycles = kernel->multiply_cycles,
                   .add_cycles = kernel->add_cycles,
                   .interval_cycles = 1,
-                  .m = rounds,
+                  .m = tiles,
                   .k = product->reduction,
-                  .n = tn_ceil_div(tiles, rounds),
+                  .n = 1,
                   .order = TN_DOT_IKJ};
     uint64_t groups = tn_ceil_div(product->reduction, kernel->reduction);
-    if (groups == 1)
-        dot.m = tiles, dot.n = 1;
-    else
+    if (groups > 1) {
+        interleave(tiles, kernel->add_cycles, &dot.m, &dot.n);
         dot.interval_cycles = tn_ceil_div(kernel->add_cycles, dot.n);
+    }
     tn_dot_result result;
     TN_TRY(tn_dot_cycles(&dot, &result, error));
     *time = (tn_matmul_time){.cycles = result.cycles,

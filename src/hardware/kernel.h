@@ -6,8 +6,8 @@
  * of a tile accumulate: `interleaved` tiles are open at once, so that an accumulation finds its sum ready
  * (hardware/dot.h: interleaved * II >= add latency). The kernel interleaves at least as many tiles as an
  * addition has cycles where the output has that many, and then takes an issue every cycle; with fewer tiles
- * II grows; with one group of terms nothing accumulates. The tiles are dealt evenly to the rounds, a last
- * round that is not full is padded.
+ * II grows; with one group of terms nothing accumulates. Rounds of open tiles are padded by fewer tiles than
+ * an addition has cycles.
  *
  * Ports: an issue reads R*P words of the left operand and P*C of the right one, a finished tile writes R*C
  * words; min(R, rows) etc. where the product is smaller than the kernel.

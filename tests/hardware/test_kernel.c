@@ -1,0 +1,118 @@
+/* The matmul kernel against a kernel played issue by issue, and its resources against the operator table. */
+#include "hardware/kernel.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t ceil_div(uint64_t a, uint64_t b) {
+    return a / b + (a % b > 0);
+}
+
+/* Plays all issues: which tile of the output an issue adds to and when. Every term of every output is
+ * multiplied exactly once, no sum is taken up before the addition to it has ended, and the last result leaves
+ * the adders when the formula says. */
+static void play(const tn_matmul *kernel, const tn_product_size *size) {
+    tn_matmul_time time;
+    tn_error error;
+    assert_int_equal(tn_matmul_cycles(kernel, size, &time, &error), TN_OK);
+    uint64_t tiles =
+        size->batch * ceil_div(size->rows, kernel->rows) * ceil_div(size->columns, kernel->columns);
+    uint64_t groups = ceil_div(size->reduction, kernel->reduction);
+    int64_t *last = malloc(tiles * sizeof *last);
+    uint64_t *added = calloc(tiles, sizeof *added), done = 0, issue = 0;
+    assert_true(last && added);
+    uint64_t rounds = time.issues / (time.interleaved * groups);
+    assert_int_equal(rounds * time.interleaved * groups, time.issues);
+    for (uint64_t round = 0; round < rounds; round++)
+        for (uint64_t group = 0; group < groups; group++)
+            for (uint64_t open = 0; open < time.interleaved; open++, issue++) {
+                uint64_t tile = round * time.interleaved + open;
+                int64_t now = (int64_t)(issue * time.interval_cycles);
+                if (tile >= tiles) continue; /* padding */
+                if (group > 0) assert_true(now - last[tile] >= (int64_t)kernel->add_cycles);
+                last[tile] = now;
+                added[tile]++;
+                done++;
+            }
+    for (uint64_t tile = 0; tile < tiles; tile++) assert_int_equal(added[tile], groups);
+    assert_int_equal(done, tiles * groups);
+    /* From the last issue: multiplier, the tree's levels, the accumulating adder. */
+    uint64_t levels = 0;
+    while (((uint64_t)1 << levels) < kernel->reduction) levels++;
+    assert_int_equal(time.cycles, (time.issues - 1) * time.interval_cycles + kernel->multiply_cycles +
+                                      (levels + 1) * kernel->add_cycles);
+    /* Neither more padding nor a longer interval than needed. */
+    assert_true(time.issues - done < kernel->add_cycles * groups);
+    if (time.interval_cycles > 1) assert_true(tiles * (time.interval_cycles - 1) < kernel->add_cycles);
+    free(last);
+    free(added);
+}
+
+static void every_issue(void **state) {
+    (void)state;
+    uint64_t seed = 7;
+    for (int i = 0; i < 3000; i++) {
+        uint64_t value[10];
+        for (int j = 0; j < 10; j++) {
+            seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            value[j] = seed >> 40;
+        }
+        const tn_matmul kernel = {1 + value[0] % 8, 1 + value[1] % 8, 1 + value[2] % 20, 1 + value[3] % 6,
+                                  1 + value[4] % 9};
+        const tn_product_size size = {1 + value[5] % 3, 1 + value[6] % 40, 1 + value[7] % 60,
+                                      1 + value[8] % 40};
+        play(&kernel, &size);
+    }
+}
+
+/* 32 x 768 x 12 on 4 x 4 x 8 at 5 ns: 24 tiles, 96 groups of terms, 7 cycles an addition. */
+static void worked_example(void **state) {
+    (void)state;
+    const tn_matmul kernel = {4, 4, 8, 4, 7};
+    const tn_product_size size = {1, 32, 768, 12};
+    tn_matmul_time time;
+    assert_int_equal(tn_matmul_cycles(&kernel, &size, &time, NULL), TN_OK);
+    assert_int_equal(time.interval_cycles, 1);
+    assert_int_equal(time.interleaved, 8);
+    assert_int_equal(time.issues, 24 * 96);
+    assert_int_equal(time.cycles, 24 * 96 - 1 + 4 + 4 * 7);
+}
+
+static void resources(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_device *device;
+    tn_operator_set set;
+    assert_int_equal(tn_device_load("u50", NULL, 0, &arena, &device, NULL), TN_OK);
+    assert_int_equal(tn_operator_set_load(device, TN_FP32, false, &set, NULL), TN_OK);
+    const tn_matmul kernel = {4, 2, 8, set.row[TN_MULTIPLY]->stages, set.row[TN_ADDER]->stages};
+    tn_resources used = tn_matmul_resources(device, &kernel, &set, 32);
+    assert_int_equal(used.dsp, 64 * (3 + 2));
+    assert_int_equal(used.ff, 64 * (143 + 227) + 2000);
+    /* 14 open sums of 32 bits: 24 LUTs for each of 8; ports 4x8 + 8x2 + 4x2 words. */
+    assert_int_equal(used.lut, 64 * (78 + 214) + 8 * 24 + 56 * 64 + 1500);
+    assert_int_equal(used.bram18 + used.uram, 0);
+    tn_arena_free(&arena);
+}
+
+static void overflow(void **state) {
+    (void)state;
+    const tn_matmul kernel = {1, 1, 1, 4, 7};
+    const tn_product_size size = {UINT64_MAX / 2, 3, 3, 3};
+    tn_matmul_time time;
+    assert_int_equal(tn_matmul_cycles(&kernel, &size, &time, NULL), TN_OVERFLOW);
+    const tn_product_size slow = {1, 1, UINT64_MAX / 4, 1};
+    assert_int_equal(tn_matmul_cycles(&kernel, &slow, &time, NULL), TN_OVERFLOW);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_issue), cmocka_unit_test(worked_example),
+                                       cmocka_unit_test(resources), cmocka_unit_test(overflow)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

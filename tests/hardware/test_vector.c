@@ -1,0 +1,172 @@
+/* Vector kernels: cycles against loops played trip by trip, operators against counts made by hand. */
+#include "hardware/vector.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static tn_arena arena;
+static tn_device *device;
+static tn_operator_set operators;
+
+static uint64_t cycles_of(tn_vector_kind kind, uint64_t lanes, uint64_t rows, uint64_t columns) {
+    const tn_vector kernel = {kind, lanes, &operators};
+    uint64_t cycles;
+    assert_int_equal(tn_vector_cycles(&kernel, rows, columns, &cycles, NULL), TN_OK);
+    return cycles;
+}
+
+/* A pipelined loop played: a trip starts every cycle, the loop is left a cycle before the last one's
+ * registered end, after a cycle at least. */
+static uint64_t loop(uint64_t trips, uint64_t depth) {
+    uint64_t left = 0;
+    for (uint64_t trip = 0; trip < trips; trip++) {
+        uint64_t end = trip + (depth > 1 ? depth - 1 : 1);
+        if (end > left) left = end;
+    }
+    return left;
+}
+
+/* FP32 at 5 ns: multiply 4, add 7, compare 2, divide 16, exponential 13, logarithm 16, square root 16. */
+static void elementwise_kernels(void **state) {
+    (void)state;
+    static const struct {
+        tn_vector_kind kind;
+        uint64_t depth;
+    } rows[] = {
+        {TN_VECTOR_ADD, 7},
+        {TN_VECTOR_GELU, 4 * 4 + 3 * 7 + 16 + 13},
+        {TN_VECTOR_GELU_GRADIENT, 7 * 4 + 4 * 7 + 16 + 13},
+        {TN_VECTOR_TANH, 2 * 7 + 16 + 13},
+        {TN_VECTOR_TANH_GRADIENT, 2 * 4 + 7},
+        {TN_VECTOR_UPDATE_SGD, 4 + 7},
+        {TN_VECTOR_UPDATE_MOMENTUM, 2 * 4 + 2 * 7},
+        {TN_VECTOR_UPDATE_ADAM, 4 * 4 + 3 * 7 + 16 + 16},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(tn_vector_elementwise(rows[i].kind));
+        /* Rows and columns are one: 32 x 7 elements on 4 lanes are 56 trips, not 64. */
+        assert_int_equal(cycles_of(rows[i].kind, 4, 32, 7), loop(56, rows[i].depth));
+        assert_int_equal(cycles_of(rows[i].kind, 1, 1, 1), loop(1, rows[i].depth));
+    }
+    assert_int_equal(cycles_of(TN_VECTOR_LOOKUP, 4, 32, 7), loop(64, 1));
+}
+
+/* Sums of `terms` on `lanes`, with `outputs` of them taken in turn; the gap between two additions to a sum is
+ * at least an addition. Played as in the matmul kernel: outputs dealt to rounds of at least `add` where there
+ * are so many. */
+static uint64_t sums(uint64_t outputs, uint64_t terms, uint64_t lanes, uint64_t depth, uint64_t add) {
+    uint64_t groups = (terms + lanes - 1) / lanes, levels = 0, interval = 1, rounds = outputs / add;
+    while (((uint64_t)1 << levels) < lanes) levels++;
+    if (rounds == 0) rounds = 1;
+    uint64_t open = (outputs + rounds - 1) / rounds, narrow = (outputs + add - 1) / add;
+    if (outputs >= add && narrow * add < rounds * open) rounds = narrow, open = add;
+    if (groups > 1)
+        while (open * interval < add) interval++;
+    else
+        rounds = outputs, open = 1;
+    return (rounds * open * groups - 1) * interval + depth + (levels + 1) * add;
+}
+
+static void reducing_kernels(void **state) {
+    (void)state;
+    const uint64_t mul = 4, add = 7, compare = 2, divide = 16, exponential = 13, logarithm = 16, root = 16;
+    for (uint64_t rows = 1; rows < 40; rows += 6)
+        for (uint64_t columns = 1; columns < 80; columns += 13)
+            for (uint64_t v = 1; v <= 8; v *= 2) {
+                uint64_t trips = rows * ((columns + v - 1) / v), groups = (columns + v - 1) / v;
+                assert_int_equal(cycles_of(TN_VECTOR_SOFTMAX, v, rows, columns),
+                                 sums(rows, columns, v, mul, compare) +
+                                     sums(rows, columns, v, add + exponential, add) + loop(rows, divide) +
+                                     loop(trips, mul));
+                assert_int_equal(cycles_of(TN_VECTOR_SOFTMAX_GRADIENT, v, rows, columns),
+                                 sums(rows, columns, v, mul, add) + loop(trips, 2 * mul + add));
+                assert_int_equal(cycles_of(TN_VECTOR_LAYER_NORM, v, rows, columns),
+                                 sums(rows, columns, v, 1, add) + sums(rows, columns, v, mul + add, add) +
+                                     loop(rows, mul + add + divide + root) + loop(trips, 2 * mul + 2 * add));
+                assert_int_equal(cycles_of(TN_VECTOR_LAYER_NORM_GRADIENT, v, rows, columns),
+                                 sums(rows, columns, v, 3 * mul + add, add) + loop(rows, mul) +
+                                     loop(trips, 3 * mul + 3 * add));
+                assert_int_equal(cycles_of(TN_VECTOR_CROSS_ENTROPY, v, rows, columns),
+                                 sums(rows, columns, v, 1, compare) +
+                                     sums(rows, columns, v, add + exponential, add) +
+                                     loop(rows, add + divide + logarithm) + loop(trips, mul + add));
+                assert_int_equal(cycles_of(TN_VECTOR_COLUMN_SUM, v, rows, columns),
+                                 sums(groups, rows, 1, 1, add));
+                assert_int_equal(cycles_of(TN_VECTOR_SCATTER, v, rows, columns),
+                                 sums(groups, rows, 1, 1, add));
+                assert_int_equal(cycles_of(TN_VECTOR_SCALE_GRADIENT, v, rows, columns),
+                                 sums(groups, rows, 1, 2 * mul + add, add));
+            }
+}
+
+/* Softmax on 4 lanes: 4 multiply, 4 subtract + 4 in the tree and accumulator, 4 exponential, 4 compare, 1
+ * divide. */
+static void resources(void **state) {
+    (void)state;
+    const tn_vector softmax = {TN_VECTOR_SOFTMAX, 4, &operators};
+    tn_resources used = tn_vector_resources(device, &softmax);
+    assert_int_equal(used.dsp, 4 * 3 + 8 * 2 + 4 * 7);
+    assert_int_equal(used.lut, 4 * 78 + 8 * 214 + 4 * 900 + 4 * 66 + 800 + 1500 + 3 * 4 * 64);
+    const tn_vector lookup = {TN_VECTOR_LOOKUP, 2, &operators};
+    used = tn_vector_resources(device, &lookup);
+    assert_int_equal(used.dsp, 0);
+    assert_true(tn_vector_uses(TN_VECTOR_SOFTMAX, TN_EXPONENTIAL) &&
+                !tn_vector_uses(TN_VECTOR_ADD, TN_EXPONENTIAL));
+    assert_int_equal(tn_vector_passes(TN_VECTOR_SOFTMAX), 3);
+    assert_int_equal(tn_vector_passes(TN_VECTOR_GELU), 1);
+}
+
+static void kernels_of_operations(void **state) {
+    (void)state;
+    tn_step step = {.optimizer = TN_ADAM};
+    tn_operation sum = {.kind = TN_OP_COLUMN_SUM, .read_count = 1}, update = {.kind = TN_OP_UPDATE};
+    assert_int_equal(tn_vector_of(&step, &sum), TN_VECTOR_COLUMN_SUM);
+    sum.read_count = 2;
+    assert_int_equal(tn_vector_of(&step, &sum), TN_VECTOR_SCALE_GRADIENT);
+    assert_int_equal(tn_vector_of(&step, &update), TN_VECTOR_UPDATE_ADAM);
+    step.optimizer = TN_SGD;
+    assert_int_equal(tn_vector_of(&step, &update), TN_VECTOR_UPDATE_SGD);
+    for (int kind = TN_OP_LOOKUP; kind < TN_OPERATION_KINDS; kind++) {
+        const tn_operation operation = {.kind = (tn_operation_kind)kind, .read_count = 1};
+        assert_non_null(tn_vector_names[tn_vector_of(&step, &operation)]);
+    }
+    assert_null(tn_vector_names[TN_VECTOR_KINDS]);
+}
+
+static void overflow(void **state) {
+    (void)state;
+    for (int kind = 0; kind < TN_VECTOR_KINDS; kind++) {
+        const tn_vector kernel = {(tn_vector_kind)kind, 1, &operators};
+        uint64_t cycles;
+        assert_int_equal(tn_vector_cycles(&kernel, UINT64_MAX / 2, UINT64_MAX / 2, &cycles, NULL),
+                         TN_OVERFLOW);
+    }
+}
+
+static int begin(void **state) {
+    (void)state;
+    if (tn_device_load("u50", NULL, 0, &arena, &device, NULL) != TN_OK) return 1;
+    return tn_operator_set_load(device, TN_FP32, true, &operators, NULL) != TN_OK;
+}
+
+static int end(void **state) {
+    (void)state;
+    tn_arena_free(&arena);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elementwise_kernels),
+        cmocka_unit_test(reducing_kernels),
+        cmocka_unit_test(resources),
+        cmocka_unit_test(kernels_of_operations),
+        cmocka_unit_test(overflow),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
