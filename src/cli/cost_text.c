@@ -11,7 +11,7 @@
 
 static const double bytes_per_MiB = 1048576.0;
 
-enum { BAR = 24, NAME = 128 };
+enum { BAR = 24, RANKS = 21 * TN_RANKS_MOST };
 
 static bool has_colour(FILE *stream) {
     return isatty(fileno(stream)) && !getenv("NO_COLOR");
@@ -86,26 +86,31 @@ static bool same_cost(const tn_step_layer *a, const tn_step_layer *b) {
            memcmp(a->macs, b->macs, sizeof a->macs) == 0 && memcmp(a->flops, b->flops, sizeof a->flops) == 0;
 }
 
-/* "12", or all ranks where they differ inside. */
-static void add_ranks(tn_table *table, const tn_step_layer *layer) {
-    char text[8 * NAME];
-    size_t length = 0;
+/* "12" where all bonds inside have that rank, else every rank: "1x12x8x1". */
+static size_t write_ranks(char *text, size_t capacity, const uint64_t *rank, uint32_t count) {
     uint64_t greatest = 1;
+    size_t length = 0;
     bool equal = true;
-    for (uint32_t i = 0; i < layer->rank_count; i++)
-        if (layer->rank[i] > greatest) greatest = layer->rank[i];
-    for (uint32_t i = 0; i < layer->rank_count; i++)
-        equal &= layer->rank[i] == greatest || layer->rank[i] == 1;
-    if (layer->rank_count == 0) {
-        tn_table_text(table, "");
-    } else if (equal) {
-        tn_table_format(table, "%" PRIu64, greatest);
-    } else {
-        for (uint32_t i = 0; i < layer->rank_count && length < sizeof text; i++)
-            length += (size_t)snprintf(text + length, sizeof text - length, "%s%" PRIu64, i ? "x" : "",
-                                       layer->rank[i]);
-        tn_table_text(table, text);
+    for (uint32_t i = 0; i < count; i++)
+        if (rank[i] > greatest) greatest = rank[i];
+    for (uint32_t i = 0; i < count; i++) equal &= rank[i] == greatest || rank[i] == 1;
+    if (equal) return (size_t)snprintf(text, capacity, "%" PRIu64, greatest);
+    for (uint32_t i = 0; i < count && length < capacity; i++)
+        length += (size_t)snprintf(text + length, capacity - length, "%s%" PRIu64, i ? "x" : "", rank[i]);
+    return length;
+}
+
+/* The ranks as requested, and the useful ones where they are lower. */
+static void add_ranks(tn_table *table, const tn_step_layer *layer) {
+    char text[2 * RANKS + 16] = "";
+    size_t length = 0;
+    if (layer->rank_count) length = write_ranks(text, RANKS, layer->rank, layer->rank_count);
+    if (layer->rank_count &&
+        memcmp(layer->rank, layer->useful_rank, layer->rank_count * sizeof *layer->rank) != 0) {
+        length += (size_t)snprintf(text + length, sizeof text - length, ", useful ");
+        write_ranks(text + length, RANKS, layer->useful_rank, layer->rank_count);
     }
+    tn_table_text(table, text);
 }
 
 static void add_layer(tn_table *table, const tn_step *step, uint32_t at, bool *shown) {

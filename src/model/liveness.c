@@ -35,7 +35,8 @@ typedef struct timeline {
 } timeline;
 
 static tn_status overflow(tn_builder *b) {
-    return tn_fail(b->error, TN_OVERFLOW, "more than 2^64 elements or bytes are live at once; use smaller sizes");
+    return tn_fail(b->error, TN_OVERFLOW,
+                   "more than 2^64 elements or bytes are live at once; use smaller sizes");
 }
 
 static tn_status live(tn_builder *b, timeline *line, uint32_t from, uint32_t end, uint64_t elements) {

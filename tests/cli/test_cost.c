@@ -230,6 +230,9 @@ static void tables(void **state) {
     assert_string_equal(run.out, again.out);
     test_run_free(&run);
     test_run_free(&again);
+    run = test_program("cost", "atis-2enc", "--set", "weights.square.rank=48", NULL);
+    assert_non_null(strstr(run.out, "48, useful 1x12x48x48x48x12x1"));
+    test_run_free(&run);
 }
 
 static bool is_file(const char *folder, const char *name) {
