@@ -43,6 +43,11 @@ extern const char *const tn_roofline_time_names[]; /* "graph", "eager", NULL */
 /* Sizes of a product are at most TN_ROOFLINE_MOST_SIZE each. */
 #define TN_ROOFLINE_MOST_SIZE ((uint64_t)1 << 31)
 
+/* Ranges of a law's coefficients, in its file as in its fit. */
+#define TN_ROOFLINE_MOST_US      1e6
+#define TN_ROOFLINE_LEAST_FACTOR 1e-3
+#define TN_ROOFLINE_MOST_FACTOR  1e3
+
 typedef struct tn_roofline_product {
     uint64_t batch, m, n, k;
 } tn_roofline_product;

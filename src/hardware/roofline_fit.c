@@ -27,22 +27,27 @@ enum { TILINGS = sizeof tilings / sizeof *tilings };
 
 typedef struct {
     size_t offset;
-    double start;
+    double start, least, most;
 } coefficient;
 
+#define TIME(name, start_us)                                                                                 \
+    { offsetof(tn_roofline_law, name), start_us, 0, TN_ROOFLINE_MOST_US }
+#define FACTOR(name, start)                                                                                  \
+    { offsetof(tn_roofline_law, name), start, TN_ROOFLINE_LEAST_FACTOR, TN_ROOFLINE_MOST_FACTOR }
+
 static const coefficient graph_coefficients[] = {
-    {offsetof(tn_roofline_law, launch_us), 2.7},
-    {offsetof(tn_roofline_law, pipeline_us), 0.37},
-    {offsetof(tn_roofline_law, compute_efficiency), 0.6},
-    {offsetof(tn_roofline_law, misaligned_compute), 1.2},
-    {offsetof(tn_roofline_law, cache_gain), 0.6},
-    {offsetof(tn_roofline_law, vector_launch), 0.74},
-    {offsetof(tn_roofline_law, misaligned_launch), 1.1},
+    TIME(launch_us, 2.7),
+    TIME(pipeline_us, 0.37),
+    FACTOR(compute_efficiency, 0.6),
+    FACTOR(misaligned_compute, 1.2),
+    FACTOR(cache_gain, 0.6),
+    FACTOR(vector_launch, 0.74),
+    FACTOR(misaligned_launch, 1.1),
 };
 static const coefficient eager_coefficients[] = {
-    {offsetof(tn_roofline_law, host_us), 10},
-    {offsetof(tn_roofline_law, misaligned_host), 1},
-    {offsetof(tn_roofline_law, gap_us), 2},
+    TIME(host_us, 10),
+    FACTOR(misaligned_host, 1),
+    TIME(gap_us, 2),
 };
 
 /* One search: rows of one precision and time, and which coefficients of the law are sought. */
@@ -133,6 +138,14 @@ static void round_law(tn_roofline_law *law) {
     law->gap_us = rounded(law->gap_us);
 }
 
+static bool in_range(const search *s, tn_roofline_law *law) {
+    for (size_t i = 0; i < s->sought_count; i++) {
+        double value = *value_of(law, &s->sought[i]);
+        if (!(value >= s->sought[i].least && value <= s->sought[i].most)) return false;
+    }
+    return true;
+}
+
 static tn_status find_coefficients(search *s, const tn_roofline_fit_options *options, tn_error *error) {
     const gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_workspace *solver = gsl_multifit_nlinear_alloc(
@@ -152,7 +165,7 @@ static tn_status find_coefficients(search *s, const tn_roofline_fit_options *opt
         }
         if (tn_interrupted())
             status = tn_fail(error, TN_INTERRUPTED, "interrupted");
-        else if (best == HUGE_VAL)
+        else if (best == HUGE_VAL || !in_range(s, &law))
             status = tn_fail(error, TN_INPUT, "no law fits the %s times of %s; are they microseconds?",
                              tn_roofline_time_names[s->law.time], s->precision->name);
     } else {

@@ -270,7 +270,7 @@ static void bad_measurements_are_refused(void **state) {
     tn_arena_free(&arena);
 }
 
-static void too_few_rows_are_refused(void **state) {
+static void data_without_a_law_are_refused(void **state) {
     (void)state;
     tn_arena arena = {0};
     tn_roofline *roofline = data_sheet(&arena), fitted;
@@ -280,6 +280,16 @@ static void too_few_rows_are_refused(void **state) {
     assert_int_equal(tn_roofline_measurements_load(path, roofline, &arena, &data, NULL), TN_OK);
     assert_int_equal(tn_roofline_fit(roofline, &data, NULL, &options, &arena, &fitted, &error), TN_INPUT);
     assert_non_null(strstr(error.message, "at least 16"));
+    tn_buffer seconds = {0};
+    tn_buffer_text(&seconds, "dtype,M,N,K,graph_us\n");
+    for (int i = 1; i <= 20; i++) tn_buffer_format(&seconds, "fp32,%d,768,768,%g\n", 512 * i, 3e-5 * i);
+    assert_int_equal(tn_file_write_buffer(path, &seconds, NULL), TN_OK);
+    tn_buffer_free(&seconds);
+    tn_roofline_measurements wrong_unit;
+    assert_int_equal(tn_roofline_measurements_load(path, roofline, &arena, &wrong_unit, NULL), TN_OK);
+    assert_int_equal(tn_roofline_fit(roofline, &wrong_unit, NULL, &options, &arena, &fitted, &error),
+                     TN_INPUT);
+    assert_non_null(strstr(error.message, "microseconds"));
     tn_roofline_fit_options none = options;
     none.starts = 0;
     assert_int_equal(tn_roofline_fit(roofline, &data, NULL, &none, &arena, &fitted, &error), TN_INPUT);
@@ -319,10 +329,14 @@ static void every_request_for_memory_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_a_known_law),        cmocka_unit_test(held_out_halves),
-        cmocka_unit_test(device_of_the_tree),       cmocka_unit_test(halves_are_halves),
-        cmocka_unit_test(written_laws_read_back),   cmocka_unit_test(bad_measurements_are_refused),
-        cmocka_unit_test(too_few_rows_are_refused), cmocka_unit_test(every_request_for_memory_may_fail),
+        cmocka_unit_test(finds_a_known_law),
+        cmocka_unit_test(held_out_halves),
+        cmocka_unit_test(device_of_the_tree),
+        cmocka_unit_test(halves_are_halves),
+        cmocka_unit_test(written_laws_read_back),
+        cmocka_unit_test(bad_measurements_are_refused),
+        cmocka_unit_test(data_without_a_law_are_refused),
+        cmocka_unit_test(every_request_for_memory_may_fail),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
