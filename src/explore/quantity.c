@@ -22,6 +22,12 @@ static double watts(const tn_evaluation *of) {
 static double on_chip_bytes(const tn_evaluation *of) {
     return (double)of->price.on_chip_bytes;
 }
+static double off_chip_bytes(const tn_evaluation *of) {
+    return (double)of->price.off_chip_bytes;
+}
+static double off_chip_bytes_per_step(const tn_evaluation *of) {
+    return (double)of->price.off_chip_bytes_per_step;
+}
 static double lut(const tn_evaluation *of) {
     return (double)of->price.used.lut;
 }
@@ -60,6 +66,9 @@ const tn_quantity tn_quantities[] = {
     {"joules_per_step", false, false, joules, "energy of one training step, J"},
     {"watts", false, false, watts, "mean power, W"},
     {"on_chip_bytes", false, true, on_chip_bytes, "capacity of the BRAM and URAM blocks taken, bytes"},
+    {"off_chip_bytes", false, true, off_chip_bytes, "bytes of arrays that live in external memory"},
+    {"off_chip_bytes_per_step", false, true, off_chip_bytes_per_step,
+     "bytes moved to and from it in a training step"},
     {"lut", false, true, lut, "look-up tables"},
     {"ff", false, true, ff, "flip-flops"},
     {"dsp", false, true, dsp, "DSP blocks"},

@@ -1,6 +1,6 @@
 /* The page of the space file says what the code reads. */
 #include "explore/space.h"
-#include "support/docs.h"
+#include "support/pages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,8 @@ static void keys_of_the_space_file(void **state) {
     tn_buffer keys = {0};
     (void)state;
     tn_space_document(&keys);
-    test_docs_part("docs/space-file.md", "schema", &keys);
+    test_page("space-file.md", "schema", &keys);
+    tn_buffer_free(&keys);
 }
 
 static void quantities(void **state) {
@@ -21,7 +22,8 @@ static void quantities(void **state) {
     (void)state;
     for (size_t i = 0; i < tn_quantities_count; i++)
         tn_buffer_format(&rows, "| `%s` | %s |\n", tn_quantities[i].name, tn_quantities[i].help);
-    test_docs_part("docs/space-file.md", "quantities", &rows);
+    test_page("space-file.md", "quantities", &rows);
+    tn_buffer_free(&rows);
 }
 
 int main(void) {
