@@ -1,6 +1,6 @@
 /* The page on rooflines says which keys the code reads. */
 #include "hardware/roofline.h"
-#include "support/docs.h"
+#include "support/pages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,8 @@ static void keys_of_the_device_file(void **state) {
     tn_buffer keys = {0};
     (void)state;
     tn_schema_document(&tn_roofline_device_schema, &keys);
-    test_docs_part("docs/model-roofline.md", "schema", &keys);
+    test_page("model-roofline.md", "schema", &keys);
+    tn_buffer_free(&keys);
 }
 
 int main(void) {
