@@ -40,7 +40,13 @@ typedef struct engine {
     uint32_t full; /* node of all tensors, or NONE */
 } engine;
 
-enum { NONE = UINT32_MAX, FIRST_NODES = 128, INTERRUPT_EVERY = 1024 };
+enum {
+    NONE = UINT32_MAX,
+    FIRST_NODES = 128,
+    INTERRUPT_EVERY = 1024,
+    OFFER_WORK = 16,      /* what costing a merge takes beside looking at a pair */
+    NODES_MOST = 1 << 22, /* about 600 MB */
+};
 
 /* ---- storage ---- */
 
@@ -111,6 +117,7 @@ static tn_status add_node(engine *e, uint64_t set, uint64_t open, uint32_t *numb
 /* Offers the merge of nodes a and b as the tree of their union. */
 static tn_status offer(engine *e, uint32_t a, uint32_t b) {
     bool turned;
+    e->work += e->pricing ? 4 * OFFER_WORK : OFFER_WORK;
     uint64_t cost = joint_cost(e, &e->node[a], &e->node[b], &turned);
     if (cost > e->bound) return TN_OK;
     uint64_t set = e->node[a].set | e->node[b].set;
@@ -230,7 +237,8 @@ static tn_status run(engine *e, uint64_t *level, bool *complete) {
         if (next.key != e->node[next.number].cost) continue; /* a cheaper tree was found meanwhile */
         *level = next.key;
         if (next.number == e->full) return TN_OK;
-        if (e->work > e->work_most || (rounds % INTERRUPT_EVERY == 0 && tn_interrupted())) {
+        if (e->work > e->work_most || e->nodes > NODES_MOST ||
+            (rounds % INTERRUPT_EVERY == 0 && tn_interrupted())) {
             *complete = false;
             return TN_OK;
         }
@@ -286,7 +294,7 @@ static tn_status search(engine *e, const tn_exact_options *options, tn_merge *me
     if (options->no_outer || (result->complete && e->plain && !any_outer_by_lemma(e))) return TN_OK;
     bool found = e->full != NONE;
     e->bound = found ? result->cost : UINT64_MAX - 1;
-    e->work_most = tn_saturating_add(e->work, options->work_most);
+    e->work_most = options->work_most;
     reset(e, e->plain ? OUTER_BY_LEMMA : OUTER_ALWAYS);
     TN_TRY(run(e, &result->level, &result->complete));
     keep_tree(e, merge, result);
@@ -303,7 +311,8 @@ tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *opt
                 .error = error,
                 .full = NONE,
                 .bound = UINT64_MAX - 1,
-                .work_most = options->work_most};
+                /* Half is kept for outer products. */
+                .work_most = options->no_outer ? options->work_most : options->work_most / 2};
     *result = (tn_exact_result){0};
     TN_TRY(grow_nodes(&e));
     TN_TRY(search(&e, options, merge, result));

@@ -7,7 +7,13 @@
 
 #include <string.h>
 
-enum { NONE = UINT32_MAX, FIRST_CAPACITY = 128, INTERRUPT_EVERY = 1024 };
+enum {
+    NONE = UINT32_MAX,
+    FIRST_CAPACITY = 128,
+    INTERRUPT_EVERY = 1024,
+    OFFER_WORK = 100,      /* what costing a merge takes beside looking at a pair */
+    LABELS_MOST = 1 << 22, /* about 800 MB */
+};
 
 /* A set of tensors with the trees kept for it, a list of labels. */
 typedef struct node {
@@ -85,7 +91,7 @@ static bool no_worse(const engine *e, const label *a, const label *b) {
 
 /* True if the label is dominated by one that its node has; marks those that it dominates. */
 static bool is_dominated(engine *e, const label *fresh) {
-    for (uint32_t i = e->node[fresh->node].first_label; i != NONE; i = e->label[i].next)
+    for (uint32_t i = e->node[fresh->node].first_label; i != NONE; i = e->label[i].next, e->work++)
         if (!e->label[i].dominated && no_worse(e, &e->label[i], fresh)) return true;
     for (uint32_t i = e->node[fresh->node].first_label; i != NONE; i = e->label[i].next)
         if (no_worse(e, fresh, &e->label[i])) e->label[i].dominated = true;
@@ -113,6 +119,7 @@ static tn_status offer(engine *e, uint32_t a, uint32_t b) {
     const node *node_a = &e->node[e->label[a].node], *node_b = &e->node[e->label[b].node];
     uint64_t set = node_a->set | node_b->set, united = node_a->open | node_b->open;
     label fresh = {.left = a, .right = b};
+    e->work += OFFER_WORK;
     fresh.macs = tn_saturating_add(tn_saturating_add(e->label[a].macs, e->label[b].macs),
                                    tn_problem_product(e->problem, united));
     if (fresh.macs == UINT64_MAX) return TN_OK;
@@ -204,7 +211,8 @@ static tn_status run(engine *e, tn_live_result *result) {
         result->level = next.key;
         if (e->node[l->node].set == e->problem->all) {
             TN_TRY(reach(e, next.number, &last));
-        } else if (e->work > e->options->work_most || (rounds % INTERRUPT_EVERY == 0 && tn_interrupted())) {
+        } else if (e->work > e->options->work_most || e->labels > LABELS_MOST ||
+                   (rounds % INTERRUPT_EVERY == 0 && tn_interrupted())) {
             return TN_OK;
         } else {
             TN_TRY(finish(e, next.number));

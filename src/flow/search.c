@@ -7,14 +7,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* About three seconds of pairs; a merge that is costed counts as 32. */
+/* About three seconds. */
 static const uint64_t DEFAULT_WORK = 3000000000;
 static const uint64_t DEFAULT_SEED = 1;
 enum { ANYTIME_ROUNDS = 8 };
 
 static const char *const stops[] = {
     [TN_STOP_PROVEN] = "proven: nothing better exists",
-    [TN_STOP_WORK] = "the exact search reached its limit of work; the anytime search went on",
+    [TN_STOP_WORK] = "the exact search reached its limit of work or memory; the anytime search went on",
     [TN_STOP_TOO_LARGE] = "more tensors or indices than the exact search takes; anytime search alone",
     [TN_STOP_UNITS] = "limited units: the best schedule is known exactly for small trees only",
     [TN_STOP_INTERRUPTED] = "interrupted",
