@@ -3,6 +3,7 @@
 /* clang-format off */
 const tn_command *const tn_commands[] = {
     &tn_command_cost,
+    &tn_command_order,
     &tn_command_sweep,
     &tn_command_merge,
     &tn_command_validate,

@@ -11,6 +11,7 @@ extern const tn_command tn_command_recommend;
 extern const tn_command tn_command_hardware;
 extern const tn_command tn_command_roofline;
 extern const tn_command tn_command_cost;
+extern const tn_command tn_command_order;
 extern const tn_command tn_command_list;
 extern const tn_command tn_command_validate;
 

@@ -96,8 +96,9 @@ static uint64_t ask_price(const engine *e, const node *a, const node *b, bool *t
     return *turned ? crossed : straight;
 }
 
+/* Without prices the part with the lowest tensor comes first. */
 static uint64_t joint_cost(const engine *e, const node *a, const node *b, bool *turned) {
-    *turned = false;
+    *turned = tn_lowest(a->set) > tn_lowest(b->set);
     uint64_t here =
         e->pricing ? ask_price(e, a, b, turned) : tn_problem_product(e->problem, a->open | b->open);
     uint64_t below = e->longest_path ? larger(a->cost, b->cost) : tn_saturating_add(a->cost, b->cost);

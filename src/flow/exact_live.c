@@ -118,7 +118,8 @@ static tn_status offer(engine *e, uint32_t a, uint32_t b) {
     tn_segment segment[2 * TN_PROBLEM_TENSORS];
     const node *node_a = &e->node[e->label[a].node], *node_b = &e->node[e->label[b].node];
     uint64_t set = node_a->set | node_b->set, united = node_a->open | node_b->open;
-    label fresh = {.left = a, .right = b};
+    bool turned = tn_lowest(node_a->set) > tn_lowest(node_b->set);
+    label fresh = {.left = turned ? b : a, .right = turned ? a : b};
     e->work += OFFER_WORK;
     fresh.macs = tn_saturating_add(tn_saturating_add(e->label[a].macs, e->label[b].macs),
                                    tn_problem_product(e->problem, united));

@@ -48,6 +48,11 @@ static inline uint64_t tn_saturating_add(uint64_t a, uint64_t b) {
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/* The set of the set's lowest tensor alone. */
+static inline uint64_t tn_lowest(uint64_t set) {
+    return set & (~set + 1);
+}
+
 /* Product of the sizes of the groups in the mask. Sizes are at least 2 and never 0, so saturation is safe in
  * any order. */
 static inline uint64_t tn_problem_product(const tn_problem *problem, uint64_t mask) {

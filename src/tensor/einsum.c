@@ -242,12 +242,17 @@ static tn_status set_size(tn_network *network, const char *name, size_t length, 
     return TN_OK;
 }
 
-static tn_status all_sizes_given(const tn_network *network, tn_position at, tn_error *error) {
+tn_status tn_einsum_sized(const tn_network *network, tn_position at, tn_error *error) {
     for (uint32_t i = 0; i < network->indices; i++)
         if (network->index_size[i] == 0)
             return tn_fail_at(error, TN_INPUT, at, "index '%s' has no size; add %s=SIZE",
                               network->index_name[i], network->index_name[i]);
     return TN_OK;
+}
+
+tn_status tn_einsum_size(const char *name, uint64_t size, tn_position at, tn_network *network,
+                         tn_error *error) {
+    return set_size(network, name, strlen(name), size, at, error);
 }
 
 /* The number at the reader, up to the next comma. */
@@ -292,7 +297,7 @@ tn_status tn_einsum_sizes(const char *sizes, tn_position at, tn_network *network
             return unexpected(&r, "sizes look like a=32,b=8");
         }
     }
-    return all_sizes_given(network, read_from(sizes, at, error).at, error);
+    return tn_einsum_sized(network, read_from(sizes, at, error).at, error);
 }
 
 static tn_status json_size(const char *key, json_t *value, tn_position at, tn_network *network,
@@ -320,5 +325,5 @@ tn_status tn_einsum_json_sizes(const char *json, tn_position at, tn_network *net
     }
     json_decref(root);
     TN_TRY(status);
-    return all_sizes_given(network, start, error);
+    return tn_einsum_sized(network, start, error);
 }

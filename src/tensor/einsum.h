@@ -22,5 +22,10 @@ tn_status tn_einsum_parse(const char *expression, tn_position at, tn_arena *aren
 tn_status tn_einsum_sizes(const char *sizes, tn_position at, tn_network *network, tn_error *error);
 /* The same as a JSON object: {"a": 32, "b": 8}. */
 tn_status tn_einsum_json_sizes(const char *json, tn_position at, tn_network *network, tn_error *error);
+/* The size of one index, named by its character. */
+tn_status tn_einsum_size(const char *name, uint64_t size, tn_position at, tn_network *network,
+                         tn_error *error);
+/* Refuses a network of which an index has no size yet. */
+tn_status tn_einsum_sized(const tn_network *network, tn_position at, tn_error *error);
 
 #endif

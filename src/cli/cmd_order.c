@@ -1,0 +1,160 @@
+/* tenfold order (--layer SPEC | --einsum EXPR --sizes SIZES | NETWORK.yaml | --batch FILE.csv) */
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "cli/commands.h"
+#include "cli/order.h"
+#include "tensor/einsum.h"
+#include "tensor/network_file.h"
+#include "tensor/spec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct request {
+    const char *layer, *einsum, *sizes, *file, *batch; /* what to search */
+    const char *outer, *objective;
+    uint64_t max_live, seed;
+    bool every_tree;
+    tn_common common;
+} request;
+
+static tn_status one_of(const char *option, const char *given, const char *const *names, uint32_t *place,
+                        tn_error *error) {
+    uint32_t count = 0;
+    for (; names[count]; count++)
+        if (strcmp(given, names[count]) == 0) {
+            *place = count;
+            return TN_OK;
+        }
+    tn_buffer list = {0};
+    const char *near = tn_suggest(given, names, count);
+    for (uint32_t i = 0; i < count; i++) tn_buffer_format(&list, "%s%s", i ? ", " : "", names[i]);
+    tn_status status = near ? tn_fail(error, TN_INPUT, "%s is '%s'; did you mean %s?", option, given, near)
+                            : tn_fail(error, TN_INPUT, "%s is '%s'; it must be one of %s", option, given,
+                                      list.data ? list.data : "");
+    tn_buffer_free(&list);
+    return status;
+}
+
+static tn_status read_choices(const request *asked, tn_order *order, tn_error *error) {
+    static const char *const yes_no[] = {"yes", "no", NULL};
+    uint32_t place = 0;
+    TN_TRY(one_of("--outer", asked->outer, yes_no, &place, error));
+    order->search.no_outer = place == 1;
+    TN_TRY(one_of("--objective", asked->objective, tn_order_objectives, &place, error));
+    order->objective = (tn_order_objective)place;
+    order->search.max_live_elements = asked->max_live;
+    order->search.seed = asked->seed;
+    order->every_tree = asked->every_tree;
+    return TN_OK;
+}
+
+/* Exactly one of layer, einsum, network file and batch. */
+static tn_status check_subject(const request *asked, tn_error *error) {
+    int subjects = !!asked->layer + !!asked->einsum + !!asked->file + !!asked->batch;
+    if (subjects != 1)
+        return tn_fail(error, TN_INPUT,
+                       "order takes one of --layer, --einsum, --batch and a network file; %s",
+                       subjects ? "more than one is given" : "none is given");
+    if (asked->einsum && !asked->sizes)
+        return tn_fail(error, TN_INPUT, "--einsum needs --sizes, such as --sizes a=32,b=8");
+    if (asked->sizes && !asked->einsum)
+        return tn_fail(error, TN_INPUT, "--sizes goes with --einsum; a layer and a file bring their own");
+    return TN_OK;
+}
+
+static tn_status read_network(const request *asked, tn_order *order, tn_arena *arena, tn_error *error) {
+    const tn_position layer = {.file = "--layer", .line = 1, .column = 1};
+    const tn_position einsum = {.file = "--einsum", .line = 1, .column = 1};
+    const tn_position sizes = {.file = "--sizes", .line = 1, .column = 1};
+    order->name = "";
+    if (asked->layer) {
+        TN_TRY(tn_spec_parse(asked->layer, layer, &order->weight, &order->tokens, error));
+        return tn_weight_forward(&order->weight, order->tokens, arena, &order->network, error);
+    }
+    if (asked->file) return tn_network_load(asked->file, arena, &order->network, &order->name, error);
+    TN_TRY(tn_einsum_parse(asked->einsum, einsum, arena, &order->network, error));
+    return tn_einsum_sizes(asked->sizes, sizes, &order->network, error);
+}
+
+static tn_status print_buffer(tn_buffer *out, tn_status status) {
+    if (status == TN_OK && out->data) fwrite(out->data, 1, out->length, stdout);
+    tn_buffer_free(out);
+    return status;
+}
+
+static tn_status answer_one(const request *asked, tn_order *order, tn_arena *arena, int *answer,
+                            tn_error *error) {
+    tn_buffer out = {0};
+    TN_TRY(read_network(asked, order, arena, error));
+    TN_TRY(tn_order_answer(order, arena, error));
+    if (asked->common.json)
+        TN_TRY(print_buffer(&out, tn_order_json(order, &out, error)));
+    else
+        TN_TRY(tn_order_print(order, stdout, error));
+    *answer = order->best.found ? 0 : 1;
+    if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted; the best tree so far is given");
+    return TN_OK;
+}
+
+static tn_status answer_batch(const request *asked, const tn_order *order, tn_arena *arena, tn_error *error) {
+    tn_csv csv;
+    tn_buffer out = {0};
+    if (order->every_tree || order->objective != TN_ORDER_MACS)
+        return tn_fail(error, TN_INPUT, "--batch searches for the least MACs of each row; leave out %s",
+                       order->every_tree ? "--all" : "--objective");
+    TN_TRY(tn_csv_load(asked->batch, arena, &csv, error));
+    return print_buffer(&out, tn_order_batch(&csv, &order->search, asked->common.json, &out, error));
+}
+
+static tn_status answer_request(const request *asked, int *answer, tn_error *error) {
+    tn_arena arena = {0};
+    tn_order order = {0};
+    tn_status status = check_subject(asked, error);
+    if (status == TN_OK) status = read_choices(asked, &order, error);
+    if (status == TN_OK)
+        status = asked->batch ? answer_batch(asked, &order, &arena, error)
+                              : answer_one(asked, &order, &arena, answer, error);
+    tn_free(order.tree);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    request asked = {.outer = "yes", .objective = "macs", .seed = 1};
+    const tn_option options[] = {
+        {"--layer", TN_OPTION_TEXT, &asked.layer, "SPEC",
+         "a layer: tt:m=12x8x8,n=8x8x12,rank=12,tokens=32; formats tt, ttm, tr, tucker, ht, cp, bt"},
+        {"--einsum", TN_OPTION_TEXT, &asked.einsum, "EXPR", "a network in einsum notation: ab,bc->ac"},
+        {"--sizes", TN_OPTION_TEXT, &asked.sizes, "SIZES", "the sizes of its indices: a=32,b=8,c=4"},
+        {"--batch", TN_OPTION_TEXT, &asked.batch, "FILE",
+         "a CSV of networks: columns name, einsum, sizes (a JSON object)"},
+        {"--objective", TN_OPTION_TEXT, &asked.objective, "GOAL",
+         "macs, live (least peak live elements) or front (of both); default macs"},
+        {"--max-live", TN_OPTION_COUNT, &asked.max_live, "ELEMENTS",
+         "only trees whose peak of live elements is within this"},
+        {"--outer", TN_OPTION_TEXT, &asked.outer, "yes|no",
+         "whether tensors that share no index may be merged; default yes"},
+        {"--all", TN_OPTION_FLAG, &asked.every_tree, NULL, "list every tree (up to 8 tensors)"},
+        {"--seed", TN_OPTION_COUNT, &asked.seed, "S",
+         "seed of the search of networks too large to prove; default 1"},
+    };
+    const size_t count = sizeof options / sizeof *options;
+    size_t given;
+    TN_TRY(tn_options_read(command, options, count, argc, argv, 0, 1, &asked.file, &given, &asked.common,
+                           error));
+    if (asked.common.help) {
+        tn_options_usage(command, options, count);
+        return TN_OK;
+    }
+    return answer_request(&asked, answer, error);
+}
+
+const tn_command tn_command_order = {
+    .name = "order",
+    .summary = "find the cheapest contraction flows of one layer or network",
+    .usage = "--layer SPEC [OPTIONS]\n--einsum EXPR --sizes SIZES [OPTIONS]\nNETWORK.yaml [OPTIONS]\n--batch "
+             "FILE.csv",
+    .run = run,
+};

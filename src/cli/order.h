@@ -1,0 +1,59 @@
+/* What `tenfold order` prints: the flows of one network, its front, every tree. */
+#ifndef TN_CLI_ORDER_H
+#define TN_CLI_ORDER_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "flow/named.h"
+#include "flow/search.h"
+#include "text/csv.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef enum tn_order_objective { TN_ORDER_MACS, TN_ORDER_LIVE, TN_ORDER_FRONT } tn_order_objective;
+extern const char *const tn_order_objectives[]; /* "macs", "live", "front", NULL */
+
+/* A flow by its name; `dense` has a network of its own, X and the whole matrix. */
+typedef struct tn_order_flow {
+    const char *name;
+    tn_tree tree;
+    tn_tree_cost cost;
+} tn_order_flow;
+
+typedef struct tn_order {
+    tn_network network;
+    const char *name; /* "" where the network has none */
+    tn_weight weight; /* of a layer */
+    uint64_t tokens;  /* of a layer; 0: not a layer */
+    tn_order_objective objective;
+    tn_search_options search;
+
+    uint32_t flows;
+    tn_order_flow flow[TN_FLOWS + 1];
+    tn_search_result best; /* under the objective; not found: nothing is within max_live_elements */
+    tn_tree_front front;
+    double seconds; /* of the searches for `best` and `front` */
+    bool every_tree;
+    size_t trees, tree_capacity;
+    tn_order_flow *tree; /* with every_tree, fewest MACs first; freed with tn_free */
+    const char *figure;  /* path of the drawn figure; NULL: none */
+} tn_order;
+
+/* Fills flows, best, front and trees from network (and weight). */
+tn_status tn_order_answer(tn_order *order, tn_arena *arena, tn_error *error);
+
+/* True if everything that was asked for is proven. */
+bool tn_order_exact(const tn_order *order);
+
+tn_status tn_order_json(const tn_order *order, tn_buffer *out, tn_error *error);
+tn_status tn_order_print(const tn_order *order, FILE *stream, tn_error *error);
+
+/* Rows of a file with columns name, einsum and sizes (or sizes(json)): each as it is, with macs,
+ * largest_intermediate and seconds behind it; a column of such a name that the file has gets the new values
+ * instead. As CSV, or as one JSON object. */
+tn_status tn_order_batch(const tn_csv *csv, const tn_search_options *search, bool as_json, tn_buffer *out,
+                         tn_error *error);
+
+#endif

@@ -1,0 +1,84 @@
+/* `tenfold order --json` (cli/order.h). */
+#include "base/checked.h"
+#include "cli/order.h"
+#include "text/json.h"
+
+static void put_path(tn_json *json, const tn_tree *tree) {
+    tn_json_key(json, "path");
+    tn_json_row(json);
+    for (uint32_t i = 0; i + 1 < tree->tensors; i++) {
+        tn_json_row(json);
+        tn_json_count(json, tree->merge[i].a);
+        tn_json_count(json, tree->merge[i].b);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static tn_status put_flow(tn_json *json, const tn_order_flow *flow, tn_error *error) {
+    uint64_t flops;
+    if (!tn_mul(2, flow->cost.macs, &flops))
+        return tn_fail(error, TN_OVERFLOW, "flow %s takes more than 2^64 FLOPs; use smaller sizes",
+                       flow->name);
+    tn_json_object(json);
+    tn_json_put_text(json, "name", flow->name);
+    tn_json_put_count(json, "macs", flow->cost.macs);
+    tn_json_put_count(json, "flops", flops);
+    tn_json_put_count(json, "peak_elements", flow->cost.peak_elements);
+    tn_json_put_count(json, "largest_intermediate", flow->cost.largest_intermediate);
+    put_path(json, &flow->tree);
+    tn_json_end(json);
+    return TN_OK;
+}
+
+static void put_front(tn_json *json, const tn_tree_front *front) {
+    tn_json_key(json, "front");
+    tn_json_array(json);
+    for (size_t i = 0; i < front->count; i++) {
+        tn_json_object(json);
+        tn_json_put_count(json, "macs", front->item[i].cost.macs);
+        tn_json_put_count(json, "peak_elements", front->item[i].cost.peak_elements);
+        put_path(json, &front->item[i].tree);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void put_trees(tn_json *json, const tn_order *order) {
+    tn_json_key(json, "trees");
+    tn_json_array(json);
+    for (size_t i = 0; i < order->trees; i++) {
+        tn_json_object(json);
+        tn_json_put_count(json, "macs", order->tree[i].cost.macs);
+        tn_json_put_count(json, "peak_elements", order->tree[i].cost.peak_elements);
+        tn_json_put_count(json, "largest_intermediate", order->tree[i].cost.largest_intermediate);
+        put_path(json, &order->tree[i].tree);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+tn_status tn_order_json(const tn_order *order, tn_buffer *out, tn_error *error) {
+    tn_json json;
+    tn_json_begin(&json, out);
+    tn_json_object(&json);
+    if (order->name[0]) tn_json_put_text(&json, "name", order->name);
+    tn_json_put_count(&json, "tensors", order->network.tensors);
+    tn_json_put_text(&json, "objective", tn_order_objectives[order->objective]);
+    tn_json_key(&json, "flows");
+    tn_json_array(&json);
+    for (uint32_t i = 0; i < order->flows; i++) TN_TRY(put_flow(&json, &order->flow[i], error));
+    tn_json_end(&json);
+    put_front(&json, &order->front);
+    tn_json_put_bool(&json, "front_exact", order->front.exact);
+    if (order->every_tree) put_trees(&json, order);
+    tn_json_put_bool(&json, "found", order->best.found);
+    tn_json_put_bool(&json, "exact", tn_order_exact(order));
+    tn_json_put_count(&json, "lower_bound", order->best.lower_bound);
+    tn_json_put_text(&json, "stopped", tn_stop_text(order->best.stop));
+    if (!tn_order_exact(order)) tn_json_put_count(&json, "seed", order->search.seed);
+    if (order->figure) tn_json_put_text(&json, "figure", order->figure);
+    tn_json_put_real(&json, "seconds", order->seconds);
+    tn_json_end(&json);
+    return out->status == TN_OK ? TN_OK : tn_fail(error, out->status, "no memory for the answer");
+}

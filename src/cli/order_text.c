@@ -1,0 +1,131 @@
+/* `tenfold order` for people (cli/order.h). */
+#include "cli/order.h"
+#include "cli/table.h"
+
+#include <inttypes.h>
+
+static void head(tn_table *table, size_t columns, const char *const *name) {
+    tn_table_begin(table, columns);
+    for (size_t i = 0; i < columns; i++) tn_table_text(table, name[i]);
+}
+
+static tn_status print_flows(const tn_order *order, FILE *stream, tn_error *error) {
+    static const char *const names[] = {"flow", "MACs", "of optimal", "peak live, elements",
+                                        "largest intermediate, elements"};
+    tn_table table;
+    head(&table, 5, names);
+    for (uint32_t i = 0; i < order->flows; i++) {
+        const tn_tree_cost *cost = &order->flow[i].cost;
+        tn_table_text(&table, order->flow[i].name);
+        tn_table_count(&table, cost->macs);
+        if (order->best.found && order->best.cost.macs)
+            tn_table_format(&table, "%.3f", (double)cost->macs / (double)order->best.cost.macs);
+        else
+            tn_table_text(&table, "");
+        tn_table_count(&table, cost->peak_elements);
+        tn_table_count(&table, cost->largest_intermediate);
+    }
+    return tn_table_end(&table, stream, error);
+}
+
+static tn_status print_buffer(tn_buffer *text, FILE *stream, tn_error *error) {
+    tn_status status = text->status;
+    if (status == TN_OK)
+        fputs(text->data, stream);
+    else
+        tn_fail(error, status, "no memory for the drawing of a tree");
+    tn_buffer_free(text);
+    return status;
+}
+
+static tn_status print_expression(const tn_network *network, const tn_tree *tree, FILE *stream,
+                                  tn_error *error) {
+    tn_buffer text = {0};
+    tn_tree_expression(network, tree, &text);
+    return print_buffer(&text, stream, error);
+}
+
+static tn_status print_best(const tn_order *order, FILE *stream, tn_error *error) {
+    tn_buffer text = {0};
+    fprintf(stream, "\noptimal: ");
+    TN_TRY(print_expression(&order->network, &order->best.tree, stream, error));
+    fprintf(stream, "\n\n");
+    tn_tree_draw(&order->network, &order->best.tree, &text);
+    return print_buffer(&text, stream, error);
+}
+
+static tn_status print_front(const tn_order *order, FILE *stream, tn_error *error) {
+    static const char *const names[] = {"MACs", "peak live, elements", "tree"};
+    tn_table table;
+    if (order->front.count < 2 && order->objective != TN_ORDER_FRONT) return TN_OK;
+    fprintf(stream, "\nfront of MACs and peak live elements%s\n",
+            order->front.exact ? "" : " (as far as it is known)");
+    head(&table, 3, names);
+    for (size_t i = 0; i < order->front.count; i++) {
+        tn_buffer text = {0};
+        tn_tree_expression(&order->network, &order->front.item[i].tree, &text);
+        tn_table_count(&table, order->front.item[i].cost.macs);
+        tn_table_count(&table, order->front.item[i].cost.peak_elements);
+        tn_table_text(&table, text.data ? text.data : "");
+        tn_buffer_free(&text);
+    }
+    return tn_table_end(&table, stream, error);
+}
+
+static tn_status print_trees(const tn_order *order, FILE *stream, tn_error *error) {
+    char text[32];
+    if (!order->every_tree) return TN_OK;
+    fprintf(stream, "\nevery tree: %s\n%20s %20s   tree\n", tn_count_text(order->trees, text), "MACs",
+            "peak live, elements");
+    for (size_t i = 0; i < order->trees; i++) {
+        const tn_order_flow *tree = &order->tree[i];
+        fprintf(stream, "%20s ", tn_count_text(tree->cost.macs, text));
+        fprintf(stream, "%20s   ", tn_count_text(tree->cost.peak_elements, text));
+        TN_TRY(print_expression(&order->network, &tree->tree, stream, error));
+        fputc('\n', stream);
+    }
+    return TN_OK;
+}
+
+static void print_none(const tn_order *order, FILE *stream) {
+    char bound[32], least[32];
+    fprintf(stream, "\nno tree %s %s live elements; at least %s are needed\n",
+            order->best.exact ? "stays within" : "was found within",
+            tn_count_text(order->search.max_live_elements, bound),
+            tn_count_text(order->best.lower_bound, least));
+}
+
+static void print_proof(const tn_order *order, FILE *stream) {
+    const tn_search_result *best = &order->best;
+    bool live = order->objective == TN_ORDER_LIVE;
+    uint64_t value = live ? best->cost.peak_elements : best->cost.macs;
+    char bound[32];
+    fputc('\n', stream);
+    if (best->exact) {
+        fprintf(stream, "%s over all trees%s: proven\n", live ? "least peak" : "least MACs",
+                order->search.no_outer ? " without outer products" : ", outer products among them");
+    } else {
+        double gap = value ? 100 * (1 - (double)best->lower_bound / (double)value) : 0;
+        fprintf(stream, "not proven: lower bound %s %s, gap %.3g %%; %s (seed %" PRIu64 ")\n",
+                tn_count_text(best->lower_bound, bound), live ? "elements" : "MACs", gap,
+                tn_stop_text(best->stop), order->search.seed);
+    }
+    if (order->objective == TN_ORDER_FRONT && !order->front.exact)
+        fprintf(stream, "the front is not proven: %s\n", tn_stop_text(order->front.stop));
+}
+
+tn_status tn_order_print(const tn_order *order, FILE *stream, tn_error *error) {
+    char text[32];
+    TN_TRY(print_flows(order, stream, error));
+    if (order->best.found)
+        TN_TRY(print_best(order, stream, error));
+    else
+        print_none(order, stream);
+    TN_TRY(print_front(order, stream, error));
+    TN_TRY(print_trees(order, stream, error));
+    if (order->best.found) print_proof(order, stream);
+    fprintf(stream, "%" PRIu32 " tensors, searched in %s\n", order->network.tensors,
+            tn_si_text(order->seconds, "s", text));
+    if (order->figure) fprintf(stream, "figure: %s\n", order->figure);
+    return TN_OK;
+}
