@@ -1,0 +1,62 @@
+#include "fit/finetune_cross.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+
+typedef struct {
+    size_t points;
+    double square[TN_FINETUNE_LAWS], relative[TN_FINETUNE_LAWS];
+} sums;
+
+/* predicted[law] of `left` from the `count` points of `rest`; TN_INPUT where a law is not determined. */
+static tn_status predict(const tn_finetune_point *rest, size_t count, const tn_finetune_point *left,
+                         double c3, const tn_finetune_fit *step, double predicted[TN_FINETUNE_LAWS],
+                         tn_error *error) {
+    tn_finetune_fit log_fit;
+    TN_TRY(tn_finetune_fit_points(rest, count, TN_FINETUNE_LOG, c3, &log_fit, error));
+    predicted[TN_FINETUNE_LOG] = tn_finetune_fitted(&log_fit, left->batch, left->sparsity).value;
+    tn_step_estimate estimate;
+    TN_TRY(tn_step_fit(rest, count, step ? &step->step : NULL, &estimate, error));
+    predicted[TN_FINETUNE_STEP] = exp(tn_step_log_throughput(estimate.parameter, left, NULL));
+    return TN_OK;
+}
+
+static tn_status leave_each(const tn_finetune_group *group, tn_finetune_point *rest, double c3,
+                            const tn_finetune_fit *step, sums *sum, tn_error *error) {
+    for (size_t left = 0; left < group->count; left++) {
+        for (size_t i = 0, to = 0; i < group->count; i++)
+            if (i != left) rest[to++] = group->point[i];
+        double predicted[TN_FINETUNE_LAWS], measured = group->point[left].queries_per_s;
+        tn_status status = predict(rest, group->count - 1, &group->point[left], c3, step, predicted, error);
+        if (status == TN_INPUT) continue;
+        if (status != TN_OK) return status;
+        sum->points++;
+        for (int law = 0; law < TN_FINETUNE_LAWS; law++) {
+            double off = predicted[law] - measured;
+            sum->square[law] += off * off;
+            sum->relative[law] += off / measured * (off / measured);
+        }
+    }
+    return TN_OK;
+}
+
+tn_status tn_finetune_leave_one_out(const tn_finetune_group *group, double c3, const tn_finetune_fit *step,
+                                    tn_finetune_cross cross[TN_FINETUNE_LAWS], tn_error *error) {
+    tn_finetune_point *rest;
+    TN_TRY(tn_alloc(group->count, sizeof *rest, &rest, error));
+    sums sum = {0};
+    tn_status status = leave_each(group, rest, c3, step, &sum, error);
+    tn_free(rest);
+    for (int law = 0; law < TN_FINETUNE_LAWS && status == TN_OK; law++) {
+        double points = (double)sum.points;
+        cross[law] = (tn_finetune_cross){.points = sum.points,
+                                         .rmse = sqrt(sum.square[law] / points),
+                                         .relative_rmse = sqrt(sum.relative[law] / points)};
+    }
+    return status;
+}
+
+tn_finetune_law tn_finetune_best(const tn_finetune_cross cross[TN_FINETUNE_LAWS]) {
+    return cross[TN_FINETUNE_LOG].rmse < cross[TN_FINETUNE_STEP].rmse ? TN_FINETUNE_LOG : TN_FINETUNE_STEP;
+}

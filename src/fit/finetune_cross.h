@@ -1,0 +1,23 @@
+/* Leave-one-out cross-validation of the throughput laws: each measurement predicted from all others. */
+#ifndef TN_FIT_FINETUNE_CROSS_H
+#define TN_FIT_FINETUNE_CROSS_H
+
+#include "base/error.h"
+#include "fit/finetune_fit.h"
+
+typedef struct tn_finetune_cross {
+    size_t points;        /* measurements that could be left out: the rest determines both laws */
+    double rmse;          /* queries per second; NAN where there are no such measurements */
+    double relative_rmse; /* of measured */
+} tn_finetune_cross;
+
+/* One a law. The same points are left out for both, so that the figures compare. `step` is the law fitted to
+ * all of them (NULL: none) shortens the search. */
+tn_status tn_finetune_leave_one_out(const tn_finetune_group *group, double c3, const tn_finetune_fit *step,
+                                    tn_finetune_cross cross[TN_FINETUNE_LAWS], tn_error *error);
+
+/* The law with the lower leave-one-out error; where there is none, the law of the step's time, which does not
+ * grow without bound. */
+tn_finetune_law tn_finetune_best(const tn_finetune_cross cross[TN_FINETUNE_LAWS]);
+
+#endif
