@@ -102,13 +102,14 @@ static const char *name_of(const tn_finetune_group *group, int column) {
     return column == GPU ? group->gpu : column == MODEL ? group->model : group->dataset;
 }
 
-/* Drops the groups whose name in `column` is not `wanted`; the first of them that is near is suggested. */
+/* Drops the groups whose name in `column` is not `wanted`. */
 static tn_status keep_named(tn_finetune_data *data, int column, const char *wanted, tn_error *error) {
     size_t kept = 0;
     const char *near = NULL;
     for (size_t i = 0; i < data->count; i++) {
         const char *name = name_of(&data->group[i], column);
-        if (!near) near = tn_suggest(wanted, &name, 1);
+        const char *const nearer[] = {near ? near : name, name};
+        near = tn_suggest(wanted, nearer, 2);
         if (strcmp(name, wanted) == 0) data->group[kept++] = data->group[i];
     }
     if (kept == 0)
