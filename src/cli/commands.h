@@ -12,6 +12,7 @@ extern const tn_command tn_command_hardware;
 extern const tn_command tn_command_roofline;
 extern const tn_command tn_command_cost;
 extern const tn_command tn_command_order;
+extern const tn_command tn_command_finetune;
 extern const tn_command tn_command_list;
 extern const tn_command tn_command_validate;
 

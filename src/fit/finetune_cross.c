@@ -60,3 +60,27 @@ tn_status tn_finetune_leave_one_out(const tn_finetune_group *group, double c3, c
 tn_finetune_law tn_finetune_best(const tn_finetune_cross cross[TN_FINETUNE_LAWS]) {
     return cross[TN_FINETUNE_LOG].rmse < cross[TN_FINETUNE_STEP].rmse ? TN_FINETUNE_LOG : TN_FINETUNE_STEP;
 }
+
+/* What `law` comes to; a law that the points do not determine is no failure. */
+static tn_status try_law(const tn_finetune_group *group, tn_finetune_law law, double c3,
+                         tn_finetune_study *study, tn_error *error) {
+    tn_status status = tn_finetune_fit_group(group, law, c3, &study->fit[law], error);
+    study->fitted[law] = status == TN_OK;
+    return status == TN_INPUT ? TN_OK : status;
+}
+
+tn_status tn_finetune_study_group(const tn_finetune_group *group, double c3, tn_finetune_study *study,
+                                  tn_error *error) {
+    *study = (tn_finetune_study){0};
+    TN_TRY(try_law(group, TN_FINETUNE_LOG, c3, study, error));
+    TN_TRY(try_law(group, TN_FINETUNE_STEP, c3, study, error));
+    bool both = study->fitted[TN_FINETUNE_LOG] && study->fitted[TN_FINETUNE_STEP];
+    if (!study->fitted[TN_FINETUNE_LOG] && !study->fitted[TN_FINETUNE_STEP]) return TN_INPUT;
+    for (int law = 0; law < TN_FINETUNE_LAWS; law++) study->cross[law] = (tn_finetune_cross){0, NAN, NAN};
+    if (both)
+        TN_TRY(tn_finetune_leave_one_out(group, c3, &study->fit[TN_FINETUNE_STEP], study->cross, error));
+    study->best = both                             ? tn_finetune_best(study->cross)
+                  : study->fitted[TN_FINETUNE_LOG] ? TN_FINETUNE_LOG
+                                                   : TN_FINETUNE_STEP;
+    return TN_OK;
+}

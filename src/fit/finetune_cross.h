@@ -16,6 +16,18 @@ typedef struct tn_finetune_cross {
 tn_status tn_finetune_leave_one_out(const tn_finetune_group *group, double c3, const tn_finetune_fit *step,
                                     tn_finetune_cross cross[TN_FINETUNE_LAWS], tn_error *error);
 
+/* Both laws on one group, side by side. */
+typedef struct tn_finetune_study {
+    bool fitted[TN_FINETUNE_LAWS]; /* false: the points do not determine this law */
+    tn_finetune_fit fit[TN_FINETUNE_LAWS];
+    tn_finetune_cross cross[TN_FINETUNE_LAWS]; /* no points where not both laws are fitted */
+    tn_finetune_law best;
+} tn_finetune_study;
+
+/* Fits and cross-validates. TN_INPUT, with the group's place, where no law is determined. */
+tn_status tn_finetune_study_group(const tn_finetune_group *group, double c3, tn_finetune_study *study,
+                                  tn_error *error);
+
 /* The law with the lower leave-one-out error; where there is none, the law of the step's time, which does not
  * grow without bound. */
 tn_finetune_law tn_finetune_best(const tn_finetune_cross cross[TN_FINETUNE_LAWS]);

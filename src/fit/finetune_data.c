@@ -102,21 +102,33 @@ static const char *name_of(const tn_finetune_group *group, int column) {
     return column == GPU ? group->gpu : column == MODEL ? group->model : group->dataset;
 }
 
-/* Drops the groups whose name in `column` is not `wanted`. */
-static tn_status keep_named(tn_finetune_data *data, int column, const char *wanted, tn_error *error) {
-    size_t kept = 0;
+static tn_status unknown_name(const tn_finetune_data *data, int column, const char *wanted, tn_error *error) {
     const char *near = NULL;
     for (size_t i = 0; i < data->count; i++) {
         const char *name = name_of(&data->group[i], column);
         const char *const nearer[] = {near ? near : name, name};
         near = tn_suggest(wanted, nearer, 2);
-        if (strcmp(name, wanted) == 0) data->group[kept++] = data->group[i];
     }
-    if (kept == 0)
-        return tn_fail_at(error, TN_INPUT, (tn_position){.file = data->file},
-                          "no measurements of %s '%s'; %s%s%s", column_name[column], wanted,
-                          near ? "did you mean '" : "the first ones are of '",
-                          near ? near : name_of(&data->group[0], column), near ? "'?" : "'");
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = data->file},
+                      "no measurements of %s '%.60s'; %s%s'", column_name[column], wanted,
+                      near ? "did you mean '" : "the first ones are of '",
+                      near ? near : name_of(&data->group[0], column));
+}
+
+/* Drops the groups whose name in `column` is none of `wanted`. */
+static tn_status keep_named(tn_finetune_data *data, int column, const char *const *wanted, size_t count,
+                            tn_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        size_t found = 0;
+        while (found < data->count && strcmp(name_of(&data->group[found], column), wanted[i]) != 0) found++;
+        if (found == data->count) return unknown_name(data, column, wanted[i], error);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        size_t match = 0;
+        while (match < count && strcmp(name_of(&data->group[i], column), wanted[match]) != 0) match++;
+        if (match < count) data->group[kept++] = data->group[i];
+    }
     data->count = kept;
     return TN_OK;
 }
@@ -125,7 +137,22 @@ tn_status tn_finetune_keep(tn_finetune_data *data, const char *gpu, const char *
                            tn_error *error) {
     const char *const wanted[] = {gpu, model, dataset};
     for (int i = GPU; i <= DATASET; i++)
-        if (wanted[i]) TN_TRY(keep_named(data, i, wanted[i], error));
+        if (wanted[i]) TN_TRY(keep_named(data, i, &wanted[i], 1, error));
+    return TN_OK;
+}
+
+tn_status tn_finetune_keep_gpus(tn_finetune_data *data, const char *const *gpu, size_t count,
+                                tn_error *error) {
+    return keep_named(data, GPU, gpu, count, error);
+}
+
+tn_status tn_finetune_without(const tn_finetune_data *data, const char *gpu, tn_arena *arena,
+                              tn_finetune_data *rest, tn_error *error) {
+    tn_finetune_data made = {.file = data->file};
+    TN_TRY(tn_arena_alloc(arena, data->count, sizeof *made.group, &made.group, error));
+    for (size_t i = 0; i < data->count; i++)
+        if (strcmp(data->group[i].gpu, gpu) != 0) made.group[made.count++] = data->group[i];
+    *rest = made;
     return TN_OK;
 }
 

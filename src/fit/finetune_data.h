@@ -43,6 +43,12 @@ tn_status tn_finetune_parse(const char *name, const char *text, size_t length, t
  * suggests the nearest name. */
 tn_status tn_finetune_keep(tn_finetune_data *data, const char *gpu, const char *model, const char *dataset,
                            tn_error *error);
+/* Drops the groups of other GPUs than these; one of which nothing was measured is an error. */
+tn_status tn_finetune_keep_gpus(tn_finetune_data *data, const char *const *gpu, size_t count,
+                                tn_error *error);
+/* *rest = the data without the groups of this GPU, which may be none. The points are shared. */
+tn_status tn_finetune_without(const tn_finetune_data *data, const char *gpu, tn_arena *arena,
+                              tn_finetune_data *rest, tn_error *error);
 
 /* TN_INPUT where the points have one batch size, or are none: no law of the batch follows from them. */
 tn_status tn_finetune_need_two_batches(const tn_finetune_point *point, size_t count, tn_error *error);

@@ -22,7 +22,7 @@ typedef struct tn_finetune_fit {
     tn_finetune_law law;
     size_t points;
     tn_finetune_interval coefficient[TN_FINETUNE_MOST_COEFFICIENTS];
-    /* Whether the data say what the coefficient is: at least half of its prior uncertainty is gone (step), or
+    /* Whether the data say what the coefficient is: tn_step_determined, or
      * it is not just a convention (C3 of the log law when not given). */
     bool determined[TN_FINETUNE_MOST_COEFFICIENTS];
     double rmse;          /* queries per second */

@@ -254,19 +254,19 @@ tn_status tn_language_model_load(const char *name, const char *const *set, size_
     return decode(root, arena, model, error);
 }
 
-tn_status tn_language_model_c3(const char *name, tn_arena *arena, double *c3, tn_error *error) {
+tn_status tn_language_model_find(const char *name, tn_arena *arena, tn_language_model *model, bool *found,
+                                 tn_error *error) {
     const char **names, *path;
-    size_t count, found = 0;
-    *c3 = 0;
+    size_t count, place = 0;
+    *found = false;
     TN_TRY(tn_locate_list(folder, arena, &names, &count, error));
-    while (found < count && strcmp(names[found], name) != 0) found++;
-    if (found == count) return TN_OK;
+    while (place < count && strcmp(names[place], name) != 0) place++;
+    if (place == count) return TN_OK;
     tn_yaml *root;
-    TN_TRY(tn_locate(folder, names[found], arena, &path, error));
+    TN_TRY(tn_locate(folder, names[place], arena, &path, error));
     TN_TRY(tn_yaml_load(path, arena, &root, error));
     if (!is_kind(root, kind_names[0])) return TN_OK;
-    tn_language_model model;
-    TN_TRY(decode(root, arena, &model, error));
-    *c3 = model.published_at.line ? model.published.c3 : 0;
+    TN_TRY(decode(root, arena, model, error));
+    *found = true;
     return TN_OK;
 }

@@ -72,8 +72,9 @@ extern const tn_schema tn_language_model_schema;
 tn_status tn_language_model_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
                                  tn_language_model *model, tn_error *error);
 
-/* *c3 = the published C3 of the model file called `name` in models/, 0 where there is no such file of this
- * kind or it has none. A broken file is an error; `name` is never taken for a path. */
-tn_status tn_language_model_c3(const char *name, tn_arena *arena, double *c3, tn_error *error);
+/* As loading the bare name `name`, which is never taken for a path; *found is false where models/ has no file
+ * of that name and this kind. A broken file is an error. */
+tn_status tn_language_model_find(const char *name, tn_arena *arena, tn_language_model *model, bool *found,
+                                 tn_error *error);
 
 #endif

@@ -25,6 +25,9 @@ static const double bandwidth_exponent_mean = 0.3, peak_exponent_mean = 0.6, exp
 static const double noise_mean = 0.02, noise_weight = 2;
 static const double student_degrees = 4;
 
+/* A coefficient within a factor of e^(2 x 0.5) is determined, provided that the data say so. */
+static const double most_determined_deviation = 0.5;
+
 /* Beyond this a parameter's exponential overflows in products. */
 static const double most_parameter = 60;
 
@@ -251,7 +254,7 @@ static tn_status set_covariance(const problem *p, tn_step_estimate *e, tn_error 
         e->prior_deviation[i] = p->deviation[i];
         e->effective += 1 - e->covariance[i][i] / (p->deviation[i] * p->deviation[i]);
     }
-    e->degrees = fmax(1, (double)p->count - e->effective);
+    e->degrees = fmax(1, (double)p->count + noise_weight - e->effective);
     return TN_OK;
 }
 
@@ -282,7 +285,8 @@ tn_status tn_step_fit(const tn_finetune_point *point, size_t count, const tn_ste
 }
 
 bool tn_step_determined(const tn_step_estimate *estimate, int parameter) {
-    return sqrt(estimate->covariance[parameter][parameter]) <= estimate->prior_deviation[parameter] / 2;
+    double deviation = sqrt(estimate->covariance[parameter][parameter]);
+    return deviation <= fmin(estimate->prior_deviation[parameter] / 2, most_determined_deviation);
 }
 
 double tn_step_half_width(const tn_step_estimate *estimate, const double gradient[TN_STEP_PARAMETERS]) {

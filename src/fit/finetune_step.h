@@ -35,7 +35,7 @@ typedef struct tn_step_estimate {
     double prior_deviation[TN_STEP_PARAMETERS];
     double noise;     /* scale of a measurement's deviation, relative */
     double effective; /* how many coefficients the data determine, as a real number */
-    double degrees;   /* of freedom that the data leave to judge the noise by; at least 1 */
+    double degrees;   /* of freedom that data and prior leave to judge the noise by; at least 1 */
 } tn_step_estimate;
 
 /* `start` (NULL: none) is an estimate from almost the same data, which saves most of the search. Points with
@@ -54,7 +54,7 @@ double tn_step_coefficient(int coefficient, double parameter);
 double tn_step_log_throughput(const double parameter[TN_STEP_PARAMETERS], const tn_finetune_point *point,
                               double gradient[TN_STEP_PARAMETERS]);
 
-/* Whether the data at least halve the prior's uncertainty of the parameter. */
+/* Whether the data at least halve the prior's uncertainty of the parameter, and leave it below 0.5. */
 bool tn_step_determined(const tn_step_estimate *estimate, int parameter);
 
 /* Half width of the 95 % interval of a quantity with this derivative by the parameters. */

@@ -20,18 +20,20 @@ typedef struct tn_transfer {
     const tn_gpu *reference;
     tn_step_estimate estimate;
     size_t gpus, points;
+    double spread; /* relative, of predictions for GPUs held out, beyond the coefficients' uncertainty */
 } tn_transfer;
 
 /* Fits the groups, all of one model and data set, whose GPUs the table knows (another is an error that
- * suggests the nearest); `skip` is the name of a GPU to leave out (NULL: none). No group left is TN_INPUT. */
-tn_status tn_transfer_fit(const tn_finetune_data *data, const tn_gpu_table *table, const char *skip,
-                          tn_arena *arena, tn_transfer *transfer, tn_error *error);
+ * suggests the nearest). No group is TN_INPUT. */
+tn_status tn_transfer_fit(const tn_finetune_data *data, const tn_gpu_table *table, tn_arena *arena,
+                          tn_transfer *transfer, tn_error *error);
 
-/* Queries per second on `gpu`, with the interval that the coefficients' uncertainty gives. */
+/* Queries per second on `gpu`, with the interval that the coefficients' uncertainty and twice the spread
+ * give. */
 tn_finetune_interval tn_transfer_predict(const tn_transfer *transfer, const tn_gpu *gpu, double batch,
                                          double sparsity);
 
-/* How well the transfer predicts a measured group that it was not fitted to. */
+/* How well a transfer predicts a measured group that it was not fitted to. */
 typedef struct tn_transfer_error {
     const char *gpu;
     size_t points;
@@ -40,10 +42,17 @@ typedef struct tn_transfer_error {
 tn_transfer_error tn_transfer_compare(const tn_transfer *transfer, const tn_gpu *gpu,
                                       const tn_finetune_group *group);
 
-/* The largest batch of this sparsity on `gpu`: that of the measured GPU (skip aside) whose memory is nearest,
- * times (memory - model_GB) over its own, rounded down; 0 where the model does not fit or that sparsity was
- * not measured. */
-tn_status tn_transfer_largest_batch(const tn_finetune_data *data, const tn_gpu_table *table, const char *skip,
+/* Every GPU of the data predicted from the others, in the data's order; those that the
+ * others do not determine are left out; *count is 0 where there is only one.
+ * Sets transfer->spread to the root mean square of their relative errors. */
+tn_status tn_transfer_hold_out(const tn_finetune_data *data, const tn_gpu_table *table, tn_arena *arena,
+                               tn_transfer *transfer, tn_transfer_error **errors, size_t *count,
+                               tn_error *error);
+
+/* The largest batch of this sparsity on `gpu`: that of the measured GPU whose memory is nearest, times
+ * (memory - model_GB) over its own, rounded down; 0 where the model does not fit or that sparsity was not
+ * measured. */
+tn_status tn_transfer_largest_batch(const tn_finetune_data *data, const tn_gpu_table *table,
                                     const tn_gpu *gpu, double model_GB, double sparsity, double *batch,
                                     tn_error *error);
 

@@ -80,6 +80,8 @@ static tn_status write_script(const tn_figure *figure, const char *name, tn_aren
     TN_TRY(tn_file_read(path, 1 << 20, &body, &length, error));
     const char *ending = format_name[figure->format];
     tn_buffer_format(script, "# Draws %s.%s: run gnuplot on this file in its folder.\n", name, ending);
+    if (figure->definition && figure->definition->length)
+        tn_buffer_bytes(script, figure->definition->data, figure->definition->length);
     tn_buffer_text(script, "if (!exists('size_x')) size_x = 900\nif (!exists('size_y')) size_y = 600\n");
     tn_buffer_format(script, "%s\n", terminal[figure->format]);
     const char *picture, *numbers;
@@ -89,8 +91,6 @@ static tn_status write_script(const tn_figure *figure, const char *name, tn_aren
         tn_define_text(script, "picture", picture);
         tn_buffer_text(script, "if (!exists('to_pipe')) set output picture\n");
         tn_define_text(script, "data", numbers);
-        if (figure->definition && figure->definition->length)
-            tn_buffer_bytes(script, figure->definition->data, figure->definition->length);
         tn_buffer_text(script, "\n");
         tn_buffer_bytes(script, body, length);
     }

@@ -5,9 +5,10 @@
  * figure again after the user changed it. It is made of a head (terminal, output, definitions) and of a
  * template plots/TEMPLATE.gp, looked up in TENFOLD_PATH, the source tree and the installed data folder.
  *
- * A template finds the variables `data` (name of the data file), `size_x` and `size_y`, and what the caller
- * defined. The three files are written whole or not at all, the figure last; gnuplot is started without a
- * shell and hands the picture over through a pipe, so that a full disk or a kill never leaves half a picture.
+ * A template finds the variables `data` (name of the data file), `size_x` and `size_y` (900 x 600 unless the
+ * caller defined them), and what the caller defined. The three files are written whole or not at all, the
+ * figure last; gnuplot is started without a shell and hands the picture over through a pipe, so that a full
+ * disk or a kill never leaves half a picture.
  */
 #ifndef TN_PLOT_GNUPLOT_H
 #define TN_PLOT_GNUPLOT_H

@@ -1,0 +1,318 @@
+/* tenfold finetune max-batch MODEL: the largest batch by the published formula, a fitted one, and a count. */
+#include "cli/cmd_finetune.h"
+#include "cli/table.h"
+#include "fit/finetune_batch.h"
+#include "fit/finetune_gpu.h"
+#include "text/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    tn_batch_measured of; /* batch 0: not measured */
+    uint64_t published, fitted, counted;
+    double implied_sequence; /* tokens at which the count meets the measurement; 0: not measured */
+} answer_row;
+
+typedef struct {
+    const char *gpu, *table_name, *data;
+    double memory_GB, sparsity, c0, c1, model_GB; /* NAN: not given */
+    tn_option_list sequence, set;
+    tn_common common;
+    tn_language_model model;
+    tn_gpu_table table;
+    tn_batch_formula published, fitted;
+    bool has_published, has_fitted;
+    tn_batch_fit fit;
+    size_t rows, measured;
+    answer_row *row;
+} request;
+
+/* --- --sequence TOKENS or DATASET=TOKENS */
+
+static tn_status read_tokens(const char *text, const char *whole, double *tokens, tn_error *error) {
+    uint64_t count;
+    if (tn_read_count(text, &count) != TN_NUMBER_OK || count == 0 || count > 1000000000)
+        return tn_fail(error, TN_INPUT,
+                       "--sequence takes TOKENS or DATASET=TOKENS, 1 to 1e9 tokens, not '%.60s'", whole);
+    *tokens = (double)count;
+    return TN_OK;
+}
+
+/* The sequence of a data set (NULL: of none): what was given for it, else the one without a name. */
+static tn_status sequence_of(const request *r, const char *dataset, double *tokens, tn_error *error) {
+    double general = 0, own = 0;
+    for (size_t i = 0; i < r->sequence.count; i++) {
+        const char *text = r->sequence.item[i], *equals = strrchr(text, '=');
+        bool matches = equals && dataset && strlen(dataset) == (size_t)(equals - text) &&
+                       strncmp(dataset, text, (size_t)(equals - text)) == 0;
+        double read;
+        TN_TRY(read_tokens(equals ? equals + 1 : text, text, &read, error));
+        if (matches) own = read;
+        if (!equals) general = read;
+    }
+    *tokens = own > 0 ? own : general;
+    if (*tokens > 0) return TN_OK;
+    return tn_fail(error, TN_INPUT, "--sequence %s%sTOKENS must be given: tokens of a query, as padded",
+                   dataset ? dataset : "", dataset ? "=" : "");
+}
+
+/* --- Rows: those of the data, or one a GPU. */
+
+static tn_status rows_of_data(request *r, tn_arena *arena, tn_error *error) {
+    tn_finetune_data data;
+    tn_batch_measured *measured;
+    TN_TRY(tn_finetune_load(r->data, arena, &data, error));
+    TN_TRY(tn_finetune_keep(&data, r->gpu, r->model.name, NULL, error));
+    TN_TRY(tn_batch_largest(&data, r->model.name, arena, &measured, &r->rows, error));
+    TN_TRY(tn_arena_alloc(arena, r->rows, sizeof *r->row, &r->row, error));
+    size_t kept = 0;
+    for (size_t i = 0; i < r->rows; i++) {
+        const tn_gpu *gpu;
+        tn_batch_measured *of = &r->row[kept].of;
+        *of = measured[i];
+        if (!isnan(r->sparsity) && of->sparsity != r->sparsity) continue;
+        TN_TRY(tn_gpu_find(&r->table, of->gpu, &gpu, error));
+        of->memory_GB = gpu->memory_GB;
+        TN_TRY(sequence_of(r, of->dataset, &of->sequence, error));
+        kept++;
+    }
+    r->rows = r->measured = kept;
+    if (kept > 0) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = r->data}, "no measurements at sparsity %g",
+                      r->sparsity);
+}
+
+static tn_status rows_of_gpus(request *r, tn_arena *arena, tn_error *error) {
+    const tn_gpu *chosen = NULL;
+    tn_gpu own = {.name = "given", .memory_GB = r->memory_GB};
+    if (!isnan(r->memory_GB)) chosen = &own;
+    if (r->gpu) TN_TRY(tn_gpu_find(&r->table, r->gpu, &chosen, error));
+    const tn_language_feed_forward *f = &r->model.feed_forward;
+    double sequence, sparsity = isnan(r->sparsity) ? (double)f->active / (double)f->experts : r->sparsity;
+    TN_TRY(sequence_of(r, NULL, &sequence, error));
+    r->rows = chosen ? 1 : r->table.count;
+    TN_TRY(tn_arena_alloc(arena, r->rows, sizeof *r->row, &r->row, error));
+    for (size_t i = 0; i < r->rows; i++) {
+        const tn_gpu *gpu = chosen ? chosen : &r->table.gpu[i];
+        r->row[i].of = (tn_batch_measured){
+            .gpu = gpu->name, .sparsity = sparsity, .memory_GB = gpu->memory_GB, .sequence = sequence};
+    }
+    return TN_OK;
+}
+
+/* --- The three ways. */
+
+static tn_status choose_published(request *r, tn_error *error) {
+    r->has_published =
+        r->model.published_at.line != 0 || (!isnan(r->c0) && !isnan(r->c1) && !isnan(r->model_GB));
+    if (!r->has_published && (!isnan(r->c0) || !isnan(r->c1) || !isnan(r->model_GB)))
+        return tn_fail(error, TN_INPUT,
+                       "model %s has no published coefficients; give --c0, --c1 and --model-GB, all three",
+                       r->model.name);
+    r->published = (tn_batch_formula){isnan(r->c0) ? r->model.published.c0 : r->c0,
+                                      isnan(r->c1) ? r->model.published.c1 : r->c1,
+                                      isnan(r->model_GB) ? r->model.published.model_GB : r->model_GB};
+    if (!r->has_published) return TN_OK;
+    TN_TRY(tn_need_positive("--c0", r->published.c0, 1e9, error));
+    TN_TRY(tn_need_positive("--model-GB", r->published.model_GB, 1e6, error));
+    if (!(r->published.c1 >= 0 && r->published.c1 <= 1))
+        return tn_fail(error, TN_INPUT, "--c1 is %g; it must be 0 to 1", r->published.c1);
+    return TN_OK;
+}
+
+static tn_status fit_formula(request *r, tn_arena *arena, tn_error *error) {
+    tn_batch_measured *row;
+    tn_language_count count;
+    if (r->measured < 2) return TN_OK;
+    TN_TRY(tn_arena_alloc(arena, r->measured, sizeof *row, &row, error));
+    for (size_t i = 0; i < r->measured; i++) row[i] = r->row[i].of;
+    TN_TRY(tn_language_count_of(&r->model, 1, r->model.feed_forward.active, &count, error));
+    r->fitted.model_GB = r->has_published ? r->published.model_GB : (double)count.weight_bytes / 1e9;
+    tn_error cause;
+    tn_status status = tn_batch_fit_rows(row, r->measured, r->fitted.model_GB, &r->fit, &cause);
+    if (status == TN_INPUT) return TN_OK; /* shown as not fitted */
+    if (status != TN_OK) return tn_fail(error, status, "%s", cause.message);
+    r->has_fitted = true;
+    r->fitted.c0 = r->fit.c0.value;
+    r->fitted.c1 = r->fit.c1.value;
+    return TN_OK;
+}
+
+static tn_status count_row(const request *r, answer_row *row, tn_error *error) {
+    tn_language_count count, one;
+    uint64_t active;
+    TN_TRY(tn_language_active(&r->model, row->of.sparsity, &active, error));
+    TN_TRY(tn_language_count_of(&r->model, (uint64_t)row->of.sequence, active, &count, error));
+    TN_TRY(tn_language_count_of(&r->model, 1, active, &one, error));
+    row->counted = tn_batch_by_count(&count, row->of.memory_GB);
+    if (row->of.batch > 0)
+        row->implied_sequence = tn_batch_implied_sequence(&one, row->of.memory_GB, row->of.batch);
+    if (r->has_published)
+        row->published =
+            tn_batch_by_formula(&r->published, row->of.memory_GB, row->of.sequence, row->of.sparsity);
+    if (r->has_fitted)
+        row->fitted = tn_batch_by_formula(&r->fitted, row->of.memory_GB, row->of.sequence, row->of.sparsity);
+    return TN_OK;
+}
+
+/* --- Output */
+
+static void put_formula(tn_json *json, const char *key, const tn_batch_formula *f, const tn_batch_fit *fit) {
+    tn_json_key(json, key);
+    tn_json_object(json);
+    tn_json_put_real(json, "c0", f->c0);
+    tn_json_put_real(json, "c1", f->c1);
+    tn_json_put_real(json, "model_GB", f->model_GB);
+    if (fit) {
+        tn_json_put_interval(json, "c0_interval", &fit->c0);
+        tn_json_put_interval(json, "c1_interval", &fit->c1);
+        tn_json_put_real(json, "relative_rmse", fit->relative_rmse);
+    }
+    tn_json_end(json);
+}
+
+static void put_batch(tn_json *json, const char *key, bool known, double batch) {
+    tn_json_key(json, key);
+    if (known)
+        tn_json_count(json, (uint64_t)batch);
+    else
+        tn_json_null(json);
+}
+
+static void put_row(tn_json *json, const request *r, const answer_row *row) {
+    bool measured = row->of.batch > 0;
+    tn_json_object(json);
+    tn_json_put_text(json, "gpu", row->of.gpu);
+    tn_json_put_text(json, "dataset", row->of.dataset);
+    tn_json_put_real(json, "sparsity", row->of.sparsity);
+    tn_json_put_real(json, "sequence", row->of.sequence);
+    tn_json_put_real(json, "memory_GB", row->of.memory_GB);
+    put_batch(json, "published", r->has_published, (double)row->published);
+    put_batch(json, "fitted", r->has_fitted, (double)row->fitted);
+    put_batch(json, "counted", true, (double)row->counted);
+    put_batch(json, "measured", measured, row->of.batch);
+    tn_json_put_real(json, "counted_over_measured", measured ? (double)row->counted / row->of.batch : NAN);
+    tn_json_put_real(json, "implied_sequence", measured ? row->implied_sequence : NAN);
+    tn_json_end(json);
+}
+
+static tn_status print_json(const request *r, tn_error *error) {
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_put_text(&json, "model", r->model.name);
+    if (r->has_published) put_formula(&json, "published", &r->published, NULL);
+    if (r->has_fitted) put_formula(&json, "fitted", &r->fitted, &r->fit);
+    tn_json_key(&json, "rows");
+    tn_json_array(&json);
+    for (size_t i = 0; i < r->rows; i++) put_row(&json, r, &r->row[i]);
+    tn_json_end(&json);
+    tn_json_end(&json);
+    return tn_print_json(&out, error);
+}
+
+static void put_cell(tn_table *table, bool known, double batch) {
+    if (known)
+        tn_table_count(table, (uint64_t)batch);
+    else
+        tn_table_text(table, "-");
+}
+
+static tn_status print_table(const request *r, tn_error *error) {
+    static const char *const head[] = {
+        "gpu",       "dataset", "memory GB", "sparsity", "tokens",
+        "published", "fitted",  "counted",   "measured", "count meets it at, tokens"};
+    enum { COLUMNS = sizeof head / sizeof *head };
+    tn_table table;
+    tn_table_begin(&table, COLUMNS);
+    for (size_t i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
+    for (size_t i = 0; i < r->rows; i++) {
+        const answer_row *row = &r->row[i];
+        tn_table_text(&table, row->of.gpu);
+        tn_table_text(&table, row->of.dataset ? row->of.dataset : "-");
+        tn_table_format(&table, "%g", row->of.memory_GB);
+        tn_table_format(&table, "%g", row->of.sparsity);
+        tn_table_format(&table, "%g", row->of.sequence);
+        put_cell(&table, r->has_published, (double)row->published);
+        put_cell(&table, r->has_fitted, (double)row->fitted);
+        put_cell(&table, true, (double)row->counted);
+        put_cell(&table, row->of.batch > 0, row->of.batch);
+        put_cell(&table, row->of.batch > 0, row->implied_sequence);
+    }
+    TN_TRY(tn_table_end(&table, stdout, error));
+    if (r->has_published)
+        printf("\npublished: C0 %g, C1 %g, model %g GB\n", r->published.c0, r->published.c1,
+               r->published.model_GB);
+    if (r->has_fitted)
+        printf("fitted: C0 %.4g (%.4g to %.4g), C1 %.4g (%.4g to %.4g), model %g GB, %.1f %% off\n",
+               r->fit.c0.value, r->fit.c0.low, r->fit.c0.high, r->fit.c1.value, r->fit.c1.low, r->fit.c1.high,
+               r->fitted.model_GB, 100 * r->fit.relative_rmse);
+    else if (r->measured)
+        printf("fitted: C0 and C1 are not determined by these %zu largest batches\n", r->measured);
+    return TN_OK;
+}
+
+/* --- The command */
+
+static tn_status answer_request(request *r, const char *name, tn_arena *arena, int *answer, tn_error *error) {
+    if (r->gpu && !isnan(r->memory_GB))
+        return tn_fail(error, TN_INPUT, "--gpu and --memory-GB contradict each other; give one of them");
+    if (r->data && !isnan(r->memory_GB))
+        return tn_fail(error, TN_INPUT, "--memory-GB has no meaning with --data, whose GPUs the table knows");
+    if (!isnan(r->memory_GB)) TN_TRY(tn_need_positive("--memory-GB", r->memory_GB, 1e6, error));
+    TN_TRY(tn_language_model_load(name, r->set.item, r->set.count, arena, &r->model, error));
+    TN_TRY(tn_gpu_table_load(r->table_name, arena, &r->table, error));
+    TN_TRY(choose_published(r, error));
+    TN_TRY(r->data ? rows_of_data(r, arena, error) : rows_of_gpus(r, arena, error));
+    TN_TRY(fit_formula(r, arena, error));
+    bool fits = false;
+    for (size_t i = 0; i < r->rows; i++) {
+        TN_TRY(count_row(r, &r->row[i], error));
+        fits = fits || r->row[i].counted > 0 || r->row[i].of.batch > 0;
+    }
+    *answer = fits ? 0 : 1;
+    return r->common.json ? print_json(r, error) : print_table(r, error);
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    request r = {
+        .table_name = "gpus", .memory_GB = NAN, .sparsity = NAN, .c0 = NAN, .c1 = NAN, .model_GB = NAN};
+    const tn_option options[] = {
+        {"--sequence", TN_OPTION_LIST, &r.sequence, "[DATASET=]TOKENS",
+         "tokens of a query, as padded; repeatable"},
+        {"--sparsity", TN_OPTION_REAL, &r.sparsity, "S",
+         "share of the experts at work; default the file's active"},
+        {"--gpu", TN_OPTION_TEXT, &r.gpu, "NAME", "only this GPU of the table; default all"},
+        {"--memory-GB", TN_OPTION_REAL, &r.memory_GB, "GB", "a GPU of this memory instead"},
+        {"--data", TN_OPTION_TEXT, &r.data, "FILE.csv",
+         "measurements whose largest batches C0 and C1 are fitted to"},
+        {"--gpus", TN_OPTION_TEXT, &r.table_name, "TABLE", "table of GPUs; default gpus"},
+        {"--c0", TN_OPTION_REAL, &r.c0, "V", "C0 of the formula; default the model file's"},
+        {"--c1", TN_OPTION_REAL, &r.c1, "V", "C1 of the formula; default the model file's"},
+        {"--model-GB", TN_OPTION_REAL, &r.model_GB, "GB",
+         "the model in the formula; default the model file's"},
+        {"--set", TN_OPTION_LIST, &r.set, "KEY=VALUE", "overrides a key of the model; repeatable"},
+    };
+    enum { OPTIONS = sizeof options / sizeof *options };
+    const char *name;
+    size_t given;
+    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, 1, &name, &given, &r.common, error));
+    if (r.common.help) {
+        tn_options_usage(command, options, OPTIONS);
+        return TN_OK;
+    }
+    tn_arena arena = {0};
+    tn_status status = answer_request(&r, name, &arena, answer, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+const tn_command tn_finetune_batch_command = {
+    .name = "finetune max-batch",
+    .summary = "the largest batch that fits a GPU, three ways",
+    .usage = "MODEL --sequence TOKENS [--gpu NAME | --memory-GB GB] [--data FILE.csv]",
+    .run = run,
+};

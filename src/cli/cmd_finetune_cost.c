@@ -1,0 +1,336 @@
+/* tenfold finetune cost: hours and dollars of a fine-tuning, cheapest GPU first. */
+#include "cli/cmd_finetune.h"
+#include "cli/table.h"
+#include "fit/finetune_bill.h"
+#include "fit/finetune_transfer.h"
+#include "plot/finetune_figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    const char *law_name, *gpu, *model, *dataset, *table_name, *plot;
+    uint64_t queries, batch;                                  /* 0: not given */
+    double epochs, throughput, price, sparsity, c3, model_GB; /* NAN: not given */
+    bool unmeasured;
+    tn_common common;
+    tn_law_choice choice;
+    tn_finetune_data data;
+    tn_gpu_table table;
+    tn_bill *bill;
+    size_t bills;
+    struct left_out {
+        const char *gpu, *why;
+    } * left;
+    size_t lefts;
+    tn_error first; /* of the groups that determine no law */
+} request;
+
+static void leave_out(request *r, const char *gpu, const char *why) {
+    r->left[r->lefts++] = (struct left_out){gpu, why};
+}
+
+/* --- From a throughput given by hand. */
+
+static tn_status bill_by_hand(request *r, tn_arena *arena, tn_error *error) {
+    if (isnan(r->throughput) || isnan(r->price))
+        return tn_fail(error, TN_INPUT, "without DATA.csv, --throughput and --price must both be given");
+    TN_TRY(tn_need_positive("--throughput", r->throughput, 1e9, error));
+    TN_TRY(tn_need_positive("--price", r->price, 1e6, error));
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *r->bill, &r->bill, error));
+    r->bill[0] = (tn_bill){.gpu = r->gpu ? r->gpu : "given",
+                           .batch = r->batch ? (double)r->batch : NAN,
+                           .queries_per_s = {r->throughput, NAN, NAN},
+                           .usd_per_hour = r->price};
+    r->bills = 1;
+    return tn_bill_reckon(&r->bill[0], (double)r->queries, r->epochs, error);
+}
+
+/* --- From measurements. */
+
+static bool one_workload(const tn_finetune_data *data) {
+    for (size_t i = 1; i < data->count; i++)
+        if (strcmp(data->group[i].model, data->group[0].model) != 0 ||
+            strcmp(data->group[i].dataset, data->group[0].dataset) != 0)
+            return false;
+    return true;
+}
+
+static bool one_sparsity(const tn_finetune_data *data) {
+    for (size_t i = 0; i < data->count; i++)
+        for (size_t j = 0; j < data->group[i].count; j++)
+            if (data->group[i].point[j].sparsity != data->group[0].point[0].sparsity) return false;
+    return true;
+}
+
+static tn_status read_data(request *r, const char *path, tn_arena *arena, tn_error *error) {
+    TN_TRY(tn_law_choice_find(r->law_name, &r->choice, error));
+    TN_TRY(tn_finetune_load(path, arena, &r->data, error));
+    TN_TRY(tn_finetune_keep(&r->data, r->gpu, r->model, r->dataset, error));
+    if (!one_workload(&r->data))
+        return tn_fail_at(
+            error, TN_INPUT, (tn_position){.file = path},
+            "measurements of more than one model or data set; choose with --model and --dataset");
+    if (isnan(r->sparsity) && !one_sparsity(&r->data))
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = path},
+                          "measurements at more than one sparsity; choose with --sparsity");
+    if (isnan(r->sparsity)) r->sparsity = r->data.group[0].point[0].sparsity;
+    if (!(r->sparsity >= 1e-6 && r->sparsity <= 1))
+        return tn_fail(error, TN_INPUT, "--sparsity is %g; it must be above 0 and at most 1", r->sparsity);
+    return tn_gpu_table_load(r->table_name, arena, &r->table, error);
+}
+
+static double largest_batch(const tn_finetune_group *group, double sparsity) {
+    double largest = 0;
+    for (size_t i = 0; i < group->count; i++)
+        if (group->point[i].sparsity == sparsity) largest = fmax(largest, group->point[i].batch);
+    return largest;
+}
+
+static tn_status add_bill(request *r, const tn_gpu *gpu, double batch, tn_finetune_interval rate,
+                          bool predicted, tn_error *error) {
+    tn_bill *bill = &r->bill[r->bills];
+    *bill = (tn_bill){.gpu = gpu->name,
+                      .batch = batch,
+                      .queries_per_s = rate,
+                      .usd_per_hour = gpu->usd_per_hour,
+                      .price_unverified = gpu->price_unverified,
+                      .predicted = predicted};
+    TN_TRY(tn_bill_reckon(bill, (double)r->queries, r->epochs, error));
+    r->bills++;
+    return TN_OK;
+}
+
+static tn_status bill_group(request *r, const tn_finetune_group *group, tn_arena *arena, tn_error *error) {
+    const tn_gpu *gpu;
+    tn_finetune_study *study;
+    tn_finetune_law law;
+    TN_TRY(tn_gpu_find(&r->table, group->gpu, &gpu, error));
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *study, &study, error));
+    tn_error cause = {0};
+    tn_status status =
+        tn_study_and_choose(group, r->choice, isnan(r->c3) ? 0 : r->c3, arena, study, &law, &cause);
+    if (status != TN_OK && error) *error = cause;
+    if (status == TN_INPUT && strcmp(cause.file, r->data.file) == 0) {
+        if (r->first.status == TN_OK) r->first = cause;
+        leave_out(r, gpu->name, "its measurements determine no law");
+        return TN_OK;
+    }
+    TN_TRY(status);
+    const tn_finetune_fit *fit = &study->fit[law];
+    double batch = r->batch ? (double)r->batch : largest_batch(group, r->sparsity);
+    if (gpu->usd_per_hour == 0)
+        leave_out(r, gpu->name, "the table has no price for it");
+    else if (batch == 0 || (fit->one_sparsity && fit->sparsity != r->sparsity))
+        leave_out(r, gpu->name, "not measured at this sparsity");
+    else
+        TN_TRY(add_bill(r, gpu, batch, tn_finetune_fitted(fit, batch, r->sparsity), false, error));
+    return TN_OK;
+}
+
+static bool measured(const request *r, const tn_gpu *gpu) {
+    for (size_t i = 0; i < r->data.count; i++)
+        if (strcmp(r->data.group[i].gpu, gpu->name) == 0) return true;
+    return false;
+}
+
+/* The model beside which a batch has its memory: the option, the model file's, or unknown (NAN). */
+static tn_status find_model_GB(request *r, tn_arena *arena, tn_error *error) {
+    if (!isnan(r->model_GB)) return tn_need_positive("--model-GB", r->model_GB, 1e6, error);
+    return tn_model_memory(r->data.group[0].model, arena, &r->model_GB, error);
+}
+
+static tn_status bill_unmeasured(request *r, tn_arena *arena, tn_error *error) {
+    tn_transfer transfer;
+    tn_transfer_error *errors;
+    size_t count;
+    TN_TRY(find_model_GB(r, arena, error));
+    if (isnan(r->model_GB) && !r->batch)
+        return tn_fail(error, TN_INPUT,
+                       "no model file of %s says its memory; give --model-GB or --batch for unmeasured GPUs",
+                       r->data.group[0].model);
+    TN_TRY(tn_transfer_fit(&r->data, &r->table, arena, &transfer, error));
+    TN_TRY(tn_transfer_hold_out(&r->data, &r->table, arena, &transfer, &errors, &count, error));
+    for (size_t i = 0; i < r->table.count; i++) {
+        const tn_gpu *gpu = &r->table.gpu[i];
+        double batch = (double)r->batch;
+        if (measured(r, gpu)) continue;
+        if (!r->batch)
+            TN_TRY(
+                tn_transfer_largest_batch(&r->data, &r->table, gpu, r->model_GB, r->sparsity, &batch, error));
+        if (gpu->usd_per_hour == 0)
+            leave_out(r, gpu->name, "the table has no price for it");
+        else if (batch < 1)
+            leave_out(r, gpu->name, "not even a batch of 1 fits");
+        else
+            TN_TRY(add_bill(r, gpu, batch, tn_transfer_predict(&transfer, gpu, batch, r->sparsity), true,
+                            error));
+    }
+    return TN_OK;
+}
+
+static tn_status bill_data(request *r, const char *path, tn_arena *arena, tn_error *error) {
+    if (!isnan(r->throughput) || !isnan(r->price))
+        return tn_fail(error, TN_INPUT, "--throughput and --price are for a bill without DATA.csv");
+    if (!isnan(r->c3)) TN_TRY(tn_need_positive("--c3", r->c3, 1e6, error));
+    TN_TRY(read_data(r, path, arena, error));
+    size_t most = r->data.count + r->table.count;
+    TN_TRY(tn_arena_alloc(arena, most, sizeof *r->bill, &r->bill, error));
+    TN_TRY(tn_arena_alloc(arena, most, sizeof *r->left, &r->left, error));
+    for (size_t i = 0; i < r->data.count; i++) TN_TRY(bill_group(r, &r->data.group[i], arena, error));
+    if (r->bills == 0 && r->first.status != TN_OK) {
+        *error = r->first;
+        return TN_INPUT;
+    }
+    if (r->unmeasured) TN_TRY(bill_unmeasured(r, arena, error));
+    tn_bill_sort(r->bill, r->bills);
+    return TN_OK;
+}
+
+/* --- Output */
+
+static tn_status print_json(const request *r, tn_error *error) {
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_put_count(&json, "queries", r->queries);
+    tn_json_put_real(&json, "epochs", r->epochs);
+    tn_json_put_real(&json, "sparsity", r->sparsity);
+    tn_json_key(&json, "bills");
+    tn_json_array(&json);
+    for (size_t i = 0; i < r->bills; i++) {
+        const tn_bill *bill = &r->bill[i];
+        tn_json_object(&json);
+        tn_json_put_text(&json, "gpu", bill->gpu);
+        tn_json_put_real(&json, "batch_size", bill->batch);
+        tn_json_put_real(&json, "queries_per_s", bill->queries_per_s.value);
+        tn_json_put_interval(&json, "queries_per_s_interval", &bill->queries_per_s);
+        tn_json_put_real(&json, "hours", bill->hours.value);
+        tn_json_put_interval(&json, "hours_interval", &bill->hours);
+        tn_json_put_real(&json, "usd", bill->usd.value);
+        tn_json_put_interval(&json, "usd_interval", &bill->usd);
+        tn_json_put_real(&json, "usd_per_hour", bill->usd_per_hour);
+        tn_json_put_bool(&json, "price_unverified", bill->price_unverified);
+        tn_json_put_bool(&json, "predicted", bill->predicted);
+        tn_json_end(&json);
+    }
+    tn_json_end(&json);
+    tn_json_key(&json, "left_out");
+    tn_json_array(&json);
+    for (size_t i = 0; i < r->lefts; i++) {
+        tn_json_object(&json);
+        tn_json_put_text(&json, "gpu", r->left[i].gpu);
+        tn_json_put_text(&json, "why", r->left[i].why);
+        tn_json_end(&json);
+    }
+    tn_json_end(&json);
+    tn_json_end(&json);
+    return tn_print_json(&out, error);
+}
+
+static void put_cell(tn_table *table, double value, int decimals) {
+    if (isfinite(value))
+        tn_table_format(table, "%.*f", decimals, value);
+    else
+        tn_table_text(table, "-");
+}
+
+static tn_status print_table(const request *r, tn_error *error) {
+    static const char *const head[] = {"gpu", "batch",  "queries/s", "hours", "from", "to",
+                                       "$/h", "cost $", "from",      "to",    "note"};
+    enum { COLUMNS = sizeof head / sizeof *head };
+    tn_table table;
+    tn_table_begin(&table, COLUMNS);
+    for (size_t i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
+    for (size_t i = 0; i < r->bills; i++) {
+        const tn_bill *bill = &r->bill[i];
+        tn_table_text(&table, bill->gpu);
+        put_cell(&table, bill->batch, 0);
+        put_cell(&table, bill->queries_per_s.value, 3);
+        put_cell(&table, bill->hours.value, 2);
+        put_cell(&table, bill->hours.low, 2);
+        put_cell(&table, bill->hours.high, 2);
+        put_cell(&table, bill->usd_per_hour, 2);
+        put_cell(&table, bill->usd.value, 2);
+        put_cell(&table, bill->usd.low, 2);
+        put_cell(&table, bill->usd.high, 2);
+        tn_table_format(&table, "%s%s%s", bill->predicted ? "predicted" : "",
+                        bill->predicted && bill->price_unverified ? ", " : "",
+                        bill->price_unverified ? "price unverified" : "");
+    }
+    TN_TRY(tn_table_end(&table, stdout, error));
+    for (size_t i = 0; i < r->lefts; i++) printf("%s left out: %s\n", r->left[i].gpu, r->left[i].why);
+    return TN_OK;
+}
+
+/* --- The command */
+
+static tn_status plot(const request *r, tn_arena *arena, tn_error *error) {
+    const char *heading;
+    TN_TRY(tn_arena_format(arena, &heading, error, "%llu queries, %g epochs%s%s%s%s",
+                           (unsigned long long)r->queries, r->epochs, r->data.count ? ": " : "",
+                           r->data.count ? r->data.group[0].model : "", r->data.count ? " on " : "",
+                           r->data.count ? r->data.group[0].dataset : ""));
+    return tn_finetune_cost_figure(r->plot, heading, r->bill, r->bills, error);
+}
+
+static tn_status answer_request(request *r, const char *path, tn_arena *arena, int *answer, tn_error *error) {
+    if (r->queries == 0) return tn_fail(error, TN_INPUT, "--queries must be given, 1 or more");
+    if (isnan(r->epochs)) return tn_fail(error, TN_INPUT, "--epochs must be given");
+    TN_TRY(tn_need_positive("--epochs", r->epochs, 1e9, error));
+    TN_TRY(path ? bill_data(r, path, arena, error) : bill_by_hand(r, arena, error));
+    if (r->plot && r->bills) TN_TRY(plot(r, arena, error));
+    *answer = r->bills ? 0 : 1;
+    return r->common.json ? print_json(r, error) : print_table(r, error);
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    request r = {.law_name = "best",
+                 .table_name = "gpus",
+                 .epochs = NAN,
+                 .throughput = NAN,
+                 .price = NAN,
+                 .sparsity = NAN,
+                 .c3 = NAN,
+                 .model_GB = NAN};
+    const tn_option options[] = {
+        {"--queries", TN_OPTION_COUNT, &r.queries, "N", "queries of the data set"},
+        {"--epochs", TN_OPTION_REAL, &r.epochs, "N", "passes over them"},
+        {"--model", TN_OPTION_TEXT, &r.model, "NAME", "of the measurements"},
+        {"--dataset", TN_OPTION_TEXT, &r.dataset, "NAME", "of the measurements"},
+        {"--gpu", TN_OPTION_TEXT, &r.gpu, "NAME", "only this GPU"},
+        {"--sparsity", TN_OPTION_REAL, &r.sparsity, "S", "default the measured one, where there is one"},
+        {"--batch", TN_OPTION_COUNT, &r.batch, "B", "batch on every GPU; default the largest measured one"},
+        {"--law", TN_OPTION_TEXT, &r.law_name, "log|step|best", "law; default best"},
+        {"--c3", TN_OPTION_REAL, &r.c3, "V", "C3 of the log law; default that of the model file, else 1"},
+        {"--unmeasured", TN_OPTION_FLAG, &r.unmeasured, NULL, "also the table's other GPUs, predicted"},
+        {"--model-GB", TN_OPTION_REAL, &r.model_GB, "GB",
+         "the model's memory, for batches of unmeasured GPUs"},
+        {"--gpus", TN_OPTION_TEXT, &r.table_name, "TABLE", "table of GPUs and prices; default gpus"},
+        {"--throughput", TN_OPTION_REAL, &r.throughput, "Q", "without DATA.csv: queries per second"},
+        {"--price", TN_OPTION_REAL, &r.price, "USD", "without DATA.csv: dollars an hour"},
+        {"--plot", TN_OPTION_TEXT, &r.plot, "FILE", "figure, .png, .svg or .pdf"},
+    };
+    enum { OPTIONS = sizeof options / sizeof *options };
+    const char *path = NULL;
+    size_t given;
+    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 0, 1, &path, &given, &r.common, error));
+    if (r.common.help) {
+        tn_options_usage(command, options, OPTIONS);
+        return TN_OK;
+    }
+    tn_arena arena = {0};
+    tn_status status = answer_request(&r, given ? path : NULL, &arena, answer, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+const tn_command tn_finetune_cost_command = {
+    .name = "finetune cost",
+    .summary = "hours and dollars, cheapest GPU first",
+    .usage = "DATA.csv --queries N --epochs N [--model NAME] [--dataset NAME] [--sparsity S]\n"
+             "--queries N --epochs N --throughput Q --price USD",
+    .run = run,
+};

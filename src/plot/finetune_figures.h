@@ -1,0 +1,21 @@
+/* Figures of a fine-tuning: throughput against batch (plots/finetune-throughput.gp) and cost by GPU
+ * (plots/finetune-cost.gp). `path` is the picture's name with its ending, which says the format. */
+#ifndef TN_PLOT_FINETUNE_FIGURES_H
+#define TN_PLOT_FINETUNE_FIGURES_H
+
+#include "base/error.h"
+#include "fit/finetune_bill.h"
+#include "fit/finetune_data.h"
+#include "fit/finetune_fit.h"
+
+#include <stddef.h>
+
+/* Measured points, law and its interval; fit[i] belongs to data->group[i]. */
+tn_status tn_finetune_throughput_figure(const char *path, const tn_finetune_data *data,
+                                        const tn_finetune_fit *const *fit, tn_error *error);
+
+/* Bars in the order given. */
+tn_status tn_finetune_cost_figure(const char *path, const char *heading, const tn_bill *bill, size_t count,
+                                  tn_error *error);
+
+#endif
