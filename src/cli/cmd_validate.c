@@ -1,4 +1,5 @@
 /* tenfold validate (DIR [--point ID|all] | MODEL | --case FOLDER|FILE) */
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
@@ -6,13 +7,16 @@
 #include "cli/watch.h"
 #include "run/case.h"
 #include "run/validate.h"
+#include "text/csv.h"
 #include "text/json.h"
+#include "text/number.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DEFAULT_SEED = 1 };
+/* More rows than a person reads: only those that fail are printed (--json and validation.csv have all). */
+enum { DEFAULT_SEED = 1, MOST_ROWS = 60 };
 
 typedef struct request {
     const char *target, *path, *flow, *point;
@@ -82,15 +86,79 @@ static tn_status validate_model(const request *asked, answer_data *found, tn_err
     TN_TRY(tn_model_load(asked->target, asked->set.item, asked->set.count, &found->arena, &model, error));
     found->drawn = true;
     tn_watch_begin(&watch, "layers", asked->common.quiet);
-    tn_status status =
-        tn_validate_model(&found->checks, model, asked->seed, &found->rates, &watch.progress, error);
+    tn_executed executed = {0};
+    tn_status status = tn_validate_model(&found->checks, &executed, model, "", asked->seed, &found->rates,
+                                         &watch.progress, error);
+    tn_executed_free(&executed);
     tn_watch_end(&watch);
     return status;
 }
 
+/* The rows as FOLDER/validation.csv, which `tenfold plot` draws. */
+static tn_status write_table(const tn_checks *checks, const char *folder, tn_error *error) {
+    static const char *const head[] = {"name",
+                                       "flow",
+                                       "precision",
+                                       "phase",
+                                       "macs_predicted",
+                                       "macs_executed",
+                                       "peak_elements_predicted",
+                                       "peak_elements_executed",
+                                       "relative_error",
+                                       "seconds_predicted",
+                                       "seconds_executed",
+                                       "ok"};
+    tn_buffer out = {0};
+    char path[1024];
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++) tn_csv_put(&out, head[i]);
+    tn_csv_line(&out);
+    for (size_t i = 0; i < checks->count; i++) {
+        const tn_check *check = &checks->item[i];
+        tn_csv_put(&out, check->name);
+        tn_csv_put(&out, check->flow);
+        tn_csv_put(&out, tn_real_names[check->real]);
+        tn_csv_put(&out, tn_phase_names[check->phase]);
+        tn_csv_put_count(&out, check->macs_predicted);
+        tn_csv_put_count(&out, check->macs_executed);
+        tn_csv_put_count(&out, check->peak_elements_predicted);
+        tn_csv_put_count(&out, check->peak_elements_executed);
+        tn_csv_put_real(&out, check->relative_error);
+        tn_csv_put_real(&out, check->seconds_predicted);
+        tn_csv_put_real(&out, check->seconds_executed);
+        tn_csv_put(&out, check->ok ? "yes" : "no");
+        tn_csv_line(&out);
+    }
+    snprintf(path, sizeof path, "%s/validation.csv", folder);
+    tn_status status = tn_file_write_buffer(path, &out, error);
+    tn_buffer_free(&out);
+    return status;
+}
+
+static tn_status validate_result(const request *asked, answer_data *found, tn_error *error) {
+    tn_result result;
+    tn_watch watch;
+    uint64_t id;
+    bool all = !asked->point || strcmp(asked->point, "all") == 0;
+    if (asked->flow || asked->set.count)
+        return tn_fail(
+            error, TN_INPUT,
+            "a sweep's folder says flows and keys itself; --flow goes with --case, --set with a model");
+    if (!all && tn_read_count(asked->point, &id) != TN_NUMBER_OK)
+        return tn_fail(error, TN_INPUT, "--point takes the id of a design or all, not '%s'", asked->point);
+    TN_TRY(tn_result_load(asked->target, &found->arena, &result, error));
+    found->drawn = true;
+    tn_watch_begin(&watch, "designs", asked->common.quiet);
+    tn_status status = tn_validate_result(&found->checks, &result, all, all ? 0 : id, asked->seed,
+                                          &found->rates, &watch.progress, error);
+    tn_watch_end(&watch);
+    return status == TN_OK ? write_table(&found->checks, asked->target, error) : status;
+}
+
 static tn_status validate(const request *asked, answer_data *found, tn_error *error) {
     TN_TRY(tn_cpu_measure(&found->rates, error));
-    return asked->path ? validate_case(asked, found, error) : validate_model(asked, found, error);
+    if (asked->path) return validate_case(asked, found, error);
+    return is_folder(asked->target) ? validate_result(asked, found, error)
+                                    : validate_model(asked, found, error);
 }
 
 static void write_check(tn_json *json, const tn_check *check) {
@@ -173,7 +241,8 @@ static tn_status print_arrays(const tn_arrays *arrays, tn_error *error) {
     return tn_table_end(&table, stdout, error);
 }
 
-static tn_status print_checks(const tn_checks *checks, tn_error *error) {
+/* Every row, or with `failed` only those that do not hold. */
+static tn_status print_checks(const tn_checks *checks, bool failed, tn_error *error) {
     static const char *const head[] = {
         "layer",    "flow",           "precision", "phase",     "MACs", "executed", "peak live (elements)",
         "executed", "relative error", "time (us)", "estimated", "ok"};
@@ -183,6 +252,7 @@ static tn_status print_checks(const tn_checks *checks, tn_error *error) {
     for (int i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
     for (size_t i = 0; i < checks->count; i++) {
         const tn_check *check = &checks->item[i];
+        if (failed && check->ok) continue;
         tn_table_text(&table, check->name);
         tn_table_text(&table, check->flow);
         tn_table_text(&table, tn_real_names[check->real]);
@@ -203,9 +273,18 @@ static tn_status print_text(const request *asked, const answer_data *found, tn_e
     size_t held = 0;
     if (found->arrays) TN_TRY(print_arrays(found->arrays, error));
     if (found->checks.count == 0) return TN_OK;
-    TN_TRY(print_checks(&found->checks, error));
-    for (size_t i = 0; i < found->checks.count; i++) held += found->checks.item[i].ok;
-    printf("%zu of %zu checks hold", held, found->checks.count);
+    bool many = found->checks.count > MOST_ROWS;
+    double worst[2] = {0, 0};
+    for (size_t i = 0; i < found->checks.count; i++) {
+        const tn_check *check = &found->checks.item[i];
+        held += check->ok;
+        if (check->relative_error > worst[check->real]) worst[check->real] = check->relative_error;
+    }
+    if (!many || found->checks.failed) TN_TRY(print_checks(&found->checks, many, error));
+    printf("%zu of %zu checks hold: executed multiply-adds and peak live elements as predicted, relative "
+           "error at most "
+           "%.1e in %s, %.1e in %s",
+           held, found->checks.count, worst[0], tn_real_names[0], worst[1], tn_real_names[1]);
     if (found->drawn) printf(" (seed %llu)", (unsigned long long)asked->seed);
     printf("\n");
     return TN_OK;
@@ -230,6 +309,8 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
         {"--case", TN_OPTION_TEXT, &asked.path, "FOLDER",
          "a layer's cores, x and dy as array files; or one array file, which is read and listed"},
         {"--flow", TN_OPTION_TEXT, &asked.flow, "NAME", "with --case: this flow alone (all that there are)"},
+        {"--point", TN_OPTION_TEXT, &asked.point, "ID|all",
+         "with DIR: this design of the space, or all recommended ones (all)"},
         {"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE", "override a key of the model (repeatable)"},
         {"--seed", TN_OPTION_COUNT, &asked.seed, "N", "of drawn values (1)"},
     };
@@ -244,6 +325,8 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
         return tn_fail(error, TN_INPUT,
                        "validate takes a sweep's folder, a model, or --case; see tenfold help "
                        "validate");
+    if (asked.point && (asked.path || !is_folder(asked.target)))
+        return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
     return answer_request(&asked, answer, error);
 }
 

@@ -24,8 +24,8 @@ static void show(void *user, uint64_t done, uint64_t total) {
     double share = total ? (double)done / (double)total : 0, rate = spent > 0 ? (double)done / spent : 0;
     double left = rate > 0 ? (double)(total - done) / rate : 0;
     char done_text[32], total_text[32], rate_text[32];
-    tn_si_text((double)done, "", done_text);
-    tn_si_text((double)total, "", total_text);
+    tn_count_text(done, done_text);
+    tn_count_text(total, total_text);
     tn_si_text(rate, watch->what, rate_text);
     if (watch->terminal) {
         char bar[BAR_COLUMNS + 1];

@@ -65,16 +65,10 @@ static uint64_t hash_of(const key *k) {
     return hash;
 }
 
-static bool equal_weights(const tn_weight *a, const tn_weight *b) {
-    return a->format == b->format && a->d == b->d && a->rank_count == b->rank_count &&
-           memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 && memcmp(a->n, b->n, a->d * sizeof *a->n) == 0 &&
-           memcmp(a->rank, b->rank, a->rank_count * sizeof *a->rank) == 0;
-}
-
 static bool equal_keys(const key *a, const key *b) {
     return a->hash == b->hash && a->kind == b->kind && a->tokens == b->tokens && a->flow == b->flow &&
            a->training == b->training && a->no_input_gradient == b->no_input_gradient &&
-           equal_weights(a->weight, b->weight);
+           tn_weight_equal(a->weight, b->weight);
 }
 
 /* The slot of the key, or the empty one where it would go. */

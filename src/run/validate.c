@@ -1,8 +1,11 @@
 #include "run/validate.h"
 
 #include "base/interrupt.h"
+#include "base/memory.h"
+#include "explore/evaluator.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static tn_status validate_flow(tn_checks *checks, const tn_trial *trial, tn_flow_name flow,
@@ -40,19 +43,49 @@ static bool is_first(const tn_step *step, uint32_t layer, uint32_t *count) {
     return true;
 }
 
+typedef struct tn_executed_program {
+    tn_weight weight;
+    uint64_t tokens;
+    const char *flow; /* of tn_flow_names */
+} executed_program;
+
+void tn_executed_free(tn_executed *executed) {
+    tn_free(executed->item);
+    *executed = (tn_executed){0};
+}
+
+static bool was_executed(const tn_executed *executed, const tn_step_layer *layer, uint64_t tokens) {
+    for (size_t i = 0; i < executed->count; i++) {
+        const executed_program *known = &executed->item[i];
+        if (known->tokens == tokens && strcmp(known->flow, layer->flow) == 0 &&
+            tn_weight_equal(&known->weight, layer->weight))
+            return true;
+    }
+    return false;
+}
+
+static tn_status note_executed(tn_executed *executed, const tn_step_layer *layer, uint64_t tokens,
+                               tn_error *error) {
+    TN_TRY(tn_grow(&executed->item, &executed->capacity, executed->count + 1, sizeof *executed->item, error));
+    executed->item[executed->count++] =
+        (executed_program){.weight = *layer->weight, .tokens = tokens, .flow = layer->flow};
+    return TN_OK;
+}
+
 /* Rows of the layer's input, from its program. */
 static uint64_t tokens_of(const tn_program *program) {
     return program->index_size[0];
 }
 
-static tn_status validate_layer(tn_checks *checks, const tn_step_layer *layer, uint32_t count, uint64_t seed,
-                                const tn_cpu_rates *rates, tn_error *error) {
+static tn_status validate_layer(tn_checks *checks, const tn_step_layer *layer, uint32_t count,
+                                const char *prefix, uint64_t seed, const tn_cpu_rates *rates,
+                                tn_error *error) {
     tn_arena arena = {0};
     tn_trial trial;
     const char *name;
-    tn_status status =
-        count > 1 ? tn_arena_format(&arena, &name, error, "%s and %" PRIu32 " more", layer->name, count - 1)
-                  : tn_arena_format(&arena, &name, error, "%s", layer->name);
+    tn_status status = count > 1 ? tn_arena_format(&arena, &name, error, "%s%s and %" PRIu32 " more", prefix,
+                                                   layer->name, count - 1)
+                                 : tn_arena_format(&arena, &name, error, "%s%s", prefix, layer->name);
     if (status == TN_OK)
         status = tn_trial_draw(layer->weight, tokens_of(layer->program), seed, &arena, &trial, error);
     if (status == TN_OK)
@@ -61,28 +94,72 @@ static tn_status validate_layer(tn_checks *checks, const tn_step_layer *layer, u
     return status;
 }
 
-static tn_status validate_step(tn_checks *checks, const tn_step *step, uint64_t seed,
-                               const tn_cpu_rates *rates, const tn_progress *progress, tn_error *error) {
-    uint32_t count;
-    for (uint32_t layer = 0; layer < step->layers; layer++) {
-        tn_progress_report(progress, layer, step->layers);
-        if (!is_first(step, layer, &count)) continue;
+static tn_status validate_step(tn_checks *checks, tn_executed *executed, const tn_step *step,
+                               const char *prefix, uint64_t seed, const tn_cpu_rates *rates,
+                               const tn_progress *progress, tn_error *error) {
+    for (uint32_t at = 0; at < step->layers; at++) {
+        const tn_step_layer *layer = &step->layer[at];
+        uint32_t count;
+        tn_progress_report(progress, at, step->layers);
+        if (!is_first(step, at, &count)) continue;
+        uint64_t tokens = tokens_of(layer->program);
+        if (was_executed(executed, layer, tokens)) continue;
         if (tn_interrupted())
             return tn_fail(error, TN_INTERRUPTED, "stopped after %zu checks", checks->count);
-        TN_TRY(validate_layer(checks, &step->layer[layer], count, seed, rates, error));
+        TN_TRY(validate_layer(checks, layer, count, prefix, seed, rates, error));
+        TN_TRY(note_executed(executed, layer, tokens, error));
     }
     return TN_OK;
 }
 
-tn_status tn_validate_model(tn_checks *checks, const tn_model *model, uint64_t seed,
-                            const tn_cpu_rates *rates, const tn_progress *progress, tn_error *error) {
+tn_status tn_validate_model(tn_checks *checks, tn_executed *executed, const tn_model *model,
+                            const char *prefix, uint64_t seed, const tn_cpu_rates *rates,
+                            const tn_progress *progress, tn_error *error) {
     tn_program_cache *cache;
     tn_arena arena = {0};
     tn_step step;
     TN_TRY(tn_program_cache_new(&cache, error));
     tn_status status = tn_step_build(model, cache, &arena, &step, error);
-    if (status == TN_OK) status = validate_step(checks, &step, seed, rates, progress, error);
+    if (status == TN_OK)
+        status = validate_step(checks, executed, &step, prefix, seed, rates, progress, error);
     tn_arena_free(&arena);
     tn_program_cache_free(cache);
+    return status;
+}
+
+static tn_status validate_design(tn_checks *checks, tn_executed *executed, tn_evaluator *evaluator,
+                                 const tn_space *space, uint64_t id, uint64_t seed, const tn_cpu_rates *rates,
+                                 tn_error *error) {
+    uint64_t outer, inner;
+    uint32_t cause;
+    tn_evaluation evaluation;
+    char prefix[48];
+    if (id >= space->designs)
+        return tn_fail(error, TN_INPUT, "no design %" PRIu64 "; the space has designs 0 to %" PRIu64, id,
+                       space->designs - 1);
+    tn_space_split(space, id, &outer, &inner);
+    TN_TRY(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, error));
+    if (cause == TN_CAUSE_UNDEFINED || cause == TN_CAUSE_OVERFLOW)
+        return tn_fail(error, TN_INPUT, "design %" PRIu64 " can't be executed: it is %s", id,
+                       tn_cause_name(space, cause));
+    snprintf(prefix, sizeof prefix, "%" PRIu64 ": ", id);
+    return tn_validate_model(checks, executed, tn_evaluator_model(evaluator), prefix, seed, rates, NULL,
+                             error);
+}
+
+tn_status tn_validate_result(tn_checks *checks, const tn_result *result, bool all, uint64_t id, uint64_t seed,
+                             const tn_cpu_rates *rates, const tn_progress *progress, tn_error *error) {
+    tn_evaluator *evaluator;
+    tn_executed executed = {0};
+    size_t designs = all ? result->recommended_count : 1;
+    TN_TRY(tn_evaluator_new(result->space, &evaluator, error));
+    tn_status status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < designs; i++) {
+        tn_progress_report(progress, i, designs);
+        status = validate_design(checks, &executed, evaluator, result->space,
+                                 all ? result->recommended[i].id : id, seed, rates, error);
+    }
+    tn_executed_free(&executed);
+    tn_evaluator_free(evaluator);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "explore/result.h"
 #include "flow/named.h"
 #include "model/model.h"
 #include "run/check.h"
@@ -16,10 +17,25 @@
 tn_status tn_validate_trial(tn_checks *checks, const tn_trial *trial, tn_flow_name flow,
                             const tn_cpu_rates *rates, tn_error *error);
 
-/* Every distinct program of the linear layers of the model's step (one per weight, rows of input and flow),
- * as the model would run it, on values drawn with `seed`. A row's name is the first layer with that program,
- * and how many have it. TN_INTERRUPTED keeps the rows that are finished. */
-tn_status tn_validate_model(tn_checks *checks, const tn_model *model, uint64_t seed,
-                            const tn_cpu_rates *rates, const tn_progress *progress, tn_error *error);
+/* What was executed already, so that models that share programs check each once. Zero-initialise;
+ * tn_executed_free. */
+typedef struct tn_executed {
+    struct tn_executed_program *item;
+    size_t count, capacity;
+} tn_executed;
+void tn_executed_free(tn_executed *executed);
+
+/* Every distinct program of the linear layers of the model's step (one per weight, rows of input and flow)
+ * that is not among the executed ones, as the model would run it, on values drawn with `seed`. A row's name
+ * is `prefix`, the first layer with that program, and how many have it. TN_INTERRUPTED keeps the rows that
+ * are finished. */
+tn_status tn_validate_model(tn_checks *checks, tn_executed *executed, const tn_model *model,
+                            const char *prefix, uint64_t seed, const tn_cpu_rates *rates,
+                            const tn_progress *progress, tn_error *error);
+
+/* The model of one design of a sweep's result, or of every recommended one (`all`), as above. Fails with
+ * TN_INPUT for an id that is not in the space, or whose flow does not exist. */
+tn_status tn_validate_result(tn_checks *checks, const tn_result *result, bool all, uint64_t id, uint64_t seed,
+                             const tn_cpu_rates *rates, const tn_progress *progress, tn_error *error);
 
 #endif

@@ -214,3 +214,9 @@ tn_status tn_weight_degrees_of_freedom(const tn_weight *weight, uint64_t *degree
     *degrees = parameters > gauge ? parameters - gauge : 1;
     return TN_OK;
 }
+
+bool tn_weight_equal(const tn_weight *a, const tn_weight *b) {
+    return a->format == b->format && a->d == b->d && a->rank_count == b->rank_count &&
+           memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 && memcmp(a->n, b->n, a->d * sizeof *a->n) == 0 &&
+           memcmp(a->rank, b->rank, a->rank_count * sizeof *a->rank) == 0;
+}

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "tensor/network.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { TN_FACTORS_MOST = 16, TN_RANKS_MOST = 4 * TN_FACTORS_MOST };
@@ -45,6 +46,8 @@ uint32_t tn_weight_rank_count(const tn_weight *weight);
 /* Fills rank_count and rank from one requested rank (ends 1 where the format asks for it). Block-term: the
  * number of terms in rank[2d] stays if it is not 0, else becomes 1. */
 tn_status tn_weight_set_rank(tn_weight *weight, uint64_t rank, tn_error *error);
+/* Same format, folding and ranks. */
+bool tn_weight_equal(const tn_weight *a, const tn_weight *b);
 /* Refuses impossible shapes: no factors, a zero, ranks of the wrong number, ends that are not 1; M, N or the
  * tokens x M or N past 64 bits are TN_OVERFLOW where they are first needed. */
 tn_status tn_weight_check(const tn_weight *weight, tn_error *error);
