@@ -24,10 +24,15 @@ typedef struct command {
 
 static const command COMMANDS[] = {
     {"yaml", {"sweep", "FILE", "-o", OUTPUT}},
-    {"yaml", {"validate", "FILE"}},
+    {"yaml", {"cost", "FILE"}},
+    {"yaml", {"order", "FILE"}},
     {"space", {"sweep", "FILE", "-o", OUTPUT}},
+    {"model", {"cost", "FILE"}},
     {"model", {"validate", "FILE"}},
+    {"device", {"cost", "atis-2enc", "--device", "FILE"}},
     {"device", {"hardware", "memory", "--device", "FILE", "--width", "8", "--depth", "100"}},
+    {"csv", {"order", "--batch", "FILE"}},
+    {"csv", {"finetune", "fit", "FILE"}},
     {"csv", {"hardware", "memory", "--batch", "FILE"}},
     {"csv", {"roofline", "--device", "h200", "--batch", "FILE"}},
     {"npy", {"validate", "--case", "FILE"}},
