@@ -1,8 +1,10 @@
-/* tenfold list models|devices|spaces|flows|formats */
+/* tenfold list models|devices|spaces|flows|formats|techniques */
 #include "base/arena.h"
 #include "base/locate.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "flow/named.h"
+#include "tensor/weight.h"
 #include "text/json.h"
 
 #include <stdio.h>
@@ -14,13 +16,15 @@ typedef struct {
     const char *const *names; /* ended by NULL */
 } catalogue;
 
-static const char *const flows[] = {
-    "dense", "right-to-left", "bidirectional", "bidirectional-published", "optimal", NULL};
-static const char *const formats[] = {"dense", "tt", "ttm", "tr", "tucker", "ht", "cp", "bt", NULL};
+/* Training techniques that some command prices: `tenfold hardware training`, key `precision` of a model,
+ * `tenfold order
+ * --training` (what to keep and what to compute again). */
+static const char *const techniques[] = {"in-place-transposition", "reduced-precision", "recomputation",
+                                         NULL};
 
 static const catalogue catalogues[] = {
-    {"models", "models", NULL}, {"devices", "models/devices", NULL}, {"spaces", "spaces", NULL},
-    {"flows", NULL, flows},     {"formats", NULL, formats},
+    {"models", "models", NULL},     {"devices", "models/devices", NULL}, {"spaces", "spaces", NULL},
+    {"flows", NULL, tn_flow_names}, {"formats", NULL, tn_format_names},  {"techniques", NULL, techniques},
 };
 enum { CATALOGUES = sizeof catalogues / sizeof *catalogues };
 
@@ -36,7 +40,7 @@ static tn_status find(const char *what, const catalogue **found, tn_error *error
     const char *near = tn_suggest(what, names, CATALOGUES);
     return tn_fail(error, TN_INPUT, "nothing called '%s' to list; %s%s", what,
                    near ? "did you mean " : "one of ",
-                   near ? near : "models, devices, spaces, flows, formats");
+                   near ? near : "models, devices, spaces, flows, formats, techniques");
 }
 
 static void print(const char *what, const char *const *names, size_t count, bool as_json) {
@@ -85,7 +89,7 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
 
 const tn_command tn_command_list = {
     .name = "list",
-    .summary = "list what can be named: models, devices, spaces, flows, formats",
-    .usage = "models|devices|spaces|flows|formats",
+    .summary = "list what can be named: models, devices, spaces, flows, formats, techniques",
+    .usage = "models|devices|spaces|flows|formats|techniques",
     .run = run,
 };
