@@ -2,10 +2,6 @@
  */
 #include <tenfold.h>
 
-#include "flow/search.h"
-#include "model/model.h"
-#include "tensor/weight.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
