@@ -1,6 +1,7 @@
 /* tenfold cost MODEL */
 #include "cli/commands.h"
 #include "cli/cost.h"
+#include "cli/output.h"
 #include "cli/sets.h"
 #include "plot/timeline_figure.h"
 
@@ -50,7 +51,7 @@ static tn_status print(const request *asked, const tn_cost *cost, tn_error *erro
     tn_buffer out = {0};
     if (!asked->common.json) return tn_cost_print(cost, stdout, error);
     tn_status status = tn_cost_json(cost, &out, error);
-    if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
+    if (status == TN_OK) return tn_output(&out, error);
     tn_buffer_free(&out);
     return status;
 }

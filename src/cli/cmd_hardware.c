@@ -2,6 +2,7 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/hardware_questions.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "text/csv.h"
 #include "text/json.h"
@@ -107,16 +108,6 @@ static void put_csv_answer(tn_buffer *out, const tn_answer *a) {
     if (a->type == TN_ANSWER_TEXT) tn_csv_put(out, a->text);
 }
 
-static tn_status print(tn_buffer *out, tn_error *error) {
-    tn_status status = out->status;
-    if (status == TN_OK)
-        fwrite(out->data, 1, out->length, stdout);
-    else
-        tn_fail(error, status, "no memory for the answers");
-    tn_buffer_free(out);
-    return status;
-}
-
 /* --- One question. */
 
 static tn_status print_table(const tn_question *q, const tn_answer *answers, tn_error *error) {
@@ -157,7 +148,7 @@ static tn_status answer_one(request *r, tn_error *error) {
     if (r->device) tn_json_put_text(&json, "device", tn_device_name(r->device));
     put_json_row(&json, q, &values, answers);
     tn_json_end(&json);
-    return print(&out, error);
+    return tn_output(&out, error);
 }
 
 /* --- A batch: a question a row. */
@@ -292,7 +283,7 @@ static tn_status answer_batch(request *r, tn_error *error) {
     tn_buffer out = {0};
     TN_TRY(tn_csv_load(r->batch, &r->arena, &csv, error));
     tn_status status = answer_rows(r, &csv, &out, error);
-    if (status == TN_OK) return print(&out, error);
+    if (status == TN_OK) return tn_output(&out, error);
     tn_buffer_free(&out);
     return status;
 }

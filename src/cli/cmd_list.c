@@ -3,6 +3,7 @@
 #include "base/locate.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "flow/named.h"
 #include "tensor/weight.h"
 #include "text/json.h"
@@ -43,10 +44,11 @@ static tn_status find(const char *what, const catalogue **found, tn_error *error
                    near ? near : "models, devices, spaces, flows, formats, techniques");
 }
 
-static void print(const char *what, const char *const *names, size_t count, bool as_json) {
+static tn_status print(const char *what, const char *const *names, size_t count, bool as_json,
+                       tn_error *error) {
     if (!as_json) {
         for (size_t i = 0; i < count; i++) puts(names[i]);
-        return;
+        return TN_OK;
     }
     tn_buffer out = {0};
     tn_json json;
@@ -57,8 +59,7 @@ static void print(const char *what, const char *const *names, size_t count, bool
     for (size_t i = 0; i < count; i++) tn_json_text(&json, names[i]);
     tn_json_end(&json);
     tn_json_end(&json);
-    fwrite(out.data, 1, out.length, stdout);
-    tn_buffer_free(&out);
+    return tn_output(&out, error);
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
@@ -76,13 +77,12 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
     size_t count = 0;
     if (!wanted->folder) {
         while (wanted->names[count]) count++;
-        print(what, wanted->names, count, common.json);
-        return TN_OK;
+        return print(what, wanted->names, count, common.json, error);
     }
     tn_arena arena = {0};
     const char **names;
     tn_status status = tn_locate_list(wanted->folder, &arena, &names, &count, error);
-    if (status == TN_OK) print(what, names, count, common.json);
+    if (status == TN_OK) status = print(what, names, count, common.json, error);
     tn_arena_free(&arena);
     return status;
 }

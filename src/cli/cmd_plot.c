@@ -1,5 +1,6 @@
 /* tenfold plot DIR */
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "explore/result.h"
 #include "plot/sweep_figures.h"
 #include "text/json.h"
@@ -28,9 +29,7 @@ static tn_status draw(const char *folder, const char *format_name, bool json, tn
     for (size_t i = 0; i < count; i++) tn_json_text(&writer, path[i]);
     tn_json_end(&writer);
     tn_json_end(&writer);
-    fwrite(out.data, 1, out.length, stdout);
-    tn_buffer_free(&out);
-    return TN_OK;
+    return tn_output(&out, error);
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {

@@ -1,5 +1,6 @@
 /* tenfold recommend DIR: the recommended design of a sweep in plain words. */
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "explore/evaluator.h"
 #include "explore/result.h"
@@ -137,10 +138,7 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     tn_json_put_text(&json, "tightest_resource", tn_resource_names[tightest]);
     tn_json_put_real(&json, "tightest_resource_share", share[tightest]);
     tn_json_end(&json);
-    tn_status status = out.status == TN_OK ? TN_OK : tn_fail(error, out.status, "no memory for the answer");
-    if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
-    tn_buffer_free(&out);
-    return status;
+    return tn_output(&out, error);
 }
 
 static tn_status print(const tn_result *result, const tn_explanation *why, tn_error *error) {

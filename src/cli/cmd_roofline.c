@@ -1,6 +1,7 @@
 /* tenfold roofline --device D (--batch FILE.csv | --dtype T --m M --n N --k K) [--time graph|eager]
  * tenfold roofline fit ..., tenfold roofline step ...: cmd_roofline_fit.c, cmd_roofline_step.c */
 #include "cli/cmd_roofline.h"
+#include "cli/output.h"
 
 #include "base/suggest.h"
 #include "cli/commands.h"
@@ -40,16 +41,6 @@ static tn_status find_time(const char *name, tn_roofline_time *time, tn_error *e
     return tn_fail(error, TN_INPUT, "--time is graph or eager, not '%.60s'", name);
 }
 
-static tn_status print(tn_buffer *out, tn_error *error) {
-    tn_status status = out->status;
-    if (status == TN_OK)
-        fwrite(out->data, 1, out->length, stdout);
-    else
-        tn_fail(error, status, "no memory for the answers");
-    tn_buffer_free(out);
-    return status;
-}
-
 static void begin_json(tn_json *json, tn_buffer *out, const request *r) {
     tn_json_begin(json, out);
     tn_json_object(json);
@@ -85,7 +76,7 @@ static tn_status answer_one(request *r, tn_error *error) {
         tn_json_put_real(&json, "TFLOPS", flops / us / 1e6);
         tn_json_put_text(&json, "unverified", *unverified ? unverified : NULL);
         tn_json_end(&json);
-        return print(&out, error);
+        return tn_output(&out, error);
     }
     tn_table table;
     tn_table_begin(&table, 3);
@@ -281,7 +272,7 @@ static tn_status answer_batch(request *r, tn_error *error) {
     TN_TRY(find_columns(r, &b, error));
     TN_TRY(tn_arena_alloc(&r->arena, b.csv.rows, sizeof *b.error, &b.error, error));
     tn_status status = answer_rows(r, &b, &out, error);
-    if (status == TN_OK) return print(&out, error);
+    if (status == TN_OK) return tn_output(&out, error);
     tn_buffer_free(&out);
     return status;
 }

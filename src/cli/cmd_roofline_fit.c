@@ -1,6 +1,7 @@
 /* tenfold roofline fit --device D [DATA.csv] [--steps STEPS.csv] [--splits N] [--seed S] [-o FILE.yaml] */
 #include "base/file.h"
 #include "cli/cmd_roofline.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "cli/watch.h"
 #include "hardware/roofline_fit.h"
@@ -189,10 +190,7 @@ static tn_status print_json(request *r, tn_error *error) {
         tn_json_put_real(&json, "step_power_W", r->power_W);
     }
     tn_json_end(&json);
-    tn_status status = out.status;
-    if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
-    tn_buffer_free(&out);
-    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory for the answers");
+    return tn_output(&out, error);
 }
 
 static tn_status print_laws(request *r, tn_error *error) {

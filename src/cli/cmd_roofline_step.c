@@ -1,5 +1,6 @@
 /* tenfold roofline step MODEL --device D [--kernels N] [--plot FILE] */
 #include "cli/cmd_roofline.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "hardware/roofline_step.h"
 #include "model/model.h"
@@ -76,10 +77,7 @@ static tn_status print_json(const request *r, tn_error *error) {
     for (size_t i = 0; i < p->kernels; i++) put_json_kernel(&json, &p->kernel[i]);
     tn_json_end(&json);
     tn_json_end(&json);
-    tn_status status = out.status;
-    if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
-    tn_buffer_free(&out);
-    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory for the answers");
+    return tn_output(&out, error);
 }
 
 static tn_status print_kernels(const request *r, tn_error *error) {

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "cli/watch.h"
 #include "run/case.h"
@@ -216,10 +217,7 @@ static tn_status print_json(const request *asked, const answer_data *found, tn_e
     tn_json_end(&json);
     tn_json_put_bool(&json, "ok", !found->checks.failed);
     tn_json_end(&json);
-    tn_status status = out.status == TN_OK ? TN_OK : tn_fail(error, out.status, "no memory for the answer");
-    if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
-    tn_buffer_free(&out);
-    return status;
+    return tn_output(&out, error);
 }
 
 static tn_status print_arrays(const tn_arrays *arrays, tn_error *error) {

@@ -1,4 +1,5 @@
 #include "cli/summary.h"
+#include "cli/output.h"
 
 #include "cli/table.h"
 
@@ -16,11 +17,7 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
     if (json) {
         tn_buffer out = {0};
         tn_summary_json(summary, &out);
-        tn_status status =
-            out.status == TN_OK ? TN_OK : tn_fail(error, out.status, "no memory for the summary");
-        if (status == TN_OK) fwrite(out.data, 1, out.length, stdout);
-        tn_buffer_free(&out);
-        return status;
+        return tn_output(&out, error);
     }
     char designs[32], evaluated[32], feasible[32], front[32], rate[32];
     printf("space %s: %s designs, %s evaluated, %s feasible, front of %s (%s)\n", summary->space,

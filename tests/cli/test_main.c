@@ -62,7 +62,7 @@ static void refused(test_run run, const char *words) {
 
 static void each_command_refuses_unknown_options(void **state) {
     (void)state;
-    for (size_t i = 0; i < count; i++) refused(test_program(commands[i], "--jsn", NULL), "--json");
+    for (size_t i = 0; i < count; i++) refused(test_program(commands[i], "--jsn", NULL), "--jsn");
 }
 
 static void names_are_suggested(void **state) {
