@@ -33,6 +33,8 @@ static const command COMMANDS[] = {
     {"device", {"hardware", "memory", "--device", "FILE", "--width", "8", "--depth", "100"}},
     {"csv", {"order", "--batch", "FILE"}},
     {"csv", {"finetune", "fit", "FILE"}},
+    {"finetune", {"finetune", "fit", "FILE"}},
+    {"network", {"order", "FILE"}},
     {"csv", {"hardware", "memory", "--batch", "FILE"}},
     {"csv", {"roofline", "--device", "h200", "--batch", "FILE"}},
     {"npy", {"validate", "--case", "FILE"}},

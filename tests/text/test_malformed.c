@@ -1,9 +1,11 @@
 /* Every file of tests/malformed is refused as its .expect file says (see tests/malformed/README.md). */
 #include "explore/space.h"
+#include "fit/finetune_data.h"
 #include "hardware/device.h"
 #include "model/model.h"
 #include "support/malformed.h"
 #include "support/shared.h"
+#include "tensor/network_file.h"
 #include "text/arrays.h"
 #include "text/csv.h"
 #include "text/yaml.h"
@@ -23,6 +25,23 @@ static tn_status load_yaml(const char *path, tn_error *error) {
     tn_arena arena = {0};
     tn_yaml *root;
     tn_status status = tn_yaml_load(path, &arena, &root, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status load_finetune(const char *path, tn_error *error) {
+    tn_arena arena = {0};
+    tn_finetune_data data;
+    tn_status status = tn_finetune_load(path, &arena, &data, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status load_network(const char *path, tn_error *error) {
+    tn_arena arena = {0};
+    tn_network network;
+    const char *name;
+    tn_status status = tn_network_load(path, &arena, &network, &name, error);
     tn_arena_free(&arena);
     return status;
 }
@@ -80,8 +99,9 @@ typedef struct kind {
 } kind;
 
 static const kind KINDS[] = {
-    {"csv", load_csv},    {"device", load_device},      {"model", load_model}, {"npy", load_arrays},
-    {"npz", load_arrays}, {"safetensors", load_arrays}, {"space", load_space}, {"yaml", load_yaml},
+    {"csv", load_csv},     {"device", load_device}, {"finetune", load_finetune}, {"network", load_network},
+    {"model", load_model}, {"npy", load_arrays},    {"npz", load_arrays},        {"safetensors", load_arrays},
+    {"space", load_space}, {"yaml", load_yaml},
 };
 
 enum { FEWEST_CASES = 60 };
