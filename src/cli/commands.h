@@ -14,6 +14,7 @@ extern const tn_command tn_command_cost;
 extern const tn_command tn_command_order;
 extern const tn_command tn_command_finetune;
 extern const tn_command tn_command_list;
+extern const tn_command tn_command_ranks;
 extern const tn_command tn_command_validate;
 
 extern const tn_command *const tn_commands[];

@@ -19,11 +19,6 @@ bool tn_fold_moves(const tn_weight *weight) {
     return weight->format == TN_TTM && weight->d > 1;
 }
 
-/* Element (i, j) of the matrix lies at row[i] + column[j] of the folded tensor. */
-typedef struct {
-    uint64_t rows, columns, *row, *column;
-} places;
-
 /* place[i] = sum over digits of i of digit * stride; factors and strides from the slowest digit. */
 static void place_digits(const uint64_t *factor, const uint64_t *stride, uint32_t d, uint64_t count,
                          uint64_t *place) {
@@ -37,7 +32,9 @@ static void place_digits(const uint64_t *factor, const uint64_t *stride, uint32_
     }
 }
 
-static tn_status find_places(const tn_weight *weight, places *p, tn_error *error) {
+tn_status tn_places_make(const tn_weight *weight, tn_places *places, tn_error *error) {
+    tn_places *p = places;
+    *p = (tn_places){0};
     uint64_t row_stride[TN_FACTORS_MOST], column_stride[TN_FACTORS_MOST], step = 1;
     bool paired = weight->format == TN_TTM;
     TN_TRY(tn_weight_rows(weight, &p->rows, error));
@@ -57,29 +54,26 @@ static tn_status find_places(const tn_weight *weight, places *p, tn_error *error
     return TN_OK;
 }
 
-tn_status tn_fold_rows(const tn_weight *weight, uint64_t first, uint64_t count, const double *rows,
-                       double *folded, tn_error *error) {
-    places p = {0};
-    TN_TRY(find_places(weight, &p, error));
-    for (uint64_t i = 0; i < count; i++)
-        for (uint64_t j = 0; j < p.columns; j++)
-            folded[p.row[first + i] + p.column[j]] = rows[i * p.columns + j];
-    tn_free(p.row);
-    return TN_OK;
+void tn_places_free(tn_places *places) {
+    tn_free(places->row);
+    *places = (tn_places){0};
 }
 
 tn_status tn_fold(const tn_weight *weight, const double *w, double *folded, tn_error *error) {
-    uint64_t rows;
-    TN_TRY(tn_weight_rows(weight, &rows, error));
-    return tn_fold_rows(weight, 0, rows, w, folded, error);
+    tn_places p;
+    TN_TRY(tn_places_make(weight, &p, error));
+    for (uint64_t i = 0; i < p.rows; i++)
+        for (uint64_t j = 0; j < p.columns; j++) folded[p.row[i] + p.column[j]] = w[i * p.columns + j];
+    tn_places_free(&p);
+    return TN_OK;
 }
 
 tn_status tn_unfold(const tn_weight *weight, const double *folded, double *w, tn_error *error) {
-    places p = {0};
-    TN_TRY(find_places(weight, &p, error));
+    tn_places p;
+    TN_TRY(tn_places_make(weight, &p, error));
     for (uint64_t i = 0; i < p.rows; i++)
         for (uint64_t j = 0; j < p.columns; j++) w[i * p.columns + j] = folded[p.row[i] + p.column[j]];
-    tn_free(p.row);
+    tn_places_free(&p);
     return TN_OK;
 }
 

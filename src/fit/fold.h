@@ -23,14 +23,18 @@ size_t tn_fold_modes(const tn_weight *weight, uint64_t *mode);
 /* Whether folding moves values. */
 bool tn_fold_moves(const tn_weight *weight);
 
+/* Element (i, j) of the matrix lies at row[i] + column[j] of the folded tensor. */
+typedef struct tn_places {
+    uint64_t rows, columns, *row, *column;
+} tn_places;
+/* `weight` is checked. */
+tn_status tn_places_make(const tn_weight *weight, tn_places *places, tn_error *error);
+void tn_places_free(tn_places *places);
+
 /* folded = w folded, both of rows * columns values and not overlapping. `weight` is checked and has that
  * shape. */
 tn_status tn_fold(const tn_weight *weight, const double *w, double *folded, tn_error *error);
 tn_status tn_unfold(const tn_weight *weight, const double *folded, double *w, tn_error *error);
-/* The same for `count` rows of w that start at row `first` and lie in `rows`: for filling `folded` piece by
- * piece. */
-tn_status tn_fold_rows(const tn_weight *weight, uint64_t first, uint64_t count, const double *rows,
-                       double *folded, tn_error *error);
 
 /* The shape of a train of a TT or TTM weight with its ranks. */
 void tn_fold_set_ranks(const tn_train *train, tn_weight *weight);

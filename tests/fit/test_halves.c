@@ -68,10 +68,6 @@ static void folding_is_a_permutation_that_unfolds(void **state) {
         assert_int_equal(tn_unfold(&foldings[f], folded, back, &error), TN_OK);
         assert_memory_equal(back, w, ROWS * COLUMNS * sizeof *w);
         if (!tn_fold_moves(&foldings[f])) assert_memory_equal(folded, w, ROWS * COLUMNS * sizeof *w);
-        memset(back, 0, ROWS * COLUMNS * sizeof *w);
-        assert_int_equal(tn_fold_rows(&foldings[f], 0, 7, w, back, &error), TN_OK);
-        assert_int_equal(tn_fold_rows(&foldings[f], 7, ROWS - 7, w + 7 * COLUMNS, back, &error), TN_OK);
-        assert_memory_equal(back, folded, ROWS * COLUMNS * sizeof *w);
     }
     free(w);
     free(folded);

@@ -1,0 +1,131 @@
+/* The arguments of `tenfold ranks` that need more than a number. */
+#include "base/suggest.h"
+#include "cli/ranks.h"
+#include "tensor/spec.h"
+#include "text/number.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char tn_ranks_caution[] =
+    "Errors are those of cutting a trained dense matrix (Frobenius norm, relative). They guide compression "
+    "and\n"
+    "fine-tuning; for training from scratch at these ranks they are a poor guide. Tail bounds from the "
+    "unfoldings\n"
+    "alone over-state the error by up to 2x; the errors here are those of the cores themselves.";
+
+tn_status tn_ranks_split(const char *text, const char *option, tn_arena *arena, tn_ranks_texts *texts,
+                         tn_error *error) {
+    texts->count = 0;
+    for (const char *at = text;;) {
+        size_t length = strcspn(at, ",");
+        if (length == 0)
+            return tn_fail(error, TN_INPUT, "%s %s has an empty item; write values apart by commas", option,
+                           text);
+        if (texts->count == TN_RANKS_LIST)
+            return tn_fail(error, TN_LIMIT, "%s has more than %d values; give fewer", option, TN_RANKS_LIST);
+        TN_TRY(tn_arena_copy_text(arena, at, length, &texts->item[texts->count++], error));
+        if (at[length] == '\0') return TN_OK;
+        at += length + 1;
+    }
+}
+
+static tn_status unknown_name(const char *option, const char *name, const char *const *names, size_t count,
+                              tn_error *error) {
+    const char *near = tn_suggest(name, names, count);
+    if (near) return tn_fail(error, TN_INPUT, "%s '%s' is unknown; did you mean %s?", option, name, near);
+    return tn_fail(error, TN_INPUT, "%s '%s' is unknown; it is %s, %s, ..", option, name, names[0], names[1]);
+}
+
+tn_status tn_ranks_format(const char *name, tn_format *format, tn_error *error) {
+    static const tn_format formats[] = {TN_TT, TN_TTM, TN_RING, TN_TUCKER};
+    const char *names[4];
+    for (size_t i = 0; i < 4; i++) {
+        names[i] = tn_format_names[formats[i]];
+        *format = formats[i];
+        if (strcmp(name, names[i]) == 0) return TN_OK;
+    }
+    return unknown_name("format", name, names, 4, error);
+}
+
+tn_status tn_ranks_method(const char *name, tn_cut_method *method, tn_error *error) {
+    *method = TN_CUT_AUTO;
+    if (!name) return TN_OK;
+    for (size_t i = 0; i < 3; i++) {
+        *method = (tn_cut_method)i;
+        if (strcmp(name, tn_cut_method_names[i]) == 0) return TN_OK;
+    }
+    return unknown_name("--svd", name, tn_cut_method_names, 3, error);
+}
+
+tn_status tn_ranks_weight(tn_format format, const char *fold, const char *cap, tn_weight *weight,
+                          tn_error *error) {
+    tn_arena arena = {0};
+    const char *spec;
+    uint64_t tokens;
+    tn_status status =
+        tn_arena_format(&arena, &spec, error, "%s:%s,rank=%s,tokens=1", tn_format_names[format], fold, cap);
+    if (status == TN_OK)
+        status = tn_spec_parse(spec, (tn_position){.file = "--fold and --cap"}, weight, &tokens, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+tn_status tn_ranks_tolerance(const char *text, double *tolerance, tn_error *error) {
+    if (tn_read_real(text, tolerance) == TN_NUMBER_OK && *tolerance >= 0 && *tolerance <= 1) return TN_OK;
+    return tn_fail(error, TN_INPUT, "tolerance '%s' must be a relative error of 0 to 1", text);
+}
+
+static tn_status read_budget(const char *text, const tn_rank_problem *problem, tn_rank_budget *budget,
+                             tn_error *error) {
+    char name[64];
+    size_t length = strcspn(text, "=");
+    if (text[length] != '=' || length == 0 || length >= sizeof name)
+        return tn_fail(error, TN_INPUT, "--budget '%.100s' must be KEY=VALUE, such as params=100000", text);
+    memcpy(name, text, length);
+    name[length] = '\0';
+    TN_TRY(tn_rank_cost_find(problem, name, &budget->cost, error));
+    if (tn_read_real(text + length + 1, &budget->most) == TN_NUMBER_OK && budget->most >= 0) return TN_OK;
+    return tn_fail(error, TN_INPUT, "--budget '%.100s' must name a number of at least 0", text);
+}
+
+tn_status tn_ranks_goal(const tn_ranks_asked *asked, const tn_rank_problem *problem, double most_error,
+                        tn_rank_goal *goal, tn_error *error) {
+    *goal = (tn_rank_goal){
+        .least_cost = asked->max_error >= 0, .most_error = most_error, .most_states = asked->states};
+    if (asked->budget.count > TN_COSTS_MOST)
+        return tn_fail(error, TN_LIMIT, "more than %d budgets; give fewer", TN_COSTS_MOST);
+    if (asked->budget.count == 0 && asked->max_error < 0)
+        return tn_fail(error, TN_INPUT, "nothing bounds the ranks; give --budget KEY=VALUE or --max-error E");
+    if (asked->minimise && asked->max_error < 0)
+        return tn_fail(error, TN_INPUT, "--minimise needs --max-error E, the error that is allowed");
+    for (size_t i = 0; i < asked->budget.count; i++) {
+        TN_TRY(read_budget(asked->budget.item[i], problem, &goal->budget[i], error));
+        for (size_t k = 0; k < i; k++)
+            if (goal->budget[k].cost == goal->budget[i].cost)
+                return tn_fail(error, TN_INPUT, "the budget of %s is given twice; give it once",
+                               problem->cost_name[goal->budget[i].cost]);
+    }
+    goal->budgets = asked->budget.count;
+    if (asked->minimise) TN_TRY(tn_rank_cost_find(problem, asked->minimise, &goal->minimised, error));
+    return TN_OK;
+}
+
+static const char *join(const uint64_t *number, size_t count, char apart, char *text) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        if (i) text[length++] = apart;
+        length += (size_t)snprintf(text + length, 21, "%" PRIu64, number[i]);
+    }
+    return text;
+}
+
+const char *tn_ranks_product_text(const uint64_t *factor, size_t count, char *text) {
+    return join(factor, count, 'x', text);
+}
+
+const char *tn_ranks_list_text(const uint64_t *rank, size_t count, char *text) {
+    return join(rank, count, ' ', text);
+}

@@ -1,0 +1,318 @@
+/* tenfold ranks --matrix: one matrix, decomposed at some ranks or tolerances. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "cli/output.h"
+#include "cli/ranks.h"
+#include "cli/table.h"
+#include "fit/factored_files.h"
+#include "fit/fold.h"
+#include "fit/matrix_source.h"
+#include "text/csv.h"
+#include "text/json.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct {
+    const char *asked; /* the item of --cap or --tolerance */
+    double tolerance;  /* negative: by cap */
+    tn_weight requested;
+    tn_weight reached;
+    uint64_t useful[TN_RANKS_MOST], parameters;
+    double relative_error, tail_error, excess;
+    bool randomised;
+} row;
+
+typedef struct {
+    double *value;
+    uint64_t count;
+} spectrum;
+
+typedef struct {
+    const tn_ranks_asked *asked;
+    tn_arena arena;
+    tn_error *error;
+    tn_weight weight; /* format and folding */
+    uint64_t rows, columns;
+    double *folded, norm;
+    size_t count;
+    row *row;
+    size_t bonds;
+    spectrum bond[TN_TRAIN_MODES];
+} work;
+
+static tn_status read_matrix(work *w) {
+    const tn_ranks_asked *asked = w->asked;
+    tn_matrix_source source = {.tensor = asked->tensor, .transposed = asked->transpose};
+    tn_arrays *arrays;
+    TN_TRY(tn_weight_rows(&w->weight, &w->rows, w->error));
+    TN_TRY(tn_weight_columns(&w->weight, &w->columns, w->error));
+    TN_TRY(tn_arrays_open(asked->matrix, &arrays, w->error));
+    tn_status status = tn_alloc(w->rows * w->columns, sizeof *w->folded, &w->folded, w->error);
+    if (status == TN_OK)
+        status = tn_matrix_read(arrays, asked->matrix, &source, &w->weight, w->folded, w->error);
+    tn_arrays_close(arrays);
+    return status;
+}
+
+/* Every row's request, checked before any work. */
+static tn_status read_requests(work *w) {
+    const tn_ranks_asked *asked = w->asked;
+    tn_format format;
+    tn_ranks_texts texts;
+    if (!asked->fold.count)
+        return tn_fail(w->error, TN_INPUT, "--matrix needs --fold, such as --fold m=12x8x8,n=8x8x12");
+    if (asked->fold.count > 1) return tn_fail(w->error, TN_INPUT, "--matrix takes one --fold; give one");
+    if (!asked->cap == !asked->tolerance)
+        return tn_fail(w->error, TN_INPUT, "--matrix needs either --cap R,.. or --tolerance E,..");
+    TN_TRY(tn_ranks_format(asked->format ? asked->format : "tt", &format, w->error));
+    TN_TRY(tn_ranks_split(asked->cap ? asked->cap : asked->tolerance, asked->cap ? "--cap" : "--tolerance",
+                          &w->arena, &texts, w->error));
+    TN_TRY(tn_arena_alloc(&w->arena, texts.count, sizeof *w->row, &w->row, w->error));
+    w->count = texts.count;
+    for (size_t i = 0; i < w->count; i++) {
+        row *r = &w->row[i];
+        r->asked = texts.item[i];
+        r->tolerance = -1;
+        if (!asked->cap) TN_TRY(tn_ranks_tolerance(r->asked, &r->tolerance, w->error));
+        TN_TRY(tn_ranks_weight(format, asked->fold.item[0], asked->cap ? r->asked : "1", &r->requested,
+                               w->error));
+        if (asked->cap) TN_TRY(tn_weight_useful_ranks(&r->requested, r->useful, w->error));
+    }
+    w->weight = w->row[0].requested;
+    return TN_OK;
+}
+
+static tn_status write_row(const work *w, const row *r, const tn_factored *factored) {
+    const tn_ranks_asked *asked = w->asked;
+    char path[1200];
+    if (asked->case_folder) {
+        if (w->count > 1)
+            return tn_fail(w->error, TN_INPUT, "--case-out takes one cap or tolerance, not %zu", w->count);
+        TN_TRY(tn_factored_write_case(asked->case_folder, factored, asked->tokens, asked->seed, w->error));
+    }
+    if (!asked->output) return TN_OK;
+    if (w->count == 1)
+        snprintf(path, sizeof path, "%.1000s/cores.npz", asked->output);
+    else
+        snprintf(path, sizeof path, "%.1000s/cores-%s-%.100s.npz", asked->output,
+                 asked->cap ? "cap" : "tolerance", r->asked);
+    return tn_factored_write_npz(path, &factored, NULL, 1, w->error);
+}
+
+static tn_status decompose(work *w, row *r) {
+    tn_cut_method method;
+    tn_factored f;
+    double squares;
+    TN_TRY(tn_ranks_method(w->asked->method, &method, w->error));
+    tn_factor_rule rule = {
+        .capped = w->asked->cap != NULL, .tolerance = r->tolerance, .method = method, .seed = w->asked->seed};
+    TN_TRY(tn_factor(&r->requested, w->folded, &rule, &f, w->error));
+    r->reached = f.weight;
+    r->randomised = f.randomised;
+    r->tail_error = tn_factored_relative(&f, f.squared_loss);
+    r->excess = tn_factored_relative(&f, f.squared_excess);
+    w->norm = sqrt(f.squared_norm);
+    tn_status status = tn_weight_parameters(&f.weight, &r->parameters, w->error);
+    if (status == TN_OK) status = tn_factored_error(&f, w->folded, &squares, w->error);
+    if (status == TN_OK) r->relative_error = tn_factored_relative(&f, squares);
+    if (status == TN_OK) status = write_row(w, r, &f);
+    tn_factored_free(&f);
+    return status;
+}
+
+static tn_status find_spectrum(work *w) {
+    uint64_t mode[TN_TRAIN_MODES];
+    size_t modes = tn_fold_modes(&w->weight, mode);
+    for (w->bonds = 0; w->bonds + 1 < modes; w->bonds++) {
+        spectrum *s = &w->bond[w->bonds];
+        TN_TRY(tn_unfolding_values(w->folded, mode, modes, w->bonds + 1, &s->value, &s->count, w->error));
+    }
+    return TN_OK;
+}
+
+/* --- printing --- */
+
+static void put_numbers(tn_json *json, const char *key, const uint64_t *number, size_t count) {
+    tn_json_key(json, key);
+    tn_json_row(json);
+    for (size_t i = 0; i < count; i++) tn_json_count(json, number[i]);
+    tn_json_end(json);
+}
+
+static bool is_one_rank(const char *text) {
+    for (; *text; text++)
+        if (*text == 'x') return false;
+    return true;
+}
+
+static void put_row(const work *w, const row *r, tn_json *json) {
+    tn_json_object(json);
+    if (r->tolerance >= 0) {
+        tn_json_put_real(json, "tolerance", r->tolerance);
+    } else if (is_one_rank(r->asked)) {
+        uint64_t most = 0;
+        for (uint32_t k = 0; k < r->requested.rank_count; k++)
+            if (r->requested.rank[k] > most) most = r->requested.rank[k];
+        tn_json_put_count(json, "cap", most);
+    } else {
+        put_numbers(json, "cap", r->requested.rank, r->requested.rank_count);
+    }
+    put_numbers(json, "ranks", r->reached.rank, r->reached.rank_count);
+    if (r->tolerance < 0) {
+        put_numbers(json, "requested_ranks", r->requested.rank, r->requested.rank_count);
+        put_numbers(json, "useful_ranks", r->useful, r->requested.rank_count);
+    }
+    tn_json_put_count(json, "parameters", r->parameters);
+    tn_json_put_real(json, "compression", (double)(w->rows * w->columns) / (double)r->parameters);
+    tn_json_put_real(json, "relative_error", r->relative_error);
+    tn_json_put_real(json, "tail_error", r->tail_error);
+    tn_json_put_bool(json, "randomised", r->randomised);
+    tn_json_put_real(json, "excess_bound", r->excess);
+    tn_json_end(json);
+}
+
+static tn_status print_json(const work *w) {
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_put_text(&json, "matrix", w->asked->matrix);
+    tn_json_put_text(&json, "format", tn_format_names[w->weight.format]);
+    put_numbers(&json, "m", w->weight.m, w->weight.d);
+    put_numbers(&json, "n", w->weight.n, w->weight.d);
+    tn_json_put_real(&json, "norm", w->norm);
+    tn_json_put_count(&json, "seed", w->asked->seed);
+    tn_json_key(&json, "rows");
+    tn_json_array(&json);
+    for (size_t i = 0; i < w->count; i++) put_row(w, &w->row[i], &json);
+    tn_json_end(&json);
+    if (w->bonds) {
+        tn_json_key(&json, "singular_values");
+        tn_json_array(&json);
+        for (size_t b = 0; b < w->bonds; b++) {
+            tn_json_row(&json);
+            for (uint64_t i = 0; i < w->bond[b].count; i++) tn_json_real(&json, w->bond[b].value[i]);
+            tn_json_end(&json);
+        }
+        tn_json_end(&json);
+    }
+    tn_json_put_text(&json, "note", tn_ranks_caution);
+    tn_json_end(&json);
+    return tn_output(&out, w->error);
+}
+
+static bool any_randomised(const work *w) {
+    for (size_t i = 0; i < w->count; i++)
+        if (w->row[i].randomised) return true;
+    return false;
+}
+
+static tn_status print_table(const work *w) {
+    static const char *const head[] = {"ranks", "parameters", "compression", "error", "error by tails"};
+    char text[TN_RANKS_TEXT];
+    tn_table table;
+    bool capped = w->asked->cap != NULL, random = any_randomised(w);
+    tn_table_begin(&table, 6u + capped + random);
+    tn_table_text(&table, capped ? "cap" : "tolerance");
+    tn_table_text(&table, head[0]);
+    if (capped) tn_table_text(&table, "useful at this cap");
+    for (size_t i = 1; i < 5; i++) tn_table_text(&table, head[i]);
+    if (random) tn_table_text(&table, "above the best by at most");
+    for (size_t i = 0; i < w->count; i++) {
+        const row *r = &w->row[i];
+        tn_table_text(&table, r->asked);
+        tn_table_text(&table, tn_ranks_list_text(r->reached.rank, r->reached.rank_count, text));
+        if (capped) tn_table_text(&table, tn_ranks_list_text(r->useful, r->requested.rank_count, text));
+        tn_table_count(&table, r->parameters);
+        tn_table_format(&table, "%.4g x", (double)(w->rows * w->columns) / (double)r->parameters);
+        tn_table_format(&table, "%.6g", r->relative_error);
+        tn_table_format(&table, "%.6g", r->tail_error);
+        double least = sqrt(fmax(0, r->tail_error * r->tail_error - r->excess * r->excess));
+        if (random) tn_table_format(&table, "%.2g", r->tail_error - least);
+    }
+    return tn_table_end(&table, stdout, w->error);
+}
+
+static tn_status print_text(const work *w) {
+    char m[TN_RANKS_TEXT], n[TN_RANKS_TEXT];
+    printf("%s: %llu x %llu, format %s, m = %s, n = %s, norm %.6g\n\n", w->asked->matrix,
+           (unsigned long long)w->rows, (unsigned long long)w->columns, tn_format_names[w->weight.format],
+           tn_ranks_product_text(w->weight.m, w->weight.d, m),
+           tn_ranks_product_text(w->weight.n, w->weight.d, n), w->norm);
+    TN_TRY(print_table(w));
+    if (any_randomised(w))
+        printf("\nSome bonds were cut by a randomised range finder (seed %llu); the errors are measured all "
+               "the same.\n",
+               (unsigned long long)w->asked->seed);
+    for (size_t b = 0; b < w->bonds; b++)
+        printf("%sbond %zu: %llu singular values, from %.6g to %.6g\n", b ? "" : "\n", b + 1,
+               (unsigned long long)w->bond[b].count, w->bond[b].value[0],
+               w->bond[b].value[w->bond[b].count - 1]);
+    printf("\n%s\n", tn_ranks_caution);
+    return TN_OK;
+}
+
+/* --- files --- */
+
+static tn_status write_rows(const work *w) {
+    tn_buffer out = {0};
+    char text[TN_RANKS_TEXT], path[1200];
+    static const char *const head[] = {"ranks", "parameters", "relative_error", "tail_error", "excess_bound"};
+    tn_csv_put(&out, w->asked->cap ? "cap" : "tolerance");
+    for (size_t i = 0; i < 5; i++) tn_csv_put(&out, head[i]);
+    tn_csv_line(&out);
+    for (size_t i = 0; i < w->count; i++) {
+        const row *r = &w->row[i];
+        tn_csv_put(&out, r->asked);
+        tn_csv_put(&out, tn_ranks_list_text(r->reached.rank, r->reached.rank_count, text));
+        tn_csv_put_count(&out, r->parameters);
+        tn_csv_put_real(&out, r->relative_error);
+        tn_csv_put_real(&out, r->tail_error);
+        tn_csv_put_real(&out, r->excess);
+        tn_csv_line(&out);
+    }
+    snprintf(path, sizeof path, "%.1000s/decomposition.csv", w->asked->output);
+    tn_status status = tn_file_write_buffer(path, &out, w->error);
+    tn_buffer_free(&out);
+    return status;
+}
+
+static tn_status write_spectrum(const work *w) {
+    tn_buffer out = {0};
+    char path[1200];
+    static const char *const head[] = {"bond", "index", "sigma"};
+    for (size_t i = 0; i < 3; i++) tn_csv_put(&out, head[i]);
+    tn_csv_line(&out);
+    for (size_t b = 0; b < w->bonds; b++)
+        for (uint64_t i = 0; i < w->bond[b].count; i++) {
+            tn_csv_put_count(&out, b + 1);
+            tn_csv_put_count(&out, i);
+            tn_csv_put_real(&out, w->bond[b].value[i]);
+            tn_csv_line(&out);
+        }
+    snprintf(path, sizeof path, "%.1000s/singular_values.csv", w->asked->output);
+    tn_status status = tn_file_write_buffer(path, &out, w->error);
+    tn_buffer_free(&out);
+    return status;
+}
+
+static tn_status run(work *w) {
+    TN_TRY(read_requests(w));
+    TN_TRY(read_matrix(w));
+    if (w->asked->output) TN_TRY(tn_folder_make(w->asked->output, w->error));
+    for (size_t i = 0; i < w->count; i++) TN_TRY(decompose(w, &w->row[i]));
+    if (w->asked->spectrum) TN_TRY(find_spectrum(w));
+    if (w->asked->output) TN_TRY(write_rows(w));
+    if (w->asked->output && w->asked->spectrum) TN_TRY(write_spectrum(w));
+    return w->asked->common.json ? print_json(w) : print_text(w);
+}
+
+tn_status tn_ranks_matrix(const tn_ranks_asked *asked, tn_error *error) {
+    work w = {.asked = asked, .error = error};
+    tn_status status = run(&w);
+    for (size_t b = 0; b < TN_TRAIN_MODES; b++) tn_free(w.bond[b].value);
+    tn_free(w.folded);
+    tn_arena_free(&w.arena);
+    return status;
+}

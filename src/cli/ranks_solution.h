@@ -1,0 +1,26 @@
+/* What an allocation of ranks looks like: JSON, tables for people, CSV files. */
+#ifndef TN_CLI_RANKS_SOLUTION_H
+#define TN_CLI_RANKS_SOLUTION_H
+
+#include "base/error.h"
+#include "fit/rank_problem.h"
+#include "text/json.h"
+
+#include <stdbool.h>
+
+tn_status tn_ranks_print_solution(bool as_json, const tn_rank_problem *problem, const tn_rank_goal *goal,
+                                  const tn_rank_solution *solution, tn_error *error);
+
+/* The keys of a solution, into an object that is open. */
+void tn_ranks_put_solution(tn_json *json, const tn_rank_problem *problem, const tn_rank_goal *goal,
+                           const tn_rank_solution *solution);
+/* The tables and the sentences around them. */
+tn_status tn_ranks_print_tables(const tn_rank_problem *problem, const tn_rank_goal *goal,
+                                const tn_rank_solution *solution, tn_error *error);
+
+/* FOLDER/allocation.csv, and FOLDER/front.csv: squared error against the first budget's cost. */
+tn_status tn_ranks_write_solution(const char *folder, const tn_rank_problem *problem,
+                                  const tn_rank_goal *goal, const tn_rank_solution *solution,
+                                  tn_error *error);
+
+#endif
