@@ -6,8 +6,8 @@
 #include "text/number.h"
 #include "text/utf8.h"
 
-#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,12 +264,12 @@ tn_status tn_csv_real(const tn_csv *csv, size_t row, size_t column, double minim
     tn_number_status status = tn_read_real(cell->text, &read);
     if (status == TN_NUMBER_MALFORMED) return malformed(csv, row, column, "a finite number", error);
     if (status == TN_NUMBER_RANGE || !(read >= minimum && read <= maximum)) {
-        char low[32], high[32];
+        char low[32], high[32] = "";
         tn_real_text(minimum, low, sizeof low);
-        tn_real_text(maximum, high, sizeof high);
-        return tn_fail_at(error, TN_INPUT, cell->at,
-                          "%.100s in column \"%.100s\" is out of range; it must be %s to %s", cell->text,
-                          csv->head[column].text, low, high);
+        if (isfinite(maximum)) tn_real_text(maximum, high, sizeof high);
+        return tn_fail_at(
+            error, TN_INPUT, cell->at, "%.100s in column \"%.100s\" is out of range; it must be %s%s%s%s",
+            cell->text, csv->head[column].text, high[0] ? "" : "at least ", low, high[0] ? " to " : "", high);
     }
     *value = read;
     return TN_OK;

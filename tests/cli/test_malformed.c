@@ -33,13 +33,18 @@ static const command COMMANDS[] = {
     {"device", {"hardware", "memory", "--device", "FILE", "--width", "8", "--depth", "100"}},
     {"csv", {"order", "--batch", "FILE"}},
     {"csv", {"finetune", "fit", "FILE"}},
+    {"csv", {"ranks", "--table", "FILE", "--budget", "params=10"}},
     {"finetune", {"finetune", "fit", "FILE"}},
     {"network", {"order", "FILE"}},
+    {"table", {"ranks", "--table", "FILE", "--budget", "params=1000"}},
     {"csv", {"hardware", "memory", "--batch", "FILE"}},
     {"csv", {"roofline", "--device", "h200", "--batch", "FILE"}},
     {"npy", {"validate", "--case", "FILE"}},
+    {"npy", {"ranks", "--matrix", "FILE", "--fold", "m=2,n=3", "--cap", "2"}},
     {"npz", {"validate", "--case", "FILE"}},
+    {"npz", {"ranks", "--matrix", "FILE", "--fold", "m=2,n=3", "--cap", "2"}},
     {"safetensors", {"validate", "--case", "FILE"}},
+    {"safetensors", {"ranks", "--matrix", "FILE", "--fold", "m=2,n=3", "--cap", "2"}},
 };
 
 typedef struct run {

@@ -111,6 +111,8 @@ static void typed(void **state) {
     assert_int_equal(tn_csv_real(&csv, 2, 1, -1, 1, &real, &error), TN_INPUT);
     assert_int_equal(tn_csv_real(&csv, 3, 1, -1, 1, &real, &error), TN_INPUT);
     assert_non_null(strstr(error.message, "out of range; it must be -1 to 1"));
+    assert_int_equal(tn_csv_real(&csv, 0, 1, 0, INFINITY, &real, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "out of range; it must be at least 0"));
 }
 
 static void written_reads_back(void **state) {

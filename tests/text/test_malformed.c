@@ -1,6 +1,7 @@
 /* Every file of tests/malformed is refused as its .expect file says (see tests/malformed/README.md). */
 #include "explore/space.h"
 #include "fit/finetune_data.h"
+#include "fit/rank_problem.h"
 #include "hardware/device.h"
 #include "model/model.h"
 #include "support/malformed.h"
@@ -33,6 +34,14 @@ static tn_status load_finetune(const char *path, tn_error *error) {
     tn_arena arena = {0};
     tn_finetune_data data;
     tn_status status = tn_finetune_load(path, &arena, &data, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status load_table(const char *path, tn_error *error) {
+    tn_arena arena = {0};
+    tn_rank_problem problem;
+    tn_status status = tn_rank_problem_load(path, &arena, &problem, error);
     tn_arena_free(&arena);
     return status;
 }
@@ -99,9 +108,10 @@ typedef struct kind {
 } kind;
 
 static const kind KINDS[] = {
-    {"csv", load_csv},     {"device", load_device}, {"finetune", load_finetune}, {"network", load_network},
-    {"model", load_model}, {"npy", load_arrays},    {"npz", load_arrays},        {"safetensors", load_arrays},
-    {"space", load_space}, {"yaml", load_yaml},
+    {"csv", load_csv},         {"device", load_device}, {"finetune", load_finetune},
+    {"network", load_network}, {"table", load_table},   {"model", load_model},
+    {"npy", load_arrays},      {"npz", load_arrays},    {"safetensors", load_arrays},
+    {"space", load_space},     {"yaml", load_yaml},
 };
 
 enum { FEWEST_CASES = 60 };
