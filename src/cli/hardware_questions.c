@@ -209,7 +209,23 @@ static const char *const kernel_kinds[] = {"matmul",
 _Static_assert(sizeof kernel_kinds / sizeof *kernel_kinds == KIND_FIRST_VECTOR + TN_VECTOR_KINDS + 1,
                "kernel_kinds lists every vector kernel");
 
-enum { KIND, M, N, K, BATCH, ROWS, COLUMNS, REDUCTION, LANES, PRECISION, SPLIT, STYLE };
+enum {
+    KIND,
+    M,
+    N,
+    K,
+    BATCH,
+    ROWS,
+    COLUMNS,
+    REDUCTION,
+    LANES,
+    PRECISION,
+    GROUP,
+    EXPONENT,
+    MANTISSA,
+    SPLIT,
+    STYLE
+};
 static const tn_parameter kernel_parameters[] = {
     [KIND] = {"kind", NULL, kernel_kinds, "what it computes; update is sgd"},
     [M] = {"m", NULL, NULL, "rows"},
@@ -221,6 +237,9 @@ static const tn_parameter kernel_parameters[] = {
     [REDUCTION] = {"reduction", "1", NULL, "matmul: terms taken at a time"},
     [LANES] = {"lanes", "1", NULL, "other kinds: elements at a time"},
     [PRECISION] = {"precision", "fp32", tn_precision_names, "of the elements"},
+    [GROUP] = {"group", "0", NULL, "matmul in block floating point: values that share an exponent; 0: no"},
+    [EXPONENT] = {"exponent", "3", NULL, "bits of the shared exponent"},
+    [MANTISSA] = {"mantissa", "4", NULL, "mantissa bits of a value, its sign apart"},
     [SPLIT] = {"split", "partition", tn_array_split_names, "how a memory serves parallel accesses"},
     [STYLE] = {"memory", "auto", tn_memory_style_names, "style of the operands' memories"},
 };
@@ -262,16 +281,14 @@ static tn_status add_operand(const tn_question_values *v, uint64_t rows, uint64_
     return add_memory(v, words, at_once, used, error);
 }
 
-static tn_status ask_matmul(const tn_question_values *v, const tn_operator_set *operators, uint64_t *cycles,
+static tn_status ask_matmul(const tn_question_values *v, const tn_lane *lane, uint64_t *cycles,
                             tn_resources *used, tn_error *error) {
     const uint64_t *p = v->value;
-    const tn_matmul kernel = {p[ROWS], p[COLUMNS], p[REDUCTION], operators->row[TN_MULTIPLY]->stages,
-                              operators->row[TN_ADDER]->stages};
+    const tn_matmul kernel = {p[ROWS], p[COLUMNS], p[REDUCTION], *lane};
     const tn_product_size product = {p[BATCH], p[M], p[K], p[N]};
     tn_matmul_time time;
     TN_TRY(tn_matmul_cycles(&kernel, &product, &time, error));
-    *used = tn_matmul_resources(v->device, &kernel, operators,
-                                8 * tn_precision_bytes((tn_precision)p[PRECISION]));
+    *used = tn_matmul_resources(v->device, &kernel);
     *cycles = time.cycles;
     TN_TRY(add_operand(v, p[M], p[K], p[ROWS], p[REDUCTION], used, error));
     TN_TRY(add_operand(v, p[K], p[N], p[REDUCTION], p[COLUMNS], used, error));
@@ -307,6 +324,9 @@ static tn_status check_kernel(const uint64_t *p, tn_error *error) {
             return tn_fail(error, TN_INPUT, "a %s kernel has no %s; leave it out", kernel_kinds[p[KIND]],
                            kernel_parameters[i].name);
     }
+    if (p[KIND] != KIND_MATMUL && p[GROUP] != 0)
+        return tn_fail(error, TN_INPUT, "a %s kernel has no block floating point; leave group out",
+                       kernel_kinds[p[KIND]]);
     return TN_OK;
 }
 
@@ -315,31 +335,47 @@ static void append(char *text, size_t capacity, const char *figure) {
     snprintf(text + length, capacity - length, "%s%s", length ? ", " : "", figure);
 }
 
+static void doubt(char *text, size_t capacity, const tn_operator_row *row) {
+    if (row && row->origin == TN_UNVERIFIED && !strstr(text, row->name)) append(text, capacity, row->name);
+}
+
 /* The keys of the device file that the answer rests on and whose origin is unverified. */
-static tn_answer unverified(const tn_question_values *v, const tn_operator_set *operators) {
+static tn_answer unverified(const tn_question_values *v, const tn_operator_set *operators,
+                            const tn_lane *lane) {
     tn_answer answer = {.type = TN_ANSWER_TEXT};
     uint64_t kind = v->value[KIND];
+    bool integer = kind == KIND_MATMUL && !lane->multiply.row;
     if (v->device->control.origin == TN_UNVERIFIED) append(answer.text, sizeof answer.text, "control");
-    for (int i = 0; i < TN_OPERATORS; i++) {
-        bool used = kind == KIND_MATMUL ? i == TN_MULTIPLY || i == TN_ADDER
-                                        : tn_vector_uses(vector_kind(kind), (tn_operator)i);
-        if (used && operators->row[i]->origin == TN_UNVERIFIED)
-            append(answer.text, sizeof answer.text, operators->row[i]->name);
+    if (integer && v->device->integer.origin == TN_UNVERIFIED)
+        append(answer.text, sizeof answer.text, "integer");
+    if (kind == KIND_MATMUL) {
+        doubt(answer.text, sizeof answer.text, lane->multiply.row);
+        doubt(answer.text, sizeof answer.text, lane->sum.row);
     }
+    for (int i = 0; i < TN_OPERATORS && kind != KIND_MATMUL; i++)
+        if (tn_vector_uses(vector_kind(kind), (tn_operator)i))
+            doubt(answer.text, sizeof answer.text, operators->row[i]);
     return answer;
 }
 
 static tn_status ask_kernel(const tn_question_values *v, tn_answer *answers, tn_error *error) {
-    tn_operator_set operators;
+    tn_operator_set operators = {{0}};
+    tn_lane lane = {.group = 1};
     tn_resources used;
     uint64_t cycles;
-    bool matmul = v->value[KIND] == KIND_MATMUL;
-    TN_TRY(check_kernel(v->value, error));
-    TN_TRY(tn_operator_set_load(v->device, (tn_precision)v->value[PRECISION], !matmul, &operators, error));
-    TN_TRY((matmul ? ask_matmul : ask_vector)(v, &operators, &cycles, &used, error));
+    const uint64_t *p = v->value;
+    const tn_arithmetic arithmetic = {(tn_precision)p[PRECISION], p[GROUP], p[EXPONENT], p[MANTISSA]};
+    TN_TRY(check_kernel(p, error));
+    if (p[KIND] == KIND_MATMUL) {
+        TN_TRY(tn_lane_load(v->device, &arithmetic, &lane, error));
+        TN_TRY(ask_matmul(v, &lane, &cycles, &used, error));
+    } else {
+        TN_TRY(tn_operator_set_load(v->device, arithmetic.precision, &operators, error));
+        TN_TRY(ask_vector(v, &operators, &cycles, &used, error));
+    }
     const uint64_t counts[] = {cycles, used.dsp, used.lut, used.ff, used.bram18, used.uram};
     for (size_t i = 0; i < 6; i++) answers[i] = count(counts[i]);
-    answers[6] = unverified(v, &operators);
+    answers[6] = unverified(v, &operators, &lane);
     return TN_OK;
 }
 

@@ -71,6 +71,15 @@ typedef struct tn_device_memory {
     const char *source;
 } tn_device_memory;
 
+/* Integer operators of any width. */
+typedef struct tn_device_integer {
+    uint64_t multiply_stages, add_stages;
+    uint64_t multiply_lut_per_bit_pair; /* of products too small for a DSP block */
+    uint64_t add_lut_per_bit, ff_per_bit;
+    uint32_t origin;
+    const char *source;
+} tn_device_integer;
+
 /* What a kernel takes besides its operators: control, addresses, multiplexers. */
 typedef struct tn_device_control {
     uint64_t lut, ff;  /* of a kernel */
@@ -94,6 +103,7 @@ struct tn_device {
     const char *dsp_block; /* "dsp48e2" */
     tn_device_resources_data resources;
     tn_device_memory memory;
+    tn_device_integer integer;
     tn_device_control control;
     tn_item_list operators; /* tn_operator_row */
     tn_item_list external;  /* tn_external_memory */

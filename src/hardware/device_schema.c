@@ -169,6 +169,22 @@ static const tn_field memory_fields[] = {
 };
 static const tn_schema memory_schema = TN_SCHEMA("device.memory", tn_device_memory, memory_fields);
 
+#define INTEGER(name, given, meaning)                                                                        \
+    {                                                                                                        \
+        .key = #name, .type = TN_FIELD_COUNT, .offset = offsetof(tn_device_integer, name),                   \
+        .fallback = given, .minimum = 1, .maximum = MOST_STAGES, .help = meaning                             \
+    }
+static const tn_field integer_fields[] = {
+    INTEGER(multiply_stages, "3", "pipeline stages of an integer multiplier"),
+    INTEGER(add_stages, "1", "of an integer adder"),
+    INTEGER(multiply_lut_per_bit_pair, "1", "LUTs of a multiplier without DSP block, for each pair of bits"),
+    INTEGER(add_lut_per_bit, "1", "LUTs of an adder, for each bit"),
+    INTEGER(ff_per_bit, "1", "flip-flops of a result, for each bit and stage"),
+    ORIGIN_FIELD(tn_device_integer),
+    SOURCE_FIELD(tn_device_integer),
+};
+static const tn_schema integer_schema = TN_SCHEMA("device.integer", tn_device_integer, integer_fields);
+
 static const tn_field control_fields[] = {
     {.key = "lut",
      .type = TN_FIELD_COUNT,
@@ -261,6 +277,11 @@ static const tn_field device_fields[] = {
      .offset = offsetof(tn_device, memory),
      .sub = &memory_schema,
      .help = "how arrays become memory blocks"},
+    {.key = "integer",
+     .type = TN_FIELD_MAPPING,
+     .offset = offsetof(tn_device, integer),
+     .sub = &integer_schema,
+     .help = "integer operators of any width, for block floating point"},
     {.key = "control",
      .type = TN_FIELD_MAPPING,
      .offset = offsetof(tn_device, control),

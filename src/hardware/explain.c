@@ -3,8 +3,8 @@
 #include "base/checked.h"
 #include "hardware/workload.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const uint32_t NONE = UINT32_MAX;
 
@@ -27,23 +27,29 @@ typedef struct {
 /* ---- kernels ---- */
 
 static uint32_t served_by(const teller *with, uint32_t operation) {
-    uint32_t unit = tn_unit_of(with->workload->step, &with->workload->step->operation[operation]);
-    return unit < TN_PHASES && with->build->sharing == TN_SHARED ? 0 : unit;
+    return tn_unit_shared(with->workload->unit_of[operation], with->build);
 }
 
-static tn_kernel_line line_of_unit(const teller *with, uint32_t unit) {
+static tn_status tell_matmul(teller *with, uint32_t unit, tn_kernel_line *line) {
     const tn_build *build = with->build;
-    tn_kernel_line line = {.name = tn_resource_unit_name(unit, build), .count = 1, .lanes = build->vector};
-    if (unit < TN_PHASES) {
-        line.count = build->kernels;
-        line.lanes = build->rows * build->columns * build->reduction;
-        tn_resources_add(&line.used, &with->work.matmul, line.count);
-        return line;
-    }
-    const tn_vector kernel = {(tn_vector_kind)(unit - TN_PHASES), build->vector,
+    uint32_t arithmetic = unit / TN_PHASES;
+    char text[64];
+    line->count = build->kernels;
+    line->lanes = build->rows * build->columns * build->reduction;
+    tn_resources_add(&line->used, &with->work.matmul[arithmetic], line->count);
+    if (with->workload->arithmetics == 1) return TN_OK;
+    tn_arithmetic_text(&with->workload->arithmetic[arithmetic], text, sizeof text);
+    return tn_arena_format(with->arena, &line->name, with->error, "%s %s", line->name, text);
+}
+
+static tn_status tell_kernel(teller *with, uint32_t unit, tn_kernel_line *line) {
+    *line = (tn_kernel_line){
+        .name = tn_resource_unit_name(unit, with->build), .count = 1, .lanes = with->build->vector};
+    if (unit < TN_MATMULS) return tell_matmul(with, unit, line);
+    const tn_vector kernel = {(tn_vector_kind)(unit - TN_MATMULS), with->build->vector,
                               &with->workload->vector_operators};
-    line.used = tn_vector_resources(with->workload->device, &kernel);
-    return line;
+    line->used = tn_vector_resources(with->workload->device, &kernel);
+    return TN_OK;
 }
 
 static tn_status tell_kernels(teller *with) {
@@ -55,7 +61,7 @@ static tn_status tell_kernels(teller *with) {
         uint32_t unit = served_by(with, i), *line = &with->line_of[unit];
         if (*line == NONE) {
             *line = with->out->kernels++;
-            with->kernel[*line] = line_of_unit(with, unit);
+            TN_TRY(tell_kernel(with, unit, &with->kernel[*line]));
         }
         with->kernel[*line].operations++;
         with->kernel[*line].busy_cycles += with->workload->time[i].finish - with->workload->time[i].start;
@@ -205,11 +211,14 @@ static tn_status tell_timeline(teller *with) {
 /* ---- what bounds the step ---- */
 
 static uint64_t floor_of(const tn_workload *workload) {
-    uint64_t macs = 0, dsp = workload->product_operators.row[TN_MULTIPLY]->dsp +
-                             workload->product_operators.row[TN_ADDER]->dsp;
-    for (int phase = 0; phase < TN_PHASES; phase++) macs += workload->step->macs[phase];
-    uint64_t lanes = dsp ? workload->device->resources.dsp / dsp : 0;
-    return lanes ? tn_ceil_div(macs, lanes) : 0;
+    double blocks = 0, has = (double)workload->device->resources.dsp;
+    for (uint32_t i = 0; i < workload->step->operations; i++) {
+        const tn_work *work = &workload->work[workload->work_of[i]];
+        const tn_lane *lane = &workload->lane[work->arithmetic];
+        uint64_t dsp = lane->multiply.dsp + (lane->group > 1 ? lane->tree.dsp : lane->sum.dsp);
+        blocks += (double)workload->step->operation[i].macs * (double)dsp;
+    }
+    return has > 0 ? (uint64_t)ceil(blocks / has) : 0;
 }
 
 static tn_status tell_bound(teller *with) {
@@ -254,23 +263,27 @@ static void doubt(doubts *all, bool unverified, const char *prefix, const char *
     if (all->status == TN_OK) all->name[all->count++] = text;
 }
 
+static void doubt_row(doubts *all, bool *told, const tn_operator_row *row) {
+    const tn_operator_row *first = all->with->workload->device->operators.item;
+    if (told[row - first]) return;
+    told[row - first] = true;
+    doubt(all, row->origin == TN_UNVERIFIED, "operators", row->name);
+}
+
 static void doubt_operators(doubts *all, bool *told) {
     const tn_workload *workload = all->with->workload;
-    const tn_operator_row *first = workload->device->operators.item;
-    for (int kind = 0; kind < TN_OPERATORS; kind++) {
-        bool used = false;
-        for (int vector = 0; vector < TN_VECTOR_KINDS; vector++)
-            used |=
-                workload->vector_used[vector] && tn_vector_uses((tn_vector_kind)vector, (tn_operator)kind);
-        const tn_operator_row *rows[] = {workload->product_operators.row[kind],
-                                         used ? workload->vector_operators.row[kind] : NULL};
-        if (workload->phases_with_products == 0) rows[0] = NULL;
-        for (int i = 0; i < 2; i++) {
-            if (!rows[i] || told[rows[i] - first]) continue;
-            told[rows[i] - first] = true;
-            doubt(all, rows[i]->origin == TN_UNVERIFIED, "operators", rows[i]->name);
-        }
+    bool integer = false;
+    for (uint32_t i = 0; i < workload->arithmetics; i++) {
+        const tn_lane *lane = &workload->lane[i];
+        if (lane->multiply.row) doubt_row(all, told, lane->multiply.row);
+        if (lane->sum.row) doubt_row(all, told, lane->sum.row);
+        integer |= !lane->multiply.row;
     }
+    doubt(all, integer && workload->device->integer.origin == TN_UNVERIFIED, "integer", "");
+    for (int vector = 0; vector < TN_VECTOR_KINDS; vector++)
+        for (int kind = 0; kind < TN_OPERATORS; kind++)
+            if (workload->vector_used[vector] && tn_vector_uses((tn_vector_kind)vector, (tn_operator)kind))
+                doubt_row(all, told, workload->vector_operators.row[kind]);
 }
 
 static void doubt_resources(doubts *all) {

@@ -93,11 +93,10 @@ static uint64_t merge_price(void *user, const tn_product_shape *shape) {
 
 static tn_status price_least_cycles(comparison *with, tn_flow_price *line) {
     const tn_build *build = with->build;
-    tn_operator_set operators;
+    const tn_arithmetic arithmetic = {.precision = with->precision};
+    tn_matmul kernel = {build->rows, build->columns, build->reduction, {.group = 0}};
     tn_program_cache *cache;
-    TN_TRY(tn_operator_set_load(with->device, with->precision, false, &operators, with->error));
-    tn_matmul kernel = {build->rows, build->columns, build->reduction, operators.row[TN_MULTIPLY]->stages,
-                        operators.row[TN_ADDER]->stages};
+    TN_TRY(tn_lane_load(with->device, &arithmetic, &kernel.lane, with->error));
     const tn_pricing pricing = {.price = merge_price, .user = &kernel};
     TN_TRY(tn_program_cache_new(&cache, with->error));
     tn_program_cache_price(cache, &pricing);

@@ -17,42 +17,53 @@ static void interleave(uint64_t tiles, uint64_t add_cycles, uint64_t *rounds, ui
     *open = add_cycles;
 }
 
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* From the multipliers' inputs to a sum of P products: the tree within groups, then that over groups. */
+static uint64_t fill_cycles(const tn_matmul *kernel) {
+    const tn_lane *lane = &kernel->lane;
+    uint64_t within = least(kernel->reduction, lane->group),
+             groups = tn_ceil_div(kernel->reduction, lane->group);
+    return lane->multiply.stages + tn_tree_depth(within) * lane->tree.stages +
+           tn_tree_depth(groups) * lane->sum.stages;
+}
+
+/* A dot product whose terms are the issues: `fill_cycles` to make one, one accumulating adder. */
 tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *product, tn_matmul_time *time,
                            tn_error *error) {
     const uint64_t tile[] = {product->batch, tn_ceil_div(product->rows, kernel->rows),
                              tn_ceil_div(product->columns, kernel->columns)};
-    uint64_t tiles;
+    uint64_t tiles, add_cycles = kernel->lane.sum.stages;
     if (!tn_product(tile, 3, &tiles))
         return tn_fail(error, TN_OVERFLOW, "a product's tiles do not fit 64 bits");
-    tn_dot dot = {.lanes = kernel->reduction,
-                  .multiply_cycles = kernel->multiply_cycles,
-                  .add_cycles = kernel->add_cycles,
+    tn_dot dot = {.lanes = 1,
+                  .multiply_cycles = fill_cycles(kernel),
+                  .add_cycles = add_cycles,
                   .interval_cycles = 1,
                   .m = tiles,
-                  .k = product->reduction,
+                  .k = tn_ceil_div(product->reduction, kernel->reduction),
                   .n = 1,
                   .order = TN_DOT_IKJ};
-    uint64_t groups = tn_ceil_div(product->reduction, kernel->reduction);
-    if (groups > 1) {
-        interleave(tiles, kernel->add_cycles, &dot.m, &dot.n);
-        dot.interval_cycles = tn_ceil_div(kernel->add_cycles, dot.n);
+    if (dot.k > 1) {
+        interleave(tiles, add_cycles, &dot.m, &dot.n);
+        dot.interval_cycles = tn_ceil_div(add_cycles, dot.n);
     }
     tn_dot_result result;
     TN_TRY(tn_dot_cycles(&dot, &result, error));
     *time = (tn_matmul_time){.cycles = result.cycles,
-                             .issues = dot.m * dot.n * groups,
+                             .issues = dot.m * dot.n * dot.k,
                              .interval_cycles = dot.interval_cycles,
                              .interleaved = dot.n};
     return TN_OK;
 }
 
-tn_status tn_operator_set_load(const tn_device *device, tn_precision precision, bool all,
-                               tn_operator_set *set, tn_error *error) {
-    *set = (tn_operator_set){{0}};
-    for (int kind = 0; kind < TN_OPERATORS; kind++) {
-        bool needed = all || kind == TN_MULTIPLY || kind == TN_ADDER;
-        if (needed) TN_TRY(tn_device_operator(device, precision, (tn_operator)kind, &set->row[kind], error));
-    }
+tn_status tn_operator_set_load(const tn_device *device, tn_precision precision, tn_operator_set *set,
+                               tn_error *error) {
+    if (precision == TN_INT8) precision = TN_FP32;
+    for (int kind = 0; kind < TN_OPERATORS; kind++)
+        TN_TRY(tn_device_operator(device, precision, (tn_operator)kind, &set->row[kind], error));
     return TN_OK;
 }
 
@@ -64,20 +75,21 @@ void tn_resources_add(tn_resources *used, const tn_resources *amount, uint64_t t
     used->uram += amount->uram * times;
 }
 
-static void add_operators(tn_resources *used, const tn_operator_row *row, uint64_t count) {
-    const tn_resources one = {.lut = row->lut, .ff = row->ff, .dsp = row->dsp};
+static void add_operators(tn_resources *used, const tn_operator_cost *cost, uint64_t count) {
+    const tn_resources one = {.lut = cost->lut, .ff = cost->ff, .dsp = cost->dsp};
     tn_resources_add(used, &one, count);
 }
 
-tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel,
-                                 const tn_operator_set *operators, uint64_t word_bits) {
+tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel) {
+    const tn_lane *lane = &kernel->lane;
     tn_resources used = {.lut = device->control.lut, .ff = device->control.ff};
-    uint64_t sums = kernel->rows * kernel->columns, lanes = sums * kernel->reduction;
-    add_operators(&used, operators->row[TN_MULTIPLY], lanes);
-    add_operators(&used, operators->row[TN_ADDER], lanes); /* P-1 in the tree and one accumulating */
-    /* At most twice the add latency, less one, tiles are open (tn_matmul_cycles). */
+    uint64_t sums = kernel->rows * kernel->columns, groups = tn_ceil_div(kernel->reduction, lane->group);
+    add_operators(&used, &lane->multiply, sums * kernel->reduction);
+    add_operators(&used, &lane->tree, sums * (kernel->reduction - groups));
+    add_operators(&used, &lane->sum, sums * groups); /* groups - 1 in the tree, one accumulating */
+    /* At most twice the add latency, less one, tiles are open (interleave). */
     tn_blocks open = {0};
-    if (tn_memory_blocks(TN_GEOMETRY_HLS, TN_STYLE_DISTRIBUTED, word_bits, 2 * kernel->add_cycles, false,
+    if (tn_memory_blocks(TN_GEOMETRY_HLS, TN_STYLE_DISTRIBUTED, lane->sum_bits, 2 * lane->sum.stages, false,
                          &open, NULL) == TN_OK)
         used.lut += sums * open.lutram;
     uint64_t ports = kernel->rows * kernel->reduction + kernel->reduction * kernel->columns + sums;

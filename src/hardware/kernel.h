@@ -1,6 +1,6 @@
 /* The matmul kernel: computes batch x (rows x reduction)(reduction x columns) with R x C output sums at a
  * time, each a dot product of P terms an issue: R*C*P multipliers, an adder tree of P-1 and one accumulating
- * adder for each of the R*C sums.
+ * adder for each of the R*C sums (hardware/lane.h says which adders).
  *
  * An issue is a tile of R x C outputs and P terms. The tiles of the output follow each other while the terms
  * of a tile accumulate: `interleaved` tiles are open at once, so that an accumulation finds its sum ready
@@ -17,12 +17,13 @@
 
 #include "base/error.h"
 #include "hardware/device_data.h"
+#include "hardware/lane.h"
 
 #include <stdint.h>
 
 typedef struct tn_matmul {
-    uint64_t rows, columns, reduction;    /* R, C, P */
-    uint64_t multiply_cycles, add_cycles; /* latencies */
+    uint64_t rows, columns, reduction; /* R, C, P */
+    tn_lane lane;
 } tn_matmul;
 
 typedef struct tn_product_size {
@@ -40,20 +41,17 @@ typedef struct tn_matmul_time {
 tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *product, tn_matmul_time *time,
                            tn_error *error);
 
-/* The operators of a precision that a kernel is made of. */
+/* The operators of a precision that vector kernels are made of. */
 typedef struct tn_operator_set {
     const tn_operator_row *row[TN_OPERATORS];
 } tn_operator_set;
 
-/* multiply and add are needed; others only where `all`. Arithmetic of int8 beyond products is that of fp32.
- */
-tn_status tn_operator_set_load(const tn_device *device, tn_precision precision, bool all,
-                               tn_operator_set *set, tn_error *error);
+/* int8 has products only: what else it needs is done in fp32. */
+tn_status tn_operator_set_load(const tn_device *device, tn_precision precision, tn_operator_set *set,
+                               tn_error *error);
 
-/* Resources of one kernel: operators, open sums (LUTRAM), multiplexers of its ports, control. `word_bits` is
- * that of a sum. */
-tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel,
-                                 const tn_operator_set *operators, uint64_t word_bits);
+/* Resources of one kernel: operators, open sums (LUTRAM), multiplexers of its ports, control. */
+tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel);
 
 /* used += times * amount, without overflow within the bounds of device file and build. */
 void tn_resources_add(tn_resources *used, const tn_resources *amount, uint64_t times);

@@ -38,7 +38,6 @@ static void add_vector_kernels(const tn_workload *workload, const tn_build *buil
         tn_resources used = tn_vector_resources(workload->device, &kernel);
         double capacitance_pF = tn_energy_capacitance_pF(workload->device, &used);
         tn_resources_add(&price->vectors, &used, 1);
-        price->vector_pF += capacitance_pF;
         price->vector_busy_pF += capacitance_pF * (double)busy[kind];
     }
 }
@@ -86,8 +85,8 @@ static tn_status price_class(tn_workload *workload, uint32_t at, const tn_build 
 void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
                   uint64_t *cycles) {
     uint32_t resources;
-    tn_tasks_make(workload->step, &plan->map, plan->place, &plan->waits, build, plan->task, plan->servers,
-                  &resources);
+    tn_tasks_make(workload->step, workload->unit_of, &plan->map, plan->place, &plan->waits, build, plan->task,
+                  plan->servers, &resources);
     *schedule = (tn_schedule){.tasks = workload->step->operations,
                               .resources = resources,
                               .blocks = (uint32_t)build->blocks,
@@ -108,12 +107,13 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
         TN_TRY(price_class(workload, i, build, blocks, error));
         uint64_t cycles = workload->cycles[i] * work->count;
         sum += cycles;
-        *(work->product ? &price->product_cycles : &busy[work->vector]) += cycles;
+        *(work->product ? &price->product_cycles[work->arithmetic] : &busy[work->vector]) += cycles;
         add_traffic(work, build, workload->issues[i], price);
     }
-    const tn_matmul kernel = tn_workload_matmul(workload, build);
-    price->matmul =
-        tn_matmul_resources(workload->device, &kernel, &workload->product_operators, workload->sum_bits);
+    for (uint32_t i = 0; i < workload->arithmetics; i++) {
+        const tn_matmul kernel = tn_workload_matmul(workload, build, i);
+        price->matmul[i] = tn_matmul_resources(workload->device, &kernel);
+    }
     add_vector_kernels(workload, build, busy, price);
     price->cycles_per_step = sum;
     if (plan->off_chip) {
@@ -135,8 +135,7 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
 static tn_status search_places(tn_workload *workload, tn_plan *plan, const tn_build *build,
                                const tn_work_price *work, tn_error *error) {
     const tn_device *device = workload->device;
-    tn_resources kernels = work->vectors, has = tn_device_resources(device);
-    tn_resources_add(&kernels, &work->matmul, tn_workload_matmuls(workload, build));
+    tn_resources kernels = tn_workload_kernels(workload, build, work), has = tn_device_resources(device);
     const tn_placement_budget budget = {
         .bram18 = has.bram18, .uram = has.uram, .lut = has.lut > kernels.lut ? has.lut - kernels.lut : 0};
     tn_arena scratch = {0};
@@ -189,12 +188,14 @@ static void sum_activity(const tn_workload *workload, const tn_plan *plan, const
                          tn_activity *activity) {
     const tn_device *device = workload->device;
     double cycles = (double)price->cycles_per_step;
-    double matmul_pF = tn_energy_capacitance_pF(device, &work->matmul);
-    double matmuls_pF = matmul_pF * (double)tn_workload_matmuls(workload, build);
+    const tn_resources kernels = tn_workload_kernels(workload, build, work);
     const tn_resources blocks = {.lut = memories->lutram, .bram18 = memories->bram18, .uram = memories->uram};
     *activity = (tn_activity){.seconds = price->seconds_per_step, .cycles = cycles};
-    activity->busy_pF = matmul_pF * (double)work->product_cycles + work->vector_busy_pF;
-    activity->idle_pF = (matmuls_pF + work->vector_pF) * cycles - activity->busy_pF;
+    activity->busy_pF = work->vector_busy_pF;
+    for (uint32_t i = 0; i < workload->arithmetics; i++)
+        activity->busy_pF +=
+            tn_energy_capacitance_pF(device, &work->matmul[i]) * (double)work->product_cycles[i];
+    activity->idle_pF = tn_energy_capacitance_pF(device, &kernels) * cycles - activity->busy_pF;
     activity->block_pF = tn_energy_capacitance_pF(device, &blocks);
     for (int store = 0; store < TN_STORES; store++)
         spread_accesses(memories->bits[store], work->words[store] * (double)workload->word_bits,
@@ -217,9 +218,9 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     tn_activity own;
     tn_resources has = tn_device_resources(workload->device);
     if (!activity) activity = &own;
-    *price = (tn_price){.cycles_per_step = work->cycles_per_step, .used = work->vectors};
+    *price = (tn_price){.cycles_per_step = work->cycles_per_step,
+                        .used = tn_workload_kernels(workload, build, work)};
     price->seconds_per_step = (double)price->cycles_per_step / (workload->device->clock_MHz * 1e6);
-    tn_resources_add(&price->used, &work->matmul, tn_workload_matmuls(workload, build));
     price->used.lut += memories->lutram;
     price->used.bram18 += memories->bram18;
     price->used.uram += memories->uram;

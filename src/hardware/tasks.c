@@ -10,9 +10,17 @@ uint32_t tn_stream_of(tn_phase phase) {
     return phase == TN_WEIGHT_GRADIENT || phase == TN_UPDATE;
 }
 
-uint32_t tn_unit_of(const tn_step *step, const tn_operation *operation) {
-    if (operation->kind != TN_OP_PRODUCT) return TN_PHASES + (uint32_t)tn_vector_of(step, operation);
-    return operation->phase == TN_UPDATE ? TN_WEIGHT_GRADIENT : (uint32_t)operation->phase;
+tn_phase tn_matmul_phase(tn_phase phase) {
+    return phase == TN_UPDATE ? TN_WEIGHT_GRADIENT : phase;
+}
+
+uint32_t tn_unit_of(const tn_step *step, const tn_operation *operation, uint32_t arithmetic) {
+    if (operation->kind != TN_OP_PRODUCT) return TN_MATMULS + (uint32_t)tn_vector_of(step, operation);
+    return arithmetic * TN_PHASES + (uint32_t)tn_matmul_phase(operation->phase);
+}
+
+uint32_t tn_unit_shared(uint32_t unit, const tn_build *build) {
+    return unit < TN_MATMULS && build->sharing == TN_SHARED ? unit - unit % TN_PHASES : unit;
 }
 
 /* Kernels whose row of the result needs one row of the operands only. */
@@ -176,12 +184,8 @@ static void take_port(const tn_map *map, const tn_place *place, uint32_t array, 
     take(task, TN_RESOURCE_PORTS + 2 * (uint32_t)(of->first_port + copy) + writes);
 }
 
-static void take_resources(const tn_step *step, const tn_map *map, const tn_place *place,
-                           const tn_build *build, uint32_t at, tn_task *task) {
-    const tn_operation *operation = &step->operation[at];
-    uint32_t unit = tn_unit_of(step, operation);
-    if (unit < TN_PHASES && build->sharing == TN_SHARED) unit = 0;
-    take(task, unit);
+static void take_resources(const tn_operation *operation, const tn_map *map, const tn_place *place,
+                           const tn_build *build, tn_task *task) {
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) take(task, TN_RESOURCE_STREAM);
     if (build->schedule == TN_SCHEDULE_GRADIENTS_TOGETHER)
         take(task, TN_RESOURCE_STREAM + tn_stream_of(operation->phase));
@@ -198,19 +202,21 @@ static void cut_tasks(const tn_step *step, const tn_build *build, tn_task *task)
     }
 }
 
-void tn_tasks_make(const tn_step *step, const tn_map *map, const tn_place *place, const tn_waits *waits,
-                   const tn_build *build, tn_task *task, uint8_t *servers, uint32_t *resources) {
+void tn_tasks_make(const tn_step *step, const uint32_t *unit, const tn_map *map, const tn_place *place,
+                   const tn_waits *waits, const tn_build *build, tn_task *task, uint8_t *servers,
+                   uint32_t *resources) {
     bool pipelined = build->schedule == TN_SCHEDULE_PIPELINED && build->blocks > 1;
     *resources = (uint32_t)tn_tasks_resources(map);
     memset(servers, 1, *resources);
-    for (uint32_t i = 0; i < TN_PHASES; i++) servers[i] = (uint8_t)build->kernels;
+    for (uint32_t i = 0; i < TN_MATMULS; i++) servers[i] = (uint8_t)build->kernels;
     for (uint32_t i = TN_RESOURCE_PORTS; i < *resources; i += 2) servers[i] = (uint8_t)build->read_ports;
     for (uint32_t i = 0; i < step->operations; i++) {
         task[i] = (tn_task){.work = task[i].work,
                             .after_count = waits->count[i],
                             .after = waits->after + waits->first[i],
                             .streamed_count = pipelined ? waits->streamable[i] : 0};
-        take_resources(step, map, place, build, i, &task[i]);
+        take(&task[i], tn_unit_shared(unit[i], build));
+        take_resources(&step->operation[i], map, place, build, &task[i]);
     }
     if (pipelined) cut_tasks(step, build, task);
 }
@@ -218,8 +224,8 @@ void tn_tasks_make(const tn_step *step, const tn_map *map, const tn_place *place
 const char *tn_resource_unit_name(uint32_t resource, const tn_build *build) {
     static const char *const matmuls[TN_PHASES] = {"forward matmul", "input-gradient matmul",
                                                    "weight-gradient matmul", "update matmul"};
-    if (resource < TN_PHASES) return build->sharing == TN_SHARED ? "matmul" : matmuls[resource];
-    if (resource < TN_UNITS) return tn_vector_names[resource - TN_PHASES];
+    if (resource < TN_MATMULS) return build->sharing == TN_SHARED ? "matmul" : matmuls[resource % TN_PHASES];
+    if (resource < TN_UNITS) return tn_vector_names[resource - TN_MATMULS];
     if (resource == TN_RESOURCE_EXTERNAL) return "external memory";
     if (resource >= TN_RESOURCE_PORTS) return NULL;
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return "sequence";

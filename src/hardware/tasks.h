@@ -23,8 +23,9 @@
 
 /* Resources by number: units, streams, external memory, then two for each port of the map (read, write). */
 enum {
-    TN_UNITS =
-        TN_PHASES + TN_VECTOR_KINDS, /* matmul by phase (the first serves all if shared), vector kernels */
+    TN_ARITHMETICS_MOST = 4,                      /* of one step's products */
+    TN_MATMULS = TN_ARITHMETICS_MOST * TN_PHASES, /* by arithmetic, then phase; shared: the phase's first */
+    TN_UNITS = TN_MATMULS + TN_VECTOR_KINDS,
     TN_RESOURCE_STREAM = TN_UNITS,
     TN_RESOURCE_EXTERNAL = TN_RESOURCE_STREAM + 2,
     TN_RESOURCE_PORTS
@@ -40,17 +41,22 @@ typedef struct tn_waits {
 tn_status tn_waits_make(const tn_step *step, const tn_map *map, tn_arena *arena, tn_waits *waits,
                         tn_error *error);
 
-uint32_t tn_unit_of(const tn_step *step, const tn_operation *operation);
+/* The phase whose matmul kernel serves an operation of `phase`. */
+tn_phase tn_matmul_phase(tn_phase phase);
+uint32_t tn_unit_of(const tn_step *step, const tn_operation *operation, uint32_t arithmetic);
+/* The unit that stands for `unit` under the build: matmul kernels of all phases may be one. */
+uint32_t tn_unit_shared(uint32_t unit, const tn_build *build);
 /* 1 for weight gradients and updates, 0 for everything else. */
 uint32_t tn_stream_of(tn_phase phase);
 
 /* Most resources that tasks of the map can name. */
 uint64_t tn_tasks_resources(const tn_map *map);
 
-/* Fills task[step->operations], but for `work`, and servers[tn_tasks_resources]. `place`: of each memory of
- * the map, for its grouping. */
-void tn_tasks_make(const tn_step *step, const tn_map *map, const tn_place *place, const tn_waits *waits,
-                   const tn_build *build, tn_task *task, uint8_t *servers, uint32_t *resources);
+/* Fills task[step->operations], but for `work`, and servers[tn_tasks_resources]. `unit`: of each operation;
+ * `place`: of each memory of the map, for its grouping. */
+void tn_tasks_make(const tn_step *step, const uint32_t *unit, const tn_map *map, const tn_place *place,
+                   const tn_waits *waits, const tn_build *build, tn_task *task, uint8_t *servers,
+                   uint32_t *resources);
 
 /* "matmul", "forward matmul", "softmax", "weight-gradient stream" ..; NULL for ports. */
 const char *tn_resource_unit_name(uint32_t resource, const tn_build *build);

@@ -125,7 +125,7 @@ static tn_status loop_of(uint64_t trips, uint64_t depth, uint64_t *cycles, tn_er
  * is the lane's work. */
 static tn_status sum_of(uint64_t outputs, uint64_t terms, uint64_t lanes, uint64_t depth, uint64_t add_cycles,
                         uint64_t *cycles, tn_error *error) {
-    const tn_matmul kernel = {1, 1, lanes, depth, add_cycles};
+    const tn_matmul kernel = {1, 1, lanes, {.multiply.stages = depth, .sum.stages = add_cycles, .group = 1}};
     const tn_product_size product = {outputs, 1, terms, 1};
     tn_matmul_time time;
     TN_TRY(tn_matmul_cycles(&kernel, &product, &time, error));

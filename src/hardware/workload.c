@@ -13,8 +13,9 @@ static tn_store store_of(const tn_step *step, uint32_t array) {
                                                                         : TN_STORE_CORES;
 }
 
-static void describe(const tn_step *step, const tn_operation *operation, tn_work *work) {
-    *work = (tn_work){.product = operation->kind == TN_OP_PRODUCT, .count = 1};
+static void describe(const tn_step *step, const tn_operation *operation, uint32_t arithmetic, tn_work *work) {
+    *work =
+        (tn_work){.product = operation->kind == TN_OP_PRODUCT, .arithmetic = (uint8_t)arithmetic, .count = 1};
     work->size =
         (tn_product_size){operation->batch, operation->rows, operation->reduction, operation->columns};
     for (uint32_t i = 0; i < operation->read_count; i++) work->reads[store_of(step, operation->reads[i])]++;
@@ -29,7 +30,7 @@ static void describe(const tn_step *step, const tn_operation *operation, tn_work
 }
 
 static bool same_work(const tn_work *a, const tn_work *b) {
-    return a->product == b->product && a->vector == b->vector &&
+    return a->product == b->product && a->vector == b->vector && a->arithmetic == b->arithmetic &&
            memcmp(&a->size, &b->size, sizeof a->size) == 0 &&
            memcmp(a->reads, b->reads, sizeof a->reads) == 0 &&
            memcmp(a->writes, b->writes, sizeof a->writes) == 0 &&
@@ -58,23 +59,52 @@ static tn_status check_operation(const tn_step *step, uint32_t position, tn_erro
     return TN_OK;
 }
 
+/* The place of the operation's arithmetic among the workload's. */
+static tn_status find_arithmetic(tn_workload *workload, const tn_operation *operation, uint32_t *place,
+                                 tn_error *error) {
+    const tn_arithmetic plain = {.precision = workload->step->precision};
+    const tn_arithmetic *wanted = operation->arithmetic ? operation->arithmetic : &plain;
+    for (*place = 0; *place < workload->arithmetics; (*place)++) {
+        const tn_arithmetic *known = &workload->arithmetic[*place];
+        bool same = known->group == wanted->group &&
+                    (wanted->group ? known->exponent_bits == wanted->exponent_bits &&
+                                         known->mantissa_bits == wanted->mantissa_bits
+                                   : known->precision == wanted->precision);
+        if (same) return TN_OK;
+    }
+    if (*place == TN_ARITHMETICS_MOST)
+        return tn_fail(error, TN_LIMIT, "step %s multiplies in more than %d arithmetics",
+                       workload->step->name, TN_ARITHMETICS_MOST);
+    workload->arithmetic[*place] = *wanted;
+    workload->arithmetics++;
+    return tn_lane_load(workload->device, wanted, &workload->lane[*place], error);
+}
+
 static tn_status list_works(tn_workload *workload, tn_error *error) {
     const tn_step *step = workload->step;
-    bool phase_used[TN_PHASES] = {false};
+    bool used[TN_ARITHMETICS_MOST][TN_PHASES] = {{false}};
     TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->work, &workload->work, error));
     TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->work_of, &workload->work_of,
                           error));
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->unit_of, &workload->unit_of,
+                          error));
     for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
         tn_work work;
+        uint32_t arithmetic = 0;
         TN_TRY(check_operation(step, i, error));
-        describe(step, &step->operation[i], &work);
+        if (operation->kind == TN_OP_PRODUCT)
+            TN_TRY(find_arithmetic(workload, operation, &arithmetic, error));
+        describe(step, operation, arithmetic, &work);
         if (work.product)
-            phase_used[tn_unit_of(step, &step->operation[i])] = true;
+            used[arithmetic][tn_matmul_phase(operation->phase)] = true;
         else
             workload->vector_used[work.vector] = true;
+        workload->unit_of[i] = tn_unit_of(step, operation, arithmetic);
         workload->work_of[i] = find_work(workload, &work);
     }
-    for (int phase = 0; phase < TN_PHASES; phase++) workload->phases_with_products += phase_used[phase];
+    for (uint32_t i = 0; i < workload->arithmetics; i++)
+        for (int phase = 0; phase < TN_PHASES; phase++) workload->phases[i] += used[i][phase];
     return TN_OK;
 }
 
@@ -112,10 +142,7 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
     *made = (tn_workload){.step = step, .device = device, .arena = arena};
     made->word_bits = 8 * step->element_bytes;
-    made->sum_bits = step->precision == TN_INT8 ? 32 : made->word_bits;
-    tn_precision vector = step->precision == TN_INT8 ? TN_FP32 : step->precision;
-    TN_TRY(tn_operator_set_load(device, step->precision, false, &made->product_operators, error));
-    TN_TRY(tn_operator_set_load(device, vector, true, &made->vector_operators, error));
+    TN_TRY(tn_operator_set_load(device, step->precision, &made->vector_operators, error));
     TN_TRY(list_works(made, error));
     TN_TRY(check_bounds(made, error));
     size_t operations = step->operations;
@@ -208,16 +235,22 @@ tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error) {
 
 /* ---- kernels ---- */
 
-uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build) {
-    uint64_t queues = workload->phases_with_products;
+uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build, uint32_t arithmetic) {
+    uint64_t queues = workload->phases[arithmetic];
     if (build->sharing == TN_SHARED && queues > 1) queues = 1;
     return queues * build->kernels;
 }
 
-tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build) {
-    const tn_operator_set *set = &workload->product_operators;
-    return (tn_matmul){build->rows, build->columns, build->reduction, set->row[TN_MULTIPLY]->stages,
-                       set->row[TN_ADDER]->stages};
+tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build, uint32_t arithmetic) {
+    return (tn_matmul){build->rows, build->columns, build->reduction, workload->lane[arithmetic]};
+}
+
+tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *build,
+                                 const tn_work_price *work) {
+    tn_resources all = work->vectors;
+    for (uint32_t i = 0; i < workload->arithmetics; i++)
+        tn_resources_add(&all, &work->matmul[i], tn_workload_matmuls(workload, build, i));
+    return all;
 }
 
 tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
@@ -227,7 +260,7 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
         const tn_vector kernel = {(tn_vector_kind)work->vector, build->vector, &workload->vector_operators};
         return tn_vector_cycles(&kernel, size->rows, size->columns, cycles, error);
     }
-    const tn_matmul kernel = tn_workload_matmul(workload, build);
+    const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
     tn_matmul_time time;
     TN_TRY(tn_matmul_cycles(&kernel, size, &time, error));
     *cycles = time.cycles;

@@ -17,6 +17,7 @@
 typedef struct tn_work {
     bool product;
     uint8_t vector;                              /* tn_vector_kind, where it is no product */
+    uint8_t arithmetic;                          /* products: which of the workload's */
     uint8_t reads[TN_STORES], writes[TN_STORES]; /* operands by store */
     uint8_t side_store[2];                       /* products: tn_store of left and right */
     tn_product_size size;                        /* vector kernels: rows x columns, batch and reduction 1 */
@@ -41,10 +42,11 @@ typedef struct tn_plan {
 /* What parallelism and schedule decide. */
 typedef struct tn_work_price {
     uint64_t cycles_per_step;
-    uint64_t product_cycles;          /* busy cycles of the matmul kernels together */
-    double vector_pF, vector_busy_pF; /* capacitance of the vector kernels; weighted by their busy cycles */
-    double words[TN_STORES];          /* read and written in a step, by memory */
-    tn_resources matmul, vectors;     /* of one matmul kernel; of all vector kernels */
+    uint64_t product_cycles[TN_ARITHMETICS_MOST]; /* busy cycles of the matmul kernels together */
+    double vector_busy_pF;   /* capacitance of the vector kernels, weighted by their busy cycles */
+    double words[TN_STORES]; /* read and written in a step, by memory */
+    tn_resources matmul[TN_ARITHMETICS_MOST]; /* of one matmul kernel */
+    tn_resources vectors;                     /* of all vector kernels */
 } tn_work_price;
 
 /* What memories take. */
@@ -61,13 +63,16 @@ struct tn_workload {
     const tn_step *step;
     const tn_device *device;
     tn_arena *arena;
-    uint64_t word_bits, sum_bits; /* of an element; of a sum inside the matmul kernel */
-    tn_operator_set product_operators, vector_operators;
+    uint64_t word_bits; /* of an element */
+    tn_operator_set vector_operators;
+    uint32_t arithmetics; /* of the step's products, in the order of their first use */
+    tn_arithmetic arithmetic[TN_ARITHMETICS_MOST];
+    tn_lane lane[TN_ARITHMETICS_MOST];
+    uint32_t phases[TN_ARITHMETICS_MOST]; /* that have products in it */
     uint32_t works;
     tn_work *work;
-    uint32_t *work_of; /* [operations] */
+    uint32_t *work_of, *unit_of; /* [operations] */
     bool vector_used[TN_VECTOR_KINDS];
-    uint32_t phases_with_products;
     tn_plan *plans;
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
     uint64_t *cycles, *piece_cycles, *issues;
@@ -81,9 +86,12 @@ tn_status tn_workload_plan(tn_workload *workload, const tn_build *build, tn_plan
 /* Makes its tasks and their scratch where that has not been done. */
 tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error);
 
-/* How many matmul kernels the build has. */
-uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build);
-tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build);
+/* How many matmul kernels of an arithmetic the build has, and one of them. */
+uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build, uint32_t arithmetic);
+tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build, uint32_t arithmetic);
+/* All kernels together. */
+tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *build,
+                                 const tn_work_price *work);
 
 /* Cycles of one operation of a class, and the issues of a product (0 for others). `size` is that of the class
  * or of a block of it. */

@@ -8,4 +8,11 @@ typedef enum tn_precision { TN_FP32, TN_FP16, TN_BF16, TN_INT8, TN_PRECISIONS } 
 extern const char *const tn_precision_names[]; /* "fp32", "fp16", "bf16", "int8"; ended by NULL */
 uint64_t tn_precision_bytes(tn_precision precision);
 
+/* How products are multiplied: in a precision, or in block floating point, where `group` values share an
+ * exponent and each has a sign and a mantissa. Group 0: the precision. */
+typedef struct tn_arithmetic {
+    tn_precision precision;
+    uint64_t group, exponent_bits, mantissa_bits;
+} tn_arithmetic;
+
 #endif

@@ -51,7 +51,8 @@ typedef struct tn_operation {
         columns;          /* products: all four; others: rows x columns, batch and reduction 1 */
     uint64_t macs, flops; /* macs of products only; flops = 2 * macs there, else scalar operations */
     uint32_t after_count;
-    const uint32_t *after; /* earlier operations, ascending */
+    const uint32_t *after;           /* earlier operations, ascending */
+    const tn_arithmetic *arithmetic; /* of a product; NULL: that of the step's precision */
     uint32_t read_count, write_count;
     uint32_t reads[TN_OPERATION_READS], writes[TN_OPERATION_WRITES]; /* arrays */
 } tn_operation;

@@ -55,11 +55,12 @@ static void sequential_sum(void **state) {
     const tn_step *step = test_step_trains(3, 12, &arena);
     tn_workload *workload = prepare(step, device);
     tn_operator_set set;
-    assert_int_equal(tn_operator_set_load(device, TN_FP32, true, &set, NULL), TN_OK);
+    assert_int_equal(tn_operator_set_load(device, TN_FP32, &set, NULL), TN_OK);
     tn_build build = default_build();
     for (build.rows = 1; build.rows <= 16; build.rows *= 4)
         for (build.vector = 1; build.vector <= 8; build.vector *= 8) {
-            const tn_matmul kernel = {build.rows, build.columns, build.reduction, 4, 7};
+            const tn_lane lane = {.multiply.stages = 4, .sum.stages = 7, .group = 1};
+            const tn_matmul kernel = {build.rows, build.columns, build.reduction, lane};
             uint64_t sum = 0;
             for (uint32_t i = 0; i < step->operations; i++) {
                 const tn_operation *operation = &step->operation[i];
@@ -281,9 +282,68 @@ static void floor_of_a_step(void **state) {
         counted.macs[step->operation[i].phase] += step->operation[i].macs;
     tn_build build = default_build();
     tn_explanation told = explain(prepare(&counted, device), &build);
-    uint64_t macs = counted.macs[0] + counted.macs[1] + counted.macs[2], lanes = 5948 / 5;
-    assert_int_equal(told.floor_cycles, (macs + lanes - 1) / lanes);
+    /* Five DSP blocks a multiply-add. */
+    uint64_t macs = counted.macs[0] + counted.macs[1] + counted.macs[2];
+    assert_int_equal(told.floor_cycles, (macs * 5 + 5947) / 5948);
     assert_true(told.floor_cycles < told.price.cycles_per_step);
+}
+
+/* ---- transformations of a step ---- */
+
+/* Precision, sparsity and recomputation are changes of the list of operations; no kernel knows of them. */
+static void transformations(void **state) {
+    (void)state;
+    static const tn_arithmetic bfp = {TN_FP32, 16, 3, 4};
+    const tn_step *step = test_step_trains(2, 12, &arena);
+    tn_build build = default_build();
+    build.kernels = 2;
+    tn_price plain = price_of(prepare(step, device), &build);
+    tn_step changed = *step;
+    assert_int_equal(
+        tn_arena_alloc(&arena, 2 * step->operations, sizeof *changed.operation, &changed.operation, NULL),
+        TN_OK);
+    /* Weight gradients in block floating point: a kernel of its own, cheaper than the other. */
+    memcpy(changed.operation, step->operation, step->operations * sizeof *step->operation);
+    for (uint32_t i = 0; i < step->operations; i++)
+        if (step->operation[i].phase == TN_WEIGHT_GRADIENT) changed.operation[i].arithmetic = &bfp;
+    tn_workload *workload = prepare(&changed, device);
+    for (build.sharing = 0; build.sharing < 2; build.sharing++) {
+        tn_explanation told = explain(workload, &build);
+        unsigned matmuls = 0, blocks = 0;
+        for (uint32_t k = 0; k < told.kernels; k++) {
+            if (!strstr(told.kernel[k].name, "matmul")) continue;
+            matmuls++;
+            bool block = strstr(told.kernel[k].name, "bfp g16 e3 m4") != NULL;
+            blocks += block;
+            assert_int_equal(told.kernel[k].count, 2);
+            /* 5 x 5 bits a DSP block each, one fp32 adder for each of 16 sums. */
+            assert_int_equal(told.kernel[k].used.dsp, 2 * (block ? 64 + 16 * 2 : 64 * 5));
+        }
+        assert_int_equal(matmuls, build.sharing ? 3 : 2);
+        assert_int_equal(blocks, 1);
+        assert_int_equal(told.unverified_count > 0, true);
+    }
+    build.sharing = TN_SHARED;
+    /* Half of the terms of every sum left out. */
+    memcpy(changed.operation, step->operation, step->operations * sizeof *step->operation);
+    for (uint32_t i = 0; i < step->operations; i++)
+        changed.operation[i].reduction = (step->operation[i].reduction + 1) / 2;
+    assert_true(price_of(prepare(&changed, device), &build).cycles_per_step < plain.cycles_per_step);
+    /* Every forward operation once more before the rest. */
+    uint32_t count = 0, forward = 0;
+    uint64_t again = 0;
+    while (step->operation[forward].phase == TN_FORWARD) forward++;
+    for (uint32_t i = 0; i < forward; i++) changed.operation[count++] = step->operation[i];
+    for (uint32_t i = 0; i < step->operations; i++) changed.operation[count++] = step->operation[i];
+    changed.operations = count;
+    for (uint32_t i = 0; i < count; i++) {
+        changed.operation[i].after_count = 0;
+        changed.operation[i].after = NULL;
+    }
+    workload = prepare(&changed, device);
+    tn_explanation told = explain(workload, &build);
+    for (uint32_t i = 0; i < forward; i++) again += told.item[i].finish - told.item[i].start;
+    assert_int_equal(told.price.cycles_per_step, plain.cycles_per_step + again);
 }
 
 /* ---- off chip ---- */
@@ -511,6 +571,7 @@ int main(void) {
         cmocka_unit_test(unverified_figures),
         cmocka_unit_test(misfits),
         cmocka_unit_test(floor_of_a_step),
+        cmocka_unit_test(transformations),
         cmocka_unit_test(off_chip),
         cmocka_unit_test(off_chip_refused),
         cmocka_unit_test(builds_refused),
