@@ -31,6 +31,7 @@ static tn_status price(tn_model *model, const tn_device *device, tn_program_cach
     TN_TRY(tn_step_build(model, cache, arena, &cost->step, error));
     TN_TRY(tn_workload_prepare(&cost->step, device, arena, &workload, error));
     TN_TRY(tn_price_explain(workload, &cost->build, arena, &cost->why, error));
+    TN_TRY(tn_grouping_compare(workload, &cost->build, cost->grouping, error));
     return tn_flow_prices(model, device, &cost->build, cost->flow, &cost->flows, error);
 }
 

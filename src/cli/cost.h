@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "hardware/explain.h"
 #include "hardware/flow_prices.h"
+#include "hardware/grouping.h"
 #include "model/step.h"
+#include "text/json.h"
 
 #include <stdio.h>
 
@@ -15,12 +17,20 @@ typedef struct tn_cost {
     tn_step step;
     tn_build build;
     tn_explanation why;
+    tn_grouping grouping[TN_GROUPINGS];
     uint32_t flows;
     tn_flow_price flow[TN_FLOW_PRICES_MOST];
     const char *figure; /* path of the drawn timeline; NULL: none */
 } tn_cost;
 
 uint64_t tn_cost_amount(const tn_resources *of, tn_resource resource);
+
+/* The design's memories, and what grouping and placement are worth. */
+tn_status tn_cost_print_memories(const tn_cost *cost, FILE *stream, tn_error *error);
+void tn_cost_write_memories(const tn_cost *cost, tn_json *json);
+
+/* A heading between tables, underlined on a terminal. */
+void tn_cost_heading(FILE *stream, const char *text);
 
 tn_status tn_cost_json(const tn_cost *cost, tn_buffer *out, tn_error *error);
 tn_status tn_cost_print(const tn_cost *cost, FILE *stream, tn_error *error);

@@ -101,6 +101,24 @@ static void write_latency(tn_json *json, const tn_cost *cost) {
     tn_json_end(json);
 }
 
+static void write_coefficients(tn_json *json, const tn_device_energy *of) {
+    tn_json_key(json, "coefficients");
+    tn_json_object(json);
+    tn_json_put_real(json, "static_W", of->static_W.value);
+    tn_json_put_real(json, "voltage_V", of->voltage_V.value);
+    tn_json_put_real(json, "toggle", of->toggle.value);
+    tn_json_put_real(json, "idle_toggle", of->idle_toggle.value);
+    tn_json_put_real(json, "lut_pF", of->lut_pF.value);
+    tn_json_put_real(json, "ff_pF", of->ff_pF.value);
+    tn_json_put_real(json, "dsp_pF", of->dsp_pF.value);
+    tn_json_put_real(json, "bram18_pF", of->bram18_pF.value);
+    tn_json_put_real(json, "uram_pF", of->uram_pF.value);
+    tn_json_put_real(json, "bram_pJ_per_bit", of->bram_pJ_per_bit.value);
+    tn_json_put_real(json, "uram_pJ_per_bit", of->uram_pJ_per_bit.value);
+    tn_json_put_real(json, "lutram_pJ_per_bit", of->lutram_pJ_per_bit.value);
+    tn_json_end(json);
+}
+
 static void write_energy(tn_json *json, const tn_explanation *why) {
     tn_json_key(json, "energy");
     tn_json_object(json);
@@ -110,6 +128,7 @@ static void write_energy(tn_json *json, const tn_explanation *why) {
     tn_json_object(json);
     for (int i = 0; i < TN_ENERGY_PARTS; i++) tn_json_put_real(json, tn_energy_names[i], why->joules[i]);
     tn_json_end(json);
+    write_coefficients(json, why->coefficients);
     tn_json_end(json);
 }
 
@@ -126,6 +145,7 @@ static void write_kernels(tn_json *json, const tn_explanation *why) {
         tn_json_put_count(json, "busy_cycles", kernel->busy_cycles);
         tn_json_put_count(json, "critical_cycles", kernel->critical_cycles);
         tn_json_put_real(json, "utilisation", kernel->utilisation);
+        tn_json_put_real(json, "filled", kernel->filled);
         tn_json_end(json);
     }
     tn_json_end(json);
@@ -207,6 +227,7 @@ tn_status tn_cost_json(const tn_cost *cost, tn_buffer *out, tn_error *error) {
     write_latency(&json, cost);
     write_energy(&json, why);
     write_kernels(&json, why);
+    tn_cost_write_memories(cost, &json);
     write_flows(&json, cost);
     write_misfits(&json, why);
     write_unverified(&json, why);

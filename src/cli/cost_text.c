@@ -17,7 +17,7 @@ static bool has_colour(FILE *stream) {
     return isatty(fileno(stream)) && !getenv("NO_COLOR");
 }
 
-static void heading(FILE *stream, const char *text) {
+void tn_cost_heading(FILE *stream, const char *text) {
     bool colour = has_colour(stream);
     fprintf(stream, "\n%s%s%s\n", colour ? "\033[1;4m" : "", text, colour ? "\033[0m" : "");
 }
@@ -146,7 +146,7 @@ static tn_status print_layers(const tn_step *step, FILE *stream, tn_error *error
     bool *shown;
     tn_status status = tn_arena_alloc(&arena, step->layers, sizeof *shown, &shown, error);
     if (status == TN_OK) {
-        heading(stream, "Layers (each; * stands for every repetition, with the greatest peak)");
+        tn_cost_heading(stream, "Layers (each; * stands for every repetition, with the greatest peak)");
         HEAD(&table, "layer", "x", "kind", "format", "rank", "flow", "parameters", "forward MACs",
              "input grad. MACs", "weight grad. MACs", "peak elements", "saved elements");
         for (uint32_t i = 0; i < step->layers; i++)
@@ -162,7 +162,7 @@ static tn_status print_phases(const tn_step *step, FILE *stream, tn_error *error
     char text[BAR + 4];
     double sum = 0;
     for (int phase = 0; phase < TN_PHASES; phase++) sum += (double)step->flops[phase];
-    heading(stream, "Phases");
+    tn_cost_heading(stream, "Phases");
     HEAD(&table, "phase", "MACs", "vector FLOPs", "FLOPs", "share, %", "");
     for (int phase = 0; phase < TN_PHASES; phase++) {
         double share = sum > 0 ? (double)step->flops[phase] / sum : 0;
@@ -188,7 +188,7 @@ static tn_status print_memory(const tn_step *step, FILE *stream, tn_error *error
         {"most live at once", step->peak_elements},
     };
     tn_table table;
-    heading(stream, "Memory (contents; blocks round it up)");
+    tn_cost_heading(stream, "Memory (contents; blocks round it up)");
     HEAD(&table, "what", "elements", "bytes", "MiB");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         uint64_t bytes = lines[i].elements * step->element_bytes;
@@ -203,7 +203,7 @@ static tn_status print_memory(const tn_step *step, FILE *stream, tn_error *error
 static tn_status print_budget(const tn_explanation *why, FILE *stream, tn_error *error) {
     tn_table table;
     char text[BAR + 4];
-    heading(stream, "Budget");
+    tn_cost_heading(stream, "Budget");
     HEAD(&table, "resource", "used", "available", "share, %", "");
     for (int i = 0; i < TN_RESOURCES; i++) {
         uint64_t need = tn_cost_amount(&why->price.used, (tn_resource)i),
@@ -233,7 +233,7 @@ static tn_status print_timeline(const tn_explanation *why, FILE *stream, tn_erro
     tn_table table;
     char text[BAR + 4];
     double cycles = (double)why->price.cycles_per_step;
-    heading(stream, "Time of a step by kernel");
+    tn_cost_heading(stream, "Time of a step by kernel");
     HEAD(&table, "kernel", "x", "lanes", "operations", "busy cycles", "on critical path", "busy, %", "");
     for (uint32_t i = 0; i < why->kernels; i++) {
         const tn_kernel_line *kernel = &why->kernel[i];
@@ -256,7 +256,7 @@ static tn_status print_timeline(const tn_explanation *why, FILE *stream, tn_erro
 static tn_status print_energy(const tn_explanation *why, FILE *stream, tn_error *error) {
     tn_table table;
     char text[BAR + 4];
-    heading(stream, "Energy of a step");
+    tn_cost_heading(stream, "Energy of a step");
     HEAD(&table, "part", "mJ", "share, %", "");
     for (int i = 0; i < TN_ENERGY_PARTS; i++) {
         double share = why->price.joules_per_step > 0 ? why->joules[i] / why->price.joules_per_step : 0;
@@ -268,10 +268,22 @@ static tn_status print_energy(const tn_explanation *why, FILE *stream, tn_error 
     return tn_table_end(&table, stream, error);
 }
 
+/* What a user may want to replace by measured figures. */
+static void print_coefficients(const tn_device_energy *of, FILE *stream) {
+    fprintf(
+        stream,
+        "made with static %g W; C V^2 at %g V, switching %g busy and %g idle, C = %g pF a LUT, %g a "
+        "flip-flop, "
+        "%g a DSP block, %g a BRAM18, %g an URAM; %g, %g and %g pJ a bit of block RAM, UltraRAM and LUTRAM\n",
+        of->static_W.value, of->voltage_V.value, of->toggle.value, of->idle_toggle.value, of->lut_pF.value,
+        of->ff_pF.value, of->dsp_pF.value, of->bram18_pF.value, of->uram_pF.value, of->bram_pJ_per_bit.value,
+        of->uram_pJ_per_bit.value, of->lutram_pJ_per_bit.value);
+}
+
 static tn_status print_flows(const tn_cost *cost, FILE *stream, tn_error *error) {
     tn_table table;
     if (cost->flows == 0) return TN_OK;
-    heading(stream, "Flows of the tensor-format linear layers under these kernels");
+    tn_cost_heading(stream, "Flows of the tensor-format linear layers under these kernels");
     HEAD(&table, "flow", "MACs a step", "saved elements", "peak elements", "cycles a step", "ms", "mJ",
          "on-chip MiB", "fits");
     for (uint32_t i = 0; i < cost->flows; i++) {
@@ -311,7 +323,7 @@ static const char *advice(tn_resource resource) {
 static void print_misfits(const tn_explanation *why, FILE *stream) {
     char need[32], have[32];
     if (why->misfits == 0) return;
-    heading(stream, "Does not fit");
+    tn_cost_heading(stream, "Does not fit");
     for (uint32_t i = 0; i < why->misfits; i++) {
         const tn_misfit *misfit = &why->misfit[i];
         fprintf(stream, "%s: needs %s, has %s. Largest:", tn_resource_names[misfit->resource],
@@ -337,8 +349,10 @@ tn_status tn_cost_print(const tn_cost *cost, FILE *stream, tn_error *error) {
     TN_TRY(print_phases(&cost->step, stream, error));
     TN_TRY(print_memory(&cost->step, stream, error));
     TN_TRY(print_budget(&cost->why, stream, error));
+    TN_TRY(tn_cost_print_memories(cost, stream, error));
     TN_TRY(print_timeline(&cost->why, stream, error));
     TN_TRY(print_energy(&cost->why, stream, error));
+    print_coefficients(cost->why.coefficients, stream);
     TN_TRY(print_flows(cost, stream, error));
     print_misfits(&cost->why, stream);
     print_unverified(&cost->why, stream);

@@ -347,10 +347,11 @@ tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_aren
     *explanation = (tn_explanation){.device = tn_device_name(workload->device),
                                     .clock_MHz = tn_device_clock_MHz(workload->device),
                                     .available = tn_device_resources(workload->device)};
+    explanation->coefficients = &workload->device->energy;
     TN_TRY(tn_build_check(build, error));
     TN_TRY(tn_workload_plan(workload, build, &with.plan, error));
     TN_TRY(tn_price_work(workload, with.plan, build, &with.work, error));
-    TN_TRY(tn_price_places(workload, with.plan, build, &with.work, error));
+    TN_TRY(tn_price_places(workload, with.plan, build, &with.work, NULL, error));
     TN_TRY(tn_price_memories(workload, with.plan, build, ALL_STORES, &with.memories, error));
     tn_price_sum(workload, with.plan, build, &with.work, &with.memories, &explanation->price, &activity);
     tn_energy_of(workload->device, &activity, explanation->joules);

@@ -107,7 +107,7 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
     const tn_memory_price *part = &memo->memory[place];
     if (!is_same(&memo->memory_key[place], &key, stores)) {
         memo->memory_key[place].filled = false;
-        TN_TRY(tn_price_places(workload, plan, build, work, error));
+        TN_TRY(tn_price_places(workload, plan, build, work, NULL, error));
         TN_TRY(tn_price_memories(workload, plan, build, stores, &memo->memory[place], error));
         memo->memory_key[place] = (part_key){true, stores, key};
     }

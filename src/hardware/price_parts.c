@@ -125,7 +125,7 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return TN_OK;
     tn_schedule schedule;
     TN_TRY(tn_plan_tasks(workload, plan, error));
-    TN_TRY(tn_price_places(workload, plan, build, price, error));
+    TN_TRY(tn_price_places(workload, plan, build, price, NULL, error));
     tn_price_run(workload, plan, build, &schedule, &price->cycles_per_step);
     return TN_OK;
 }
@@ -133,7 +133,7 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
 /* ---- memories ---- */
 
 static tn_status search_places(tn_workload *workload, tn_plan *plan, const tn_build *build,
-                               const tn_work_price *work, tn_error *error) {
+                               const tn_work_price *work, bool *exact, tn_error *error) {
     const tn_device *device = workload->device;
     tn_resources kernels = tn_workload_kernels(workload, build, work), has = tn_device_resources(device);
     const tn_placement_budget budget = {
@@ -143,13 +143,16 @@ static tn_status search_places(tn_workload *workload, tn_plan *plan, const tn_bu
     tn_status status = tn_placement_search(device, workload->word_bits, &plan->map, build, &budget,
                                            TN_PLACEMENT_NODES, &scratch, &found, error);
     for (uint32_t i = 0; status == TN_OK && i < plan->map.memories; i++) plan->place[i] = found.place[i];
+    if (status == TN_OK && exact) *exact = found.exact && found.fits;
     tn_arena_free(&scratch);
     return status;
 }
 
 tn_status tn_price_places(tn_workload *workload, tn_plan *plan, const tn_build *build,
-                          const tn_work_price *work, tn_error *error) {
-    if (build->placement == TN_PLACE_SEARCHED) return search_places(workload, plan, build, work, error);
+                          const tn_work_price *work, bool *exact, tn_error *error) {
+    if (exact) *exact = false;
+    if (build->placement == TN_PLACE_SEARCHED)
+        return search_places(workload, plan, build, work, exact, error);
     for (uint32_t i = 0; i < plan->map.memories; i++)
         plan->place[i] = tn_place_as_built(&plan->map.memory[i], build);
     return TN_OK;

@@ -104,9 +104,10 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
                         tn_error *error);
 tn_status tn_price_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error);
-/* Fills plan->place as the keys say, or by search. `work`: for the LUTs that kernels leave. */
+/* Fills plan->place as the keys say, or by search. `work`: for the LUTs that kernels leave. *exact: a search
+ * ran and proved its result; may be NULL. */
 tn_status tn_price_places(tn_workload *workload, tn_plan *plan, const tn_build *build,
-                          const tn_work_price *work, tn_error *error);
+                          const tn_work_price *work, bool *exact, tn_error *error);
 /* Runs the schedule whatever its kind; needs tn_price_work, tn_price_places and tn_plan_tasks. */
 void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
                   uint64_t *cycles);
