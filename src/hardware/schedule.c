@@ -52,6 +52,9 @@ void tn_schedule_run(const tn_schedule *schedule, const tn_schedule_scratch *scr
         const tn_task *task = &schedule->task[i];
         size_t server[TN_TASK_RESOURCES_MOST];
         time[i] = (tn_task_time){.waited_task = NONE, .waited_resource = NONE};
+        /* Of waits that end at once, data is told before resources: another kernel would not help then. */
+        for (uint32_t j = task->streamed_count; j < task->after_count; j++)
+            wait_until(&time[i], time[task->after[j]].finish, TN_WAIT_TASK, task->after[j], NONE);
         for (uint32_t j = 0; j < task->resources; j++) {
             uint32_t resource = task->resource[j];
             size_t first = (size_t)resource * TN_SERVERS_MOST;
@@ -59,8 +62,6 @@ void tn_schedule_run(const tn_schedule *schedule, const tn_schedule_scratch *scr
             wait_until(&time[i], scratch->free_at[server[j]], TN_WAIT_RESOURCE, scratch->holder[server[j]],
                        resource);
         }
-        for (uint32_t j = task->streamed_count; j < task->after_count; j++)
-            wait_until(&time[i], time[task->after[j]].finish, TN_WAIT_TASK, task->after[j], NONE);
         if (task->cut)
             run_pieces(schedule, scratch, i, &time[i]);
         else

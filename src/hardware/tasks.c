@@ -184,11 +184,14 @@ static void take_port(const tn_map *map, const tn_place *place, uint32_t array, 
     take(task, TN_RESOURCE_PORTS + 2 * (uint32_t)(of->first_port + copy) + writes);
 }
 
-static void take_resources(const tn_operation *operation, const tn_map *map, const tn_place *place,
-                           const tn_build *build, tn_task *task) {
+static void take_stream(tn_phase phase, const tn_build *build, tn_task *task) {
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) take(task, TN_RESOURCE_STREAM);
     if (build->schedule == TN_SCHEDULE_GRADIENTS_TOGETHER)
-        take(task, TN_RESOURCE_STREAM + tn_stream_of(operation->phase));
+        take(task, TN_RESOURCE_STREAM + tn_stream_of(phase));
+}
+
+static void take_ports(const tn_operation *operation, const tn_map *map, const tn_place *place,
+                       tn_task *task) {
     for (uint32_t j = 0; j < operation->read_count; j++) take_port(map, place, operation->reads[j], j, task);
     for (uint32_t j = 0; j < operation->write_count; j++)
         take_port(map, place, operation->writes[j], TN_OPERATION_READS, task);
@@ -215,8 +218,9 @@ void tn_tasks_make(const tn_step *step, const uint32_t *unit, const tn_map *map,
                             .after_count = waits->count[i],
                             .after = waits->after + waits->first[i],
                             .streamed_count = pipelined ? waits->streamable[i] : 0};
+        take_stream(step->operation[i].phase, build, &task[i]);
         take(&task[i], tn_unit_shared(unit[i], build));
-        take_resources(&step->operation[i], map, place, build, &task[i]);
+        take_ports(&step->operation[i], map, place, &task[i]);
     }
     if (pipelined) cut_tasks(step, build, task);
 }

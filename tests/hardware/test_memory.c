@@ -1,5 +1,6 @@
 /* Memories against what a synthesiser inferred, and against worked examples. */
 #include "hardware/memory.h"
+#include "support/reports.h"
 #include "support/shared.h"
 #include "text/csv.h"
 
@@ -102,40 +103,17 @@ static void hls_against_brute_force(void **state) {
     assert_int_equal(blocks_of(TN_GEOMETRY_HLS, TN_STYLE_DISTRIBUTED, 32, 32).lutram, 24);
 }
 
-/* UltraScale+ memories of Vitis HLS reports: words, bits, BRAM18 and how they come about. */
-typedef enum { PLAIN, DUAL, DUAL_PING_PONG, OPEN } kind_of_row;
-static const struct {
-    uint64_t words, bits, bram18;
-    kind_of_row kind;
-} hls_rows[] = {
-    {32, 32, 1, PLAIN},      {256, 46, 2, PLAIN},         {256, 50, 2, PLAIN}, {24, 32, 1, PLAIN},
-    {24, 128, 4, PLAIN},     {24, 256, 8, PLAIN},         {48, 288, 8, PLAIN}, {192, 512, 58, DUAL_PING_PONG},
-    {576, 4096, 228, PLAIN}, {1152, 2048, 176, OPEN},     {177, 20, 1, PLAIN}, {48, 32, 1, PLAIN},
-    {256, 24, 1, PLAIN},     {36, 32, 4, DUAL_PING_PONG}, {48, 32, 1, PLAIN},  {48, 32, 6, OPEN},
-    {512, 32, 2, DUAL},      {512, 32, 1, PLAIN},
-};
-enum { HLS_ROWS = sizeof hls_rows / sizeof *hls_rows };
-
 static void hls_reports(void **state) {
     (void)state;
-    unsigned count[OPEN + 1] = {0};
-    for (size_t i = 0; i < HLS_ROWS; i++) {
-        kind_of_row kind = hls_rows[i].kind;
-        const tn_array_memory array = {.words = hls_rows[i].words,
-                                       .word_bits = hls_rows[i].bits,
-                                       .accesses = 1,
-                                       .group = 1,
-                                       .style = TN_STYLE_BLOCK,
-                                       .true_dual_port = kind == DUAL || kind == DUAL_PING_PONG,
-                                       .ping_pong = kind == DUAL_PING_PONG};
-        tn_array_blocks got;
-        assert_int_equal(tn_array_memory_blocks(&array, TN_GEOMETRY_HLS, &got, NULL), TN_OK);
-        if (kind != OPEN) assert_int_equal(got.blocks.bram18, hls_rows[i].bram18);
-        count[kind]++;
+    unsigned count[TEST_OPEN + 1] = {0};
+    for (size_t i = 0; i < TEST_REPORTS; i++) {
+        const test_report *row = &test_reports[i];
+        if (row->kind != TEST_OPEN) assert_int_equal(test_report_bram18(row), row->bram18);
+        count[row->kind]++;
     }
     printf("UltraScale+ memories of HLS reports: %u plain, %u with two ports or ping-pong, %u open\n",
-           count[PLAIN], count[DUAL] + count[DUAL_PING_PONG], count[OPEN]);
-    assert_true(count[OPEN] <= 2);
+           count[TEST_PLAIN], count[TEST_DUAL] + count[TEST_DUAL_PING_PONG], count[TEST_OPEN]);
+    assert_true(count[TEST_OPEN] <= 2);
 }
 
 /* The table above is the report file's, row by row. */
@@ -155,13 +133,13 @@ static void hls_reports_oracle(void **state) {
             assert_int_equal(tn_csv_count(&csv, row, column[1 + i], 0, UINT64_MAX, &value[i], NULL), TN_OK);
         bool ultrascale_plus = strncmp(device, "xck", 3) == 0 || strncmp(device, "xczu", 4) == 0;
         if (!ultrascale_plus || value[2] == 0) continue;
-        assert_true(at < HLS_ROWS);
-        assert_int_equal(hls_rows[at].words, value[0]);
-        assert_int_equal(hls_rows[at].bits, value[1]);
-        assert_int_equal(hls_rows[at].bram18, value[2]);
+        assert_true(at < TEST_REPORTS);
+        assert_int_equal(test_reports[at].words, value[0]);
+        assert_int_equal(test_reports[at].bits, value[1]);
+        assert_int_equal(test_reports[at].bram18, value[2]);
         at++;
     }
-    assert_int_equal(at, HLS_ROWS);
+    assert_int_equal(at, TEST_REPORTS);
     tn_arena_free(&arena);
 }
 
