@@ -90,15 +90,22 @@ static tn_status unknown(const char *name, tn_error *error) {
                    near ? near : "fit, max-batch, cost, predict and count");
 }
 
+static void help(const tn_command *command) {
+    tn_options_usage(command, NULL, 0);
+    printf("\n`tenfold finetune SUBCOMMAND --help` explains one:\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("  %-10s %s\n", strchr(commands[i]->name, ' ') + 1, commands[i]->summary);
+}
+
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    if (argc < 2)
-        return tn_fail(error, TN_INPUT,
-                       "finetune needs a subcommand: fit, max-batch, cost, predict or count");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        tn_options_usage(command, NULL, 0);
-        printf("\n`tenfold finetune SUBCOMMAND --help` explains one:\n");
-        for (size_t i = 0; i < COMMANDS; i++)
-            printf("  %-10s %s\n", strchr(commands[i]->name, ' ') + 1, commands[i]->summary);
+    if (argc < 2 || argv[1][0] == '-') {
+        tn_common common = {0};
+        size_t given;
+        TN_TRY(tn_options_read(command, NULL, 0, argc, argv, 0, 0, NULL, &given, &common, error));
+        if (!common.help)
+            return tn_fail(error, TN_INPUT,
+                           "finetune needs a subcommand first: fit, max-batch, cost, predict or count");
+        help(command);
         return TN_OK;
     }
     for (size_t i = 0; i < COMMANDS; i++)

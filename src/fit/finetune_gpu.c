@@ -166,10 +166,11 @@ static tn_status make(const row *from, tn_position at, tn_arena *arena, tn_gpu *
     if (from->device_at.line) {
         tn_error cause = {0};
         tn_status status = from_device(from, arena, gpu, &cause);
-        if (status != TN_OK && cause.line == 0)
-            return tn_fail_at(error, status, from->device_at, "%s", cause.message);
-        if (status != TN_OK && error) *error = cause;
-        TN_TRY(status);
+        if (status != TN_OK) {
+            char text[sizeof cause.file + sizeof cause.message + 32];
+            tn_error_text(&cause, text, sizeof text);
+            return tn_fail_at(error, status, from->device_at, "%s", text);
+        }
     } else {
         gpu->memory_GB = from->figures.memory_GB;
         gpu->peak_TFLOPS = from->figures.peak_TFLOPS;

@@ -232,7 +232,7 @@ static tn_status search(problem *p, const tn_step_estimate *start, tn_step_estim
 }
 
 /* The inverse of the expected information: of the Student distribution, and of the priors. */
-static tn_status set_covariance(const problem *p, tn_step_estimate *e, tn_error *error) {
+static tn_status invert_information(const problem *p, tn_step_estimate *e, tn_error *error) {
     double gradient[TN_STEP_PARAMETERS];
     double information = (student_degrees + 1) / (student_degrees + 3) / (e->noise * e->noise);
     gsl_matrix_view m = gsl_matrix_view_array(e->covariance[0], TN_STEP_PARAMETERS, TN_STEP_PARAMETERS);
@@ -255,6 +255,17 @@ static tn_status set_covariance(const problem *p, tn_step_estimate *e, tn_error 
         e->effective += 1 - e->covariance[i][i] / (p->deviation[i] * p->deviation[i]);
     }
     e->degrees = fmax(1, (double)p->count + noise_weight - e->effective);
+    return TN_OK;
+}
+
+/* The fit's residuals are smaller than the noise, as the coefficients followed it: the noise is corrected for
+ * the degrees of freedom that they took, which depend on it in turn. */
+static tn_status set_covariance(const problem *p, tn_step_estimate *e, tn_error *error) {
+    double found = e->noise;
+    for (int round = 0; round < 4; round++) {
+        TN_TRY(invert_information(p, e, error));
+        e->noise = found * sqrt(((double)p->count + noise_weight) / e->degrees);
+    }
     return TN_OK;
 }
 

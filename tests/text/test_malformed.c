@@ -1,6 +1,8 @@
 /* Every file of tests/malformed is refused as its .expect file says (see tests/malformed/README.md). */
 #include "explore/space.h"
-#include "fit/finetune_data.h"
+#include "fit/finetune_fit.h"
+#include "fit/finetune_gpu.h"
+#include "fit/finetune_model.h"
 #include "fit/rank_problem.h"
 #include "hardware/device.h"
 #include "model/model.h"
@@ -30,10 +32,30 @@ static tn_status load_yaml(const char *path, tn_error *error) {
     return status;
 }
 
-static tn_status load_finetune(const char *path, tn_error *error) {
+/* Reads the measurements and fits a law to each group. */
+static tn_status fit_measurements(const char *path, tn_error *error) {
     tn_arena arena = {0};
     tn_finetune_data data;
+    tn_finetune_fit fit;
     tn_status status = tn_finetune_load(path, &arena, &data, error);
+    for (size_t i = 0; status == TN_OK && i < data.count; i++)
+        status = tn_finetune_fit_group(&data.group[i], TN_FINETUNE_STEP, 0, &fit, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status load_language_model(const char *path, tn_error *error) {
+    tn_arena arena = {0};
+    tn_language_model model;
+    tn_status status = tn_language_model_load(path, NULL, 0, &arena, &model, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status load_gpu_table(const char *path, tn_error *error) {
+    tn_arena arena = {0};
+    tn_gpu_table table;
+    tn_status status = tn_gpu_table_load(path, &arena, &table, error);
     tn_arena_free(&arena);
     return status;
 }
@@ -108,10 +130,19 @@ typedef struct kind {
 } kind;
 
 static const kind KINDS[] = {
-    {"csv", load_csv},         {"device", load_device}, {"finetune", load_finetune},
-    {"network", load_network}, {"table", load_table},   {"model", load_model},
-    {"npy", load_arrays},      {"npz", load_arrays},    {"safetensors", load_arrays},
-    {"space", load_space},     {"yaml", load_yaml},
+    {"csv", load_csv},
+    {"device", load_device},
+    {"finetune", fit_measurements},
+    {"gpu-table", load_gpu_table},
+    {"language-model", load_language_model},
+    {"network", load_network},
+    {"table", load_table},
+    {"model", load_model},
+    {"npy", load_arrays},
+    {"npz", load_arrays},
+    {"safetensors", load_arrays},
+    {"space", load_space},
+    {"yaml", load_yaml},
 };
 
 enum { FEWEST_CASES = 60 };
