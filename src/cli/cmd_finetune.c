@@ -59,16 +59,6 @@ tn_status tn_need_positive(const char *what, double value, double most, tn_error
     return tn_fail(error, TN_INPUT, "%s is %g; it must be above 0 and at most %g", what, value, most);
 }
 
-tn_status tn_print_json(tn_buffer *out, tn_error *error) {
-    tn_status status = out->status;
-    if (status == TN_OK)
-        fwrite(out->data, 1, out->length, stdout);
-    else
-        tn_fail(error, status, "no memory for the answer");
-    tn_buffer_free(out);
-    return status;
-}
-
 void tn_json_put_interval(tn_json *json, const char *key, const tn_finetune_interval *interval) {
     tn_json_key(json, key);
     if (!isfinite(interval->low) && !isfinite(interval->high)) {

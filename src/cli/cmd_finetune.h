@@ -3,8 +3,8 @@
 #define TN_CLI_CMD_FINETUNE_H
 
 #include "base/arena.h"
-#include "base/buffer.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "fit/finetune_cross.h"
 #include "text/json.h"
 
@@ -34,8 +34,6 @@ tn_status tn_need_positive(const char *what, double value, double most, tn_error
 
 /* --- Output. */
 
-/* Prints the JSON text and frees it. */
-tn_status tn_print_json(tn_buffer *out, tn_error *error);
 /* key: [low, high], or null where there is none. */
 void tn_json_put_interval(tn_json *json, const char *key, const tn_finetune_interval *interval);
 

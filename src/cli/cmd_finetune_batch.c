@@ -211,7 +211,7 @@ static tn_status print_json(const request *r, tn_error *error) {
     for (size_t i = 0; i < r->rows; i++) put_row(&json, r, &r->row[i]);
     tn_json_end(&json);
     tn_json_end(&json);
-    return tn_print_json(&out, error);
+    return tn_output(&out, error);
 }
 
 static void put_cell(tn_table *table, bool known, double batch) {

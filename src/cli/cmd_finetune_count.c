@@ -41,7 +41,7 @@ static tn_status print_json(const tn_language_model *model, uint64_t sequence, u
     tn_json_put_real(&json, "sparsity", (double)active / (double)model->feed_forward.experts);
     for (size_t i = 0; i < LINES; i++) tn_json_put_count(&json, lines[i].key, lines[i].value);
     tn_json_end(&json);
-    return tn_print_json(&out, error);
+    return tn_output(&out, error);
 }
 
 static tn_status print_table(const line *lines, tn_error *error) {

@@ -193,7 +193,7 @@ static tn_status print_json(const request *r, tn_error *error) {
     }
     tn_json_end(&json);
     tn_json_end(&json);
-    return tn_print_json(&out, error);
+    return tn_output(&out, error);
 }
 
 /* --- Tables */

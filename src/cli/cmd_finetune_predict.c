@@ -199,7 +199,7 @@ static tn_status print_json(const request *r, tn_error *error) {
     for (size_t i = 0; i < r->held_outs; i++) put_error(&json, &r->held_out[i]);
     tn_json_end(&json);
     tn_json_end(&json);
-    return tn_print_json(&out, error);
+    return tn_output(&out, error);
 }
 
 static void put_number(tn_table *table, double value) {
