@@ -312,8 +312,8 @@ tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *opt
                 .error = error,
                 .full = NONE,
                 .bound = UINT64_MAX - 1,
-                /* Half is kept for outer products. */
-                .work_most = options->no_outer ? options->work_most : options->work_most / 2};
+                /* Most is kept for outer products. */
+                .work_most = options->no_outer ? options->work_most : options->work_most / 4};
     *result = (tn_exact_result){0};
     TN_TRY(grow_nodes(&e));
     TN_TRY(search(&e, options, merge, result));

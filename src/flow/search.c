@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* About three seconds. */
-static const uint64_t DEFAULT_WORK = 3000000000;
+/* A few seconds. */
+static const uint64_t DEFAULT_WORK = 2000000000;
 static const uint64_t DEFAULT_SEED = 1;
 enum { ANYTIME_ROUNDS = 8 };
 
@@ -106,6 +106,7 @@ static tn_status judge(tn_session *session, tn_search_result *fresh) {
     TN_TRY(tn_tree_reorder(session->network, &fresh->tree, &session->scratch, session->error));
     TN_TRY(tn_tree_cost_of(session->network, &fresh->tree, &fresh->cost, session->error));
     if (session->options.objective != TN_LEAST_PRICE) return TN_OK;
+    TN_TRY(tn_session_orient(session, &fresh->tree, &session->scratch));
     return tn_tree_price(session->network, &fresh->tree, &session->options.pricing, &fresh->price, NULL,
                          session->error);
 }

@@ -46,6 +46,21 @@ tn_status tn_tree_price(const tn_network *network, const tn_tree *tree, const tn
     return status;
 }
 
+tn_status tn_session_orient(tn_session *session, tn_tree *tree, tn_arena *scratch) {
+    const tn_pricing *pricing = &session->options.pricing;
+    tn_product_shape *shape = NULL;
+    TN_TRY(tn_tree_shapes(session->network, tree, scratch, &shape, session->error));
+    for (uint32_t i = 0; i + 1 < tree->tensors; i++) {
+        tn_product_shape mirror = shape[i];
+        mirror.rows = shape[i].columns;
+        mirror.columns = shape[i].rows;
+        if (pricing->price(pricing->user, &mirror) >= pricing->price(pricing->user, &shape[i])) continue;
+        tn_merge merge = tree->merge[i];
+        tree->merge[i] = (tn_merge){merge.b, merge.a};
+    }
+    return TN_OK;
+}
+
 /* The exact optimum for `units` 1 or unlimited, offered to *result; *level is a lower bound. */
 static tn_status offer_exact(tn_session *session, uint32_t units, tn_search_result *result, uint64_t *level,
                              bool *complete) {
@@ -67,29 +82,19 @@ static tn_status offer_exact(tn_session *session, uint32_t units, tn_search_resu
 typedef struct every_tree {
     tn_session *session;
     tn_search_result *best;
-    tn_arena arena;
 } every_tree;
 
 static tn_status offer_tree(void *user, const tn_tree *tree, const tn_tree_cost *cost, tn_error *error) {
     every_tree *every = user;
-    uint64_t price;
-    bool exact;
-    tn_arena_reset(&every->arena);
-    tn_status status = price_tree(every->session->network, tree, &every->session->options.pricing,
-                                  &every->arena, &price, &exact, error);
-    if (status == TN_OVERFLOW) return TN_OK;
-    TN_TRY(status);
-    if (every->best->found && price >= every->best->price) return TN_OK;
     (void)cost;
+    (void)error;
+    tn_arena_reset(&every->session->scratch);
     return tn_session_offer(every->session, tree->merge, every->best);
 }
 
 static tn_status try_every_tree(tn_session *session, tn_search_result *result) {
-    every_tree every = {.session = session, .best = result};
-    tn_status status =
-        tn_search_every_tree(session->network, &session->options, offer_tree, &every, session->error);
-    tn_arena_free(&every.arena);
-    return status;
+    every_tree every = {session, result};
+    return tn_search_every_tree(session->network, &session->options, offer_tree, &every, session->error);
 }
 
 /* With limited units no tree beats the longest path with units without end, nor the least sum shared out. */

@@ -31,6 +31,9 @@ tn_status tn_session_result(tn_session *session, const tn_merge *merge, tn_searc
  * tree past 64 bits is passed over. */
 tn_status tn_session_offer(tn_session *session, const tn_merge *merge, tn_search_result *best);
 
+/* Turns every merge of the tree so that it is cheapest under the session's prices. */
+tn_status tn_session_orient(tn_session *session, tn_tree *tree, tn_arena *scratch);
+
 /* Anytime rounds that sum `goal`, each offered to *best. */
 tn_status tn_session_climb(tn_session *session, tn_anytime_goal goal, tn_search_result *best);
 

@@ -260,8 +260,13 @@ static tn_status read_size(reader *r, uint64_t *size) {
     char digits[40];
     size_t count = 0;
     tn_position at = r->at;
-    for (; *r->text && *r->text != ',' && r->length; step(r))
-        if (*r->text != ' ' && r->length == 1 && count + 1 < sizeof digits) digits[count++] = *r->text;
+    for (; *r->text && *r->text != ',' && r->length; step(r)) {
+        if (*r->text == ' ') continue;
+        if (count + 1 == sizeof digits)
+            return tn_fail_at(r->error, TN_INPUT, at, "a size of more than %zu digits; it must be 1 to 2^64 - 1",
+                              count);
+        digits[count++] = r->length == 1 ? *r->text : '?';
+    }
     digits[count] = '\0';
     switch (tn_read_count(digits, size)) {
     case TN_NUMBER_OK:
