@@ -40,8 +40,9 @@ typedef struct engine {
     uint32_t full; /* node of all tensors, or NONE */
 } engine;
 
+#define NONE UINT32_MAX
+
 enum {
-    NONE = UINT32_MAX,
     FIRST_NODES = 128,
     INTERRUPT_EVERY = 1024,
     OFFER_WORK = 16,      /* what costing a merge takes beside looking at a pair */

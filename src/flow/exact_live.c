@@ -7,8 +7,9 @@
 
 #include <string.h>
 
+#define NONE UINT32_MAX
+
 enum {
-    NONE = UINT32_MAX,
     FIRST_CAPACITY = 128,
     INTERRUPT_EVERY = 1024,
     OFFER_WORK = 100,      /* what costing a merge takes beside looking at a pair */

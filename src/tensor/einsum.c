@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TABLE_BITS = 13, NO_INDEX = UINT32_MAX };
+#define NO_INDEX UINT32_MAX
+
+enum { TABLE_BITS = 13 };
 _Static_assert((1 << TABLE_BITS) >= 2 * TN_INDICES_MOST, "the table of characters stays at most half full");
 
 /* A text being read, character by character. */
@@ -263,8 +265,8 @@ static tn_status read_size(reader *r, uint64_t *size) {
     for (; *r->text && *r->text != ',' && r->length; step(r)) {
         if (*r->text == ' ') continue;
         if (count + 1 == sizeof digits)
-            return tn_fail_at(r->error, TN_INPUT, at, "a size of more than %zu digits; it must be 1 to 2^64 - 1",
-                              count);
+            return tn_fail_at(r->error, TN_INPUT, at,
+                              "a size of more than %zu digits; it must be 1 to 2^64 - 1", count);
         digits[count++] = r->length == 1 ? *r->text : '?';
     }
     digits[count] = '\0';

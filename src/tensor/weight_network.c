@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { NO_INDEX = UINT32_MAX };
+#define NO_INDEX UINT32_MAX
 
 /* A network being written: index 0 the token, 1..d the modes n, d+1..2d the modes m, then the bonds. */
 typedef struct writer {
