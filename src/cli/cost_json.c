@@ -98,6 +98,15 @@ static void write_latency(tn_json *json, const tn_cost *cost) {
     tn_json_put_real(json, "clock_MHz", cost->why.clock_MHz);
     tn_json_put_count(json, "floor_cycles", cost->why.floor_cycles);
     tn_json_put_text(json, "bound", cost->why.bound);
+    tn_json_key(json, "critical_path_waits");
+    tn_json_object(json);
+    tn_json_put_count(json, "data_cycles", cost->why.waited.data_cycles);
+    tn_json_put_count(json, "kernel_cycles", cost->why.waited.kernel_cycles);
+    tn_json_put_count(json, "memory_port_cycles", cost->why.waited.port_cycles);
+    tn_json_put_count(json, "order_cycles", cost->why.waited.order_cycles);
+    tn_json_put_count(json, "external_memory_cycles", cost->why.waited.external_cycles);
+    tn_json_put_text(json, "memory_port", cost->why.waited.port);
+    tn_json_end(json);
     tn_json_end(json);
 }
 

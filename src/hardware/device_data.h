@@ -53,6 +53,7 @@ typedef struct tn_external_memory {
     const char *name; /* "hbm2", "ddr4" */
     uint64_t capacity_bytes;
     double bandwidth_GBps, efficiency, latency_ns, pJ_per_bit;
+    uint64_t burst_bytes;
     uint32_t origin;
     const char *source;
 } tn_external_memory;

@@ -118,6 +118,13 @@ static const tn_field external_fields[] = {
      .fallback = "0",
      .maximum = 1e6,
      .help = "energy of a bit moved, pJ"},
+    {.key = "burst_bytes",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_external_memory, burst_bytes),
+     .fallback = "4096",
+     .minimum = 64,
+     .maximum = 1e9,
+     .help = "bytes that a kernel which goes over an array once holds of it at a time"},
     ORIGIN_FIELD(tn_external_memory),
     SOURCE_FIELD(tn_external_memory),
 };

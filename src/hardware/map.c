@@ -272,6 +272,10 @@ static tn_status stage(maker *with, staged *at, const tn_operation *operation, u
                        unsigned position) {
     if (!with->map->off_chip[array]) return TN_OK;
     uint64_t elements = tn_operand_elements(with->step, operation, array, position);
+    uint64_t burst = tn_ceil_div(with->options->burst_bytes, with->step->element_bytes);
+    bool once =
+        operation->kind != TN_OP_PRODUCT && tn_vector_passes(tn_vector_of(with->step, operation)) == 1;
+    if (once && elements > burst) elements = burst;
     if (elements > at->elements) {
         at->elements = elements;
         at->array = array;

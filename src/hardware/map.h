@@ -6,7 +6,8 @@
  * state are grouped by the build in either case: a class of cores has equal sizes, equal uses and no two
  * cores of one layer, so no operation wants two arrays of a group at once. Arrays over a given size live off
  * chip; operations reach them through staging memories, two for each operand position (one is filled while
- * the other is used). Equal memories are merged with a count: pricing walks over some dozens of entries.
+ * the other is used), which hold whole operands, or a burst where a kernel goes over its operand only once.
+ * Equal memories are merged with a count: pricing walks over some dozens of entries.
  */
 #ifndef TN_HARDWARE_MAP_H
 #define TN_HARDWARE_MAP_H
@@ -66,6 +67,7 @@ typedef struct tn_map {
 typedef struct tn_map_options {
     tn_buffers buffers;
     uint64_t off_chip_over_bytes; /* 0: all arrays on chip */
+    uint64_t burst_bytes;         /* what a staging memory holds of an array that a kernel goes over once */
 } tn_map_options;
 
 tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,

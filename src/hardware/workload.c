@@ -209,7 +209,9 @@ static tn_status make_plan(tn_workload *workload, const tn_map_options *options,
 }
 
 tn_status tn_workload_plan(tn_workload *workload, const tn_build *build, tn_plan **plan, tn_error *error) {
-    const tn_map_options options = {(tn_buffers)build->buffers, build->off_chip_over_bytes};
+    const tn_external_memory *external = workload->device->external.item;
+    const tn_map_options options = {(tn_buffers)build->buffers, build->off_chip_over_bytes,
+                                    workload->device->external.count ? external->burst_bytes : 0};
     for (*plan = workload->plans; *plan; *plan = (*plan)->next)
         if ((*plan)->options.buffers == options.buffers &&
             (*plan)->options.off_chip_over_bytes == options.off_chip_over_bytes)

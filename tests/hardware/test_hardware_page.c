@@ -46,15 +46,19 @@ static void reports(void **state) {
     tn_buffer_free(&text);
 }
 
-static tn_workload *workload_of(const char *name) {
+static tn_workload *workload_with(const char *name, size_t count, const char *const *set) {
     tn_model *model;
     tn_step *step;
     tn_workload *workload;
     assert_int_equal(tn_arena_alloc(&arena, 1, sizeof *step, &step, NULL), TN_OK);
-    assert_int_equal(tn_model_load(name, NULL, 0, &arena, &model, NULL), TN_OK);
+    assert_int_equal(tn_model_load(name, set, count, &arena, &model, NULL), TN_OK);
     assert_int_equal(tn_step_build(model, cache, &arena, step, NULL), TN_OK);
     assert_int_equal(tn_workload_prepare(step, device, &arena, &workload, NULL), TN_OK);
     return workload;
+}
+
+static tn_workload *workload_of(const char *name) {
+    return workload_with(name, 0, NULL);
 }
 
 static tn_build build_of(uint64_t parallel) {
@@ -140,6 +144,39 @@ static void schedules(void **state) {
     tn_buffer_free(&text);
 }
 
+static void off_chip(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *set;
+        uint64_t over_bytes;
+    } rows[] = {
+        {"compressed, all on chip", "format=as-given", 0},
+        {"compressed, arrays over 90 kB outside", "format=as-given", 90000},
+        {"dense, all on chip", "format=dense", 0},
+        {"dense, arrays over 500 kB outside", "format=dense", 500000},
+    };
+    tn_buffer text = {0};
+    tn_buffer_text(
+        &text,
+        "| `atis-2enc` | ms | mJ | of which off chip | MB outside | MB moved a step | MB of blocks | fits |\n"
+        "|---|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tn_build build = build_of(4);
+        tn_explanation told;
+        build.off_chip_over_bytes = rows[i].over_bytes;
+        assert_int_equal(
+            tn_price_explain(workload_with("atis-2enc", 1, &rows[i].set), &build, &arena, &told, NULL),
+            TN_OK);
+        tn_buffer_format(&text, "| %s | %.2f | %.1f | %.2f | %.2f | %.1f | %.1f | %s |\n", rows[i].name,
+                         1e3 * told.price.seconds_per_step, 1e3 * told.price.joules_per_step,
+                         1e3 * told.joules[TN_ENERGY_OFF_CHIP], (double)told.price.off_chip_bytes * 1e-6,
+                         (double)told.price.off_chip_bytes_per_step * 1e-6,
+                         (double)told.price.on_chip_bytes * 1e-6, told.price.misfits ? "no" : "yes");
+    }
+    test_page("model-hardware.md", "off chip", &text);
+    tn_buffer_free(&text);
+}
+
 static int begin(void **state) {
     (void)state;
     if (tn_program_cache_new(&cache, NULL) != TN_OK) return 1;
@@ -155,6 +192,7 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(keys), cmocka_unit_test(reports),
-                                       cmocka_unit_test(grouping), cmocka_unit_test(schedules)};
+                                       cmocka_unit_test(grouping), cmocka_unit_test(schedules),
+                                       cmocka_unit_test(off_chip)};
     return cmocka_run_group_tests(tests, begin, end);
 }
