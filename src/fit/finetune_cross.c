@@ -42,7 +42,7 @@ static tn_status leave_each(const tn_finetune_group *group, tn_finetune_point *r
 }
 
 tn_status tn_finetune_leave_one_out(const tn_finetune_group *group, double c3, const tn_finetune_fit *step,
-                                    tn_finetune_cross cross[TN_FINETUNE_LAWS], tn_error *error) {
+                                    tn_finetune_cross *cross, tn_error *error) {
     tn_finetune_point *rest;
     TN_TRY(tn_alloc(group->count, sizeof *rest, &rest, error));
     sums sum = {0};
@@ -57,7 +57,7 @@ tn_status tn_finetune_leave_one_out(const tn_finetune_group *group, double c3, c
     return status;
 }
 
-tn_finetune_law tn_finetune_best(const tn_finetune_cross cross[TN_FINETUNE_LAWS]) {
+tn_finetune_law tn_finetune_best(const tn_finetune_cross *cross) {
     return cross[TN_FINETUNE_LOG].rmse < cross[TN_FINETUNE_STEP].rmse ? TN_FINETUNE_LOG : TN_FINETUNE_STEP;
 }
 

@@ -11,10 +11,10 @@ typedef struct tn_finetune_cross {
     double relative_rmse; /* of measured */
 } tn_finetune_cross;
 
-/* One a law. The same points are left out for both, so that the figures compare. `step` is the law fitted to
- * all of them (NULL: none) shortens the search. */
+/* `cross` is one a law. The same points are left out for both, so that the figures compare. `step` is the law
+ * fitted to all of them (NULL: none) shortens the search. */
 tn_status tn_finetune_leave_one_out(const tn_finetune_group *group, double c3, const tn_finetune_fit *step,
-                                    tn_finetune_cross cross[TN_FINETUNE_LAWS], tn_error *error);
+                                    tn_finetune_cross *cross, tn_error *error);
 
 /* Both laws on one group, side by side. */
 typedef struct tn_finetune_study {
@@ -30,6 +30,6 @@ tn_status tn_finetune_study_group(const tn_finetune_group *group, double c3, tn_
 
 /* The law with the lower leave-one-out error; where there is none, the law of the step's time, which does not
  * grow without bound. */
-tn_finetune_law tn_finetune_best(const tn_finetune_cross cross[TN_FINETUNE_LAWS]);
+tn_finetune_law tn_finetune_best(const tn_finetune_cross *cross);
 
 #endif

@@ -380,14 +380,15 @@ static void refusals(void **state) {
         test_program("finetune", "max-batch", "mixtral-8x7b", "--sequence", "79", "--sparsity", "0.3", NULL),
         "2.4 experts");
     refused(test_program("finetune", "max-batch", "mixtral-8x7", "--sequence", "79", NULL), "mixtral-8x7b");
-    refused(test_program("finetune", "max-batch", "mixtral-8x7b", "--sequence", "79", "--gpu", "A40", NULL),
-            "A40-48GB");
+    refused(
+        test_program("finetune", "max-batch", "mixtral-8x7b", "--sequence", "79", "--gpu", "A40-48G", NULL),
+        "A40-48GB");
     refused(test_program("finetune", "max-batch", "dense-7b", "--sequence", "79", "--c0", "3", NULL),
             "all three");
     refused(test_program("finetune", "count", "atis-2enc", "--sequence", "79", NULL), "language-model");
     refused(test_program("finetune", "count", "dense-7b", NULL), "--sequence");
     refused(test_program("finetune", "predict", path, NULL), "--gpu");
-    refused(test_program("finetune", "predict", path, "--gpu", "H100", NULL), "H100-80GB");
+    refused(test_program("finetune", "predict", path, "--gpu", "H100-80G", NULL), "H100-80GB");
     refused(test_program("finetune", "predict", path, "--gpu", "A100-80GB", "--from", "H100-80G", NULL),
             "H100-80GB");
 }
