@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/order.h"
+#include "plot/order_figure.h"
 #include "tensor/einsum.h"
 #include "tensor/network_file.h"
 #include "tensor/spec.h"
@@ -13,7 +14,7 @@
 
 typedef struct request {
     const char *layer, *einsum, *sizes, *file, *batch; /* what to search */
-    const char *outer, *objective;
+    const char *outer, *objective, *plot;
     uint64_t max_live, seed;
     bool every_tree;
     tn_common common;
@@ -78,6 +79,23 @@ static tn_status read_network(const request *asked, tn_order *order, tn_arena *a
     return tn_einsum_sizes(asked->sizes, sizes, &order->network, error);
 }
 
+/* The optimum is on the front; of the flows it is the last. */
+static tn_status draw(const request *asked, tn_order *order, tn_error *error) {
+    tn_figure_flow flow[TN_FLOWS + 1];
+    const char *title = asked->layer ? asked->layer : order->name[0] ? order->name : asked->einsum;
+    tn_order_figure figure = {.title = title ? title : asked->file,
+                              .network = &order->network,
+                              .tree = &order->best.tree,
+                              .front = &order->front,
+                              .flows = order->flows,
+                              .flow = flow};
+    if (!asked->plot || !order->best.found) return TN_OK;
+    for (uint32_t i = 0; i < order->flows; i++)
+        flow[i] = (tn_figure_flow){order->flow[i].name, order->flow[i].cost};
+    order->figure = asked->plot;
+    return tn_order_draw(asked->plot, &figure, error);
+}
+
 static tn_status print_buffer(tn_buffer *out, tn_status status) {
     if (status == TN_OK && out->data) fwrite(out->data, 1, out->length, stdout);
     tn_buffer_free(out);
@@ -89,6 +107,7 @@ static tn_status answer_one(const request *asked, tn_order *order, tn_arena *are
     tn_buffer out = {0};
     TN_TRY(read_network(asked, order, arena, error));
     TN_TRY(tn_order_answer(order, arena, error));
+    TN_TRY(draw(asked, order, error));
     if (asked->common.json)
         TN_TRY(print_buffer(&out, tn_order_json(order, &out, error)));
     else
@@ -101,9 +120,11 @@ static tn_status answer_one(const request *asked, tn_order *order, tn_arena *are
 static tn_status answer_batch(const request *asked, const tn_order *order, tn_arena *arena, tn_error *error) {
     tn_csv csv;
     tn_buffer out = {0};
-    if (order->every_tree || order->objective != TN_ORDER_MACS)
+    if (order->every_tree || asked->plot || order->objective != TN_ORDER_MACS)
         return tn_fail(error, TN_INPUT, "--batch searches for the least MACs of each row; leave out %s",
-                       order->every_tree ? "--all" : "--objective");
+                       order->every_tree ? "--all"
+                       : asked->plot     ? "--plot"
+                                         : "--objective");
     TN_TRY(tn_csv_load(asked->batch, arena, &csv, error));
     return print_buffer(&out, tn_order_batch(&csv, &order->search, asked->common.json, &out, error));
 }
@@ -137,6 +158,8 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
         {"--outer", TN_OPTION_TEXT, &asked.outer, "yes|no",
          "whether tensors that share no index may be merged; default yes"},
         {"--all", TN_OPTION_FLAG, &asked.every_tree, NULL, "list every tree (up to 8 tensors)"},
+        {"--plot", TN_OPTION_TEXT, &asked.plot, "FILE",
+         "draw tree and front: FILE ends in .png, .svg or .pdf; the script lies beside it"},
         {"--seed", TN_OPTION_COUNT, &asked.seed, "S",
          "seed of the search of networks too large to prove; default 1"},
     };

@@ -217,6 +217,7 @@ static void refusals(void **state) {
         {{"--layer", LAYER, "--objective", "mac"}, "did you mean macs"},
         {{"--layer", LAYER, "--outer", "maybe"}, "yes, no"},
         {{"--layer", LAYER, "--max-live", "-5"}, "--max-live"},
+        {{"--layer", LAYER, "--plot", "tree.bmp"}, "png"},
         {{"no-such-file.yaml"}, "no-such-file.yaml"},
         {{"--batch", "no-such-file.csv"}, "no-such-file.csv"},
         {{"--einsum", "ab,ab->", "--sizes", "a=1099511627776,b=1099511627776"}, "2^64"},
@@ -253,6 +254,38 @@ static void large_networks_say_how_far_they_got(void **state) {
     test_run_free(&run);
 }
 
+static void picture(void **state) {
+    (void)state;
+    test_run there = test_shell("command -v gnuplot");
+    bool absent = there.status != 0;
+    test_run_free(&there);
+    if (absent) {
+        printf("SKIPPED: gnuplot is absent\n");
+        skip();
+    }
+    char folder[] = "/tmp/tenfold-order-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    static const char *const layers[] = {LAYER, "tt:m=2x2x2x2x2x2x2x2x2,n=2x2x2x2x2x2x2x2x2,rank=3,tokens=4"};
+    for (int i = 0; i < 2; i++) { /* with a front, and with more tensors than get one unasked */
+        snprintf(path, sizeof path, "%s/tree.svg", folder);
+        json_t *answer = test_program_json(0, "order", "--layer", layers[i], "--plot", path, "--json", NULL);
+        assert_string_equal(json_string_value(json_object_get(answer, "figure")), path);
+        json_decref(answer);
+        char *picture_text;
+        size_t length;
+        assert_int_equal(tn_file_read(path, 1 << 24, &picture_text, &length, NULL), TN_OK);
+        assert_non_null(strstr(picture_text, "G5 ["));
+        assert_non_null(strstr(picture_text, "bidirectional"));
+        free(picture_text);
+        for (int file = 0; file < 3; file++) {
+            static const char *const endings[] = {"svg", "gp", "dat"};
+            snprintf(path, sizeof path, "%s/tree.%s", folder, endings[file]);
+            assert_int_equal(unlink(path), 0);
+        }
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(worked_example),
@@ -263,6 +296,7 @@ int main(void) {
         cmocka_unit_test(batch_adds_its_columns),
         cmocka_unit_test(for_people),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(picture),
         cmocka_unit_test(large_networks_say_how_far_they_got),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,43 @@
+# The best tree of a network, and MACs against peak live elements. Blocks of the data: 0 the tree's lines, 1 its
+# tensors (x, y, name), 2 its merges (x, y, share of the costliest merge, label), 3 the front, 4 the named
+# flows (MACs, peak live elements, name). Defined above: network, tensors, depth, longest (name of a tensor, in
+# characters), points of the front, flows, their names.
+set multiplot title network font ',13' noenhanced
+set lmargin at screen 0.02 + 6.8*longest/size_x
+set rmargin at screen 0.62
+set bmargin at screen 0.06
+set tmargin at screen 0.88
+set style textbox opaque noborder margins 0.4,0.2
+unset border
+unset tics
+unset key
+set title 'cheapest tree: merges in order, MACs, elements of the result (disc area: MACs)' font ',11'
+set xrange [0:depth + 1.2]
+set yrange [-tensors + 0.4:0.9]
+plot data index 0 using 1:2 with lines linewidth 1.5 linecolor rgb '#888888', \
+     data index 1 using 1:2:3 with labels right offset -1,0 noenhanced font ',10', \
+     data index 2 using 1:2:(0.7 + 2.8*sqrt($3)) with points pointtype 7 pointsize variable \
+         linecolor rgb '#3b75af', \
+     data index 2 using 1:2:4 with labels left offset 0.6,0.9 boxed noenhanced font ',9'
+
+set lmargin at screen 0.72
+set rmargin at screen 0.97
+set bmargin at screen 0.24
+set border 3
+set title 'MACs against peak live elements' font ',11'
+set xtics nomirror rotate by 40 right
+set ytics nomirror
+set xlabel 'MACs'
+set ylabel 'peak live (elements)'
+set format x '%.2s%c'
+set format y '%.2s%c'
+set key below maxcols 2
+set grid
+set autoscale
+set offsets graph 0.12, graph 0.12, graph 0.12, graph 0.12
+if (flows > 1) set logscale xy
+plot for [i=1:(points > 0)] data index 3 using 1:2 with steps linewidth 1.5 linecolor rgb '#c0504d' notitle, \
+     for [i=1:(points > 0)] data index 3 using 1:2 with points pointtype 7 pointsize 1.4 linecolor rgb '#c0504d' title 'front', \
+     for [i=1:flows] data index 4 every ::i-1::i-1 using 1:2 with points pointtype 2*i+2 pointsize 1.8 \
+         linewidth 1.5 linecolor rgb word('#444444 #3b75af #2e8b57 #d08020', i) title word(names, i)
+unset multiplot
