@@ -83,8 +83,9 @@ typedef struct tn_device_integer {
 
 /* What a kernel takes besides its operators: control, addresses, multiplexers. */
 typedef struct tn_device_control {
-    uint64_t lut, ff;  /* of a kernel */
-    uint64_t lane_lut; /* of a word that a kernel reads or writes in a cycle */
+    uint64_t lut, ff;          /* of a kernel */
+    uint64_t lane_lut;         /* of a word that a kernel reads or writes in a cycle */
+    uint64_t operation_cycles; /* before the first issue of an operation, or of a block of it */
     uint32_t origin;
     const char *source;
 } tn_device_control;

@@ -208,6 +208,11 @@ static const tn_field control_fields[] = {
      .offset = offsetof(tn_device_control, lane_lut),
      .maximum = 1e6,
      .help = "LUTs of every word a kernel reads or writes in a cycle: choosing the array and the bank"},
+    {.key = "operation_cycles",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(tn_device_control, operation_cycles),
+     .maximum = 1e4,
+     .help = "cycles before the first issue of an operation or block: handshake, first reads; default 0"},
     ORIGIN_FIELD(tn_device_control),
     SOURCE_FIELD(tn_device_control),
 };

@@ -113,7 +113,7 @@ static tn_status list_works(tn_workload *workload, tn_error *error) {
 static tn_status check_bounds(const tn_workload *workload, tn_error *error) {
     enum {
         CYCLES_MOST = 256,
-        FILL_MOST = TN_BLOCKS_MOST * 64 * 256
+        FILL_MOST = TN_BLOCKS_MOST * (64 * 256 + 10000)
     }; /* of an operator; of a kernel's ends */
     const tn_step *step = workload->step;
     uint64_t cycles = 0, bytes = 0;
@@ -260,12 +260,14 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
     *issues = 0;
     if (!work->product) {
         const tn_vector kernel = {(tn_vector_kind)work->vector, build->vector, &workload->vector_operators};
-        return tn_vector_cycles(&kernel, size->rows, size->columns, cycles, error);
+        TN_TRY(tn_vector_cycles(&kernel, size->rows, size->columns, cycles, error));
+    } else {
+        const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
+        tn_matmul_time time;
+        TN_TRY(tn_matmul_cycles(&kernel, size, &time, error));
+        *cycles = time.cycles;
+        *issues = time.issues;
     }
-    const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
-    tn_matmul_time time;
-    TN_TRY(tn_matmul_cycles(&kernel, size, &time, error));
-    *cycles = time.cycles;
-    *issues = time.issues;
+    *cycles += workload->device->control.operation_cycles;
     return TN_OK;
 }
