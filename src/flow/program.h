@@ -21,6 +21,16 @@
  *   dX, core gradients  from their step to the end
  *   others              from their step to their last use
  * Both operands and the result of a step are live together. Y and X (if it is done with) go before dY comes.
+ *
+ * Micro-batches. Only training flows (flow/training.h) split a training step into several, each of as many
+ * rows as X has. Then some steps are executed once per training step: the first ones (the prelude: merges of
+ * cores alone, used by every micro-batch) and the last ones (the epilogue: what follows from a gradient that
+ * was summed over the micro-batches). All others, the body, are executed once per micro-batch, each with its
+ * own X and dY. Liveness, where it differs:
+ *   X, Y, dY, dX        as above, within each micro-batch: not in the prelude nor in the epilogue
+ *   made in the prelude from its step to its last use there or in the epilogue; if the body reads it, at
+ * least to the end of the body sums                (core gradients that the body makes, and what of the body
+ * the epilogue reads) from the start of the body to the end, or to their last use in the epilogue
  */
 #ifndef TN_FLOW_PROGRAM_H
 #define TN_FLOW_PROGRAM_H
@@ -60,26 +70,30 @@ typedef struct tn_program_tensor {
     uint64_t elements;
     uint32_t made_by;  /* step that makes it; TN_NO_STEP for inputs */
     uint32_t last_use; /* last step that reads it; TN_NO_STEP if none */
-    bool saved;        /* made (or, X, given) in the forward phase and read in a later one */
+    bool saved;        /* made (or, X, given) in the forward phase and read in a later one; with micro-batches
+                          also what of the prelude the body reads */
 } tn_program_tensor;
 
 typedef struct tn_program_step {
     uint32_t a, b, out;
     tn_phase phase;
     bool recomputed; /* makes again what the forward phase had made and did not keep */
-    uint64_t macs;
+    bool once;       /* of the prelude or the epilogue: once per training step, not per micro-batch */
+    uint64_t macs;   /* of one execution */
     tn_product_shape shape;
 } tn_program_step;
 
 typedef struct tn_program {
     uint32_t tensors, steps, indices;
     uint32_t inputs;        /* X, cores, and dY where there is a backward pass */
-    uint32_t forward_steps; /* they come first */
+    uint32_t forward_steps; /* they come first, the prelude among them */
+    uint32_t prelude_steps, epilogue_steps;
+    uint64_t micro_batches; /* 1, but for training flows that were asked for more */
     bool training;          /* it has a backward pass */
     uint64_t *index_size;   /* [indices] */
     tn_program_tensor *tensor;
     tn_program_step *step;
-    uint64_t macs[TN_PHASES];          /* by phase */
+    uint64_t macs[TN_PHASES];          /* by phase, of all micro-batches */
     uint64_t peak_elements[TN_PHASES]; /* by phase: live at the worst step, resident tensors included */
     uint64_t saved_elements;           /* intermediates kept from the forward phase (X apart) */
     uint64_t saved_input_elements;     /* X if a later phase reads it */
@@ -116,6 +130,9 @@ tn_status tn_program_named(const tn_weight *weight, uint64_t tokens, tn_flow_nam
 /* MACs of all phases together; the largest of the phases' peaks. */
 tn_status tn_program_total_macs(const tn_program *program, uint64_t *macs, tn_error *error);
 uint64_t tn_program_peak(const tn_program *program);
+
+/* Whether the tensor is summed over micro-batches. */
+bool tn_program_is_sum(const tn_program *program, uint32_t tensor);
 
 /* "X", "G3", "dY", "T12", "Y", "dX", "dG3"; text holds at least 32 bytes. */
 const char *tn_program_tensor_name(const tn_program *program, uint32_t tensor, char *text);

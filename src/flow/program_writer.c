@@ -74,7 +74,7 @@ tn_status tn_writer_begin(tn_writer *writer, const tn_network *network, bool tra
                           tn_arena *arena, tn_arena *scratch, tn_program *program, tn_error *error) {
     *writer = (tn_writer){
         .network = network, .program = program, .arena = arena, .error = error, .most_steps = most_steps};
-    *program = (tn_program){.indices = network->indices, .training = training};
+    *program = (tn_program){.indices = network->indices, .training = training, .micro_batches = 1};
     TN_TRY(tn_network_check(network, error));
     uint32_t inputs = network->tensors + (training ? 1 : 0);
     TN_TRY(allocate(writer, inputs, scratch));
@@ -165,8 +165,12 @@ tn_status tn_writer_add(tn_writer *writer, uint32_t a, uint32_t b, tn_made made,
     tn_indices on_a = program->tensor[a].indices, on_b = program->tensor[b].indices;
     program->tensor[made_tensor] = (tn_program_tensor){
         .role = made.role, .core = made.core, .made_by = program->steps, .last_use = TN_NO_STEP};
-    program->step[program->steps] = (tn_program_step){
-        .a = a, .b = b, .out = made_tensor, .phase = made.phase, .recomputed = made.recomputed};
+    program->step[program->steps] = (tn_program_step){.a = a,
+                                                      .b = b,
+                                                      .out = made_tensor,
+                                                      .phase = made.phase,
+                                                      .recomputed = made.recomputed,
+                                                      .once = made.once};
     for (uint32_t i = 0; i < program->indices; i++)
         carried_by(writer, made_tensor)[i] = (uint16_t)(carried_by(writer, a)[i] + carried_by(writer, b)[i]);
     for (uint32_t i = 0; i < on_a.count; i++) writer->mark[on_a.index[i]] |= ON_A;
@@ -183,29 +187,94 @@ tn_status tn_writer_add(tn_writer *writer, uint32_t a, uint32_t b, tn_made made,
     return TN_OK;
 }
 
+static uint32_t epilogue_first(const tn_program *program) {
+    return program->steps - program->epilogue_steps;
+}
+
+bool tn_program_is_sum(const tn_program *program, uint32_t tensor) {
+    const tn_program_tensor *one = &program->tensor[tensor];
+    bool of_body = one->made_by != TN_NO_STEP && one->made_by >= program->prelude_steps &&
+                   one->made_by < epilogue_first(program);
+    bool read_after = one->last_use != TN_NO_STEP && one->last_use >= epilogue_first(program);
+    return program->micro_batches > 1 && of_body && (one->role == TN_ROLE_CORE_GRADIENT || read_after);
+}
+
+static bool of_prelude(const tn_program *program, const tn_program_tensor *tensor) {
+    return tensor->made_by != TN_NO_STEP && tensor->made_by < program->prelude_steps;
+}
+
 /* Elements that go when `step` is done, of one operand. */
 static uint64_t freed_after(const tn_program *program, uint32_t tensor, uint32_t step) {
     const tn_program_tensor *one = &program->tensor[tensor];
-    bool backward = step >= program->forward_steps;
+    bool backward = step >= program->forward_steps, in_body = !program->step[step].once;
+    if (one->last_use != step || (in_body && of_prelude(program, one))) return 0;
     bool goes = one->role == TN_ROLE_INTERMEDIATE || (one->role == TN_ROLE_X && backward);
-    return goes && one->last_use == step ? one->elements : 0;
+    return goes ? one->elements : 0;
 }
 
-/* Elements that go when the backward pass begins. */
-static uint64_t freed_between(const tn_program *program) {
-    uint64_t freed = 0;
+/* What comes before or goes after a part of the program, in elements. */
+typedef struct change {
+    uint64_t comes, goes;
+} change;
+
+static tn_status apply(const tn_writer *writer, uint32_t step, change by, uint64_t *live) {
+    *live -= by.goes;
+    return tn_add(*live, by.comes, live) ? TN_OK : too_large(writer, step, "live elements");
+}
+
+/* Sums, as far as they fit 64 bits; else UINT64_MAX, which no live count can take. */
+static void include(uint64_t *sum, uint64_t elements) {
+    if (!tn_add(*sum, elements, sum)) *sum = UINT64_MAX;
+}
+
+/* Before the body: X, and the sums. */
+static change body_begins(const tn_program *program) {
+    change by = {0};
+    for (uint32_t t = 0; t < program->tensors; t++)
+        if (program->tensor[t].role == TN_ROLE_X || tn_program_is_sum(program, t))
+            include(&by.comes, program->tensor[t].elements);
+    return by;
+}
+
+/* Before the backward pass: Y and X (if it is done with) go, dY comes. */
+static change backward_begins(const tn_program *program) {
+    change by = {0};
     for (uint32_t t = 0; t < program->tensors; t++) {
         const tn_program_tensor *one = &program->tensor[t];
-        bool done = one->role == TN_ROLE_Y || (one->role == TN_ROLE_X && !one->saved);
-        if (done) freed += one->elements;
+        if (one->role == TN_ROLE_Y || (one->role == TN_ROLE_X && !one->saved)) by.goes += one->elements;
+        if (one->role == TN_ROLE_DY) by.comes = one->elements;
     }
-    return freed;
+    return by;
+}
+
+/* Before the epilogue: dY and dX go, and what of the prelude only the body read. */
+static change body_ends(const tn_program *program) {
+    change by = {0};
+    for (uint32_t t = 0; t < program->tensors; t++) {
+        const tn_program_tensor *one = &program->tensor[t];
+        bool done = of_prelude(program, one) && one->last_use >= program->prelude_steps &&
+                    one->last_use < epilogue_first(program);
+        if (done || one->role == TN_ROLE_DY || one->role == TN_ROLE_DX) by.goes += one->elements;
+    }
+    return by;
+}
+
+static change before_step(const tn_program *program, uint32_t step) {
+    change by = {0}, more;
+    if (step == program->prelude_steps) by = body_begins(program);
+    if (program->training && step == program->forward_steps) {
+        more = backward_begins(program);
+        by.goes += more.goes;
+        include(&by.comes, more.comes);
+    }
+    if (program->epilogue_steps && step == epilogue_first(program)) by = body_ends(program);
+    return by;
 }
 
 static tn_status add_resident(const tn_writer *writer, uint64_t *live) {
     const tn_program *program = writer->program;
     for (uint32_t t = 0; t < program->inputs; t++)
-        if (program->tensor[t].role != TN_ROLE_DY && !tn_add(*live, program->tensor[t].elements, live))
+        if (program->tensor[t].role == TN_ROLE_CORE && !tn_add(*live, program->tensor[t].elements, live))
             return tn_fail(writer->error, TN_OVERFLOW,
                            "the program's inputs have more than 2^64 elements together; use smaller sizes");
     return TN_OK;
@@ -217,13 +286,10 @@ static tn_status find_peaks(const tn_writer *writer) {
     TN_TRY(add_resident(writer, &live));
     for (uint32_t s = 0; s < program->steps; s++) {
         const tn_program_step *step = &program->step[s];
-        if (program->training && s == program->forward_steps) {
-            live -= freed_between(program);
-            if (!tn_add(live, program->tensor[program->inputs - 1].elements, &live))
-                return too_large(writer, s, "live elements");
-        }
-        if (!tn_add(live, program->tensor[step->out].elements, &live))
-            return too_large(writer, s, "live elements");
+        change made = {.comes = program->tensor[step->out].elements};
+        if (tn_program_is_sum(program, step->out)) made.comes = 0;
+        TN_TRY(apply(writer, s, before_step(program, s), &live));
+        TN_TRY(apply(writer, s, made, &live));
         uint64_t *peak = &program->peak_elements[step->phase];
         if (live > *peak) *peak = live;
         live -= freed_after(program, step->a, s) + freed_after(program, step->b, s);
@@ -232,33 +298,43 @@ static tn_status find_peaks(const tn_writer *writer) {
 }
 
 static bool is_saved(const tn_program *program, const tn_program_tensor *tensor) {
+    if (tensor->last_use == TN_NO_STEP) return false;
+    if (of_prelude(program, tensor)) return tensor->last_use >= program->prelude_steps;
     bool forward = tensor->role == TN_ROLE_X ||
                    (tensor->role == TN_ROLE_INTERMEDIATE && tensor->made_by < program->forward_steps);
-    return forward && tensor->last_use != TN_NO_STEP && tensor->last_use >= program->forward_steps;
+    return forward && tensor->last_use >= program->forward_steps;
+}
+
+static bool add_step_macs(tn_program *program, const tn_program_step *step) {
+    uint64_t times = step->once ? 1 : program->micro_batches;
+    return tn_mul_add(step->macs, times, &program->macs[step->phase]) &&
+           (!step->recomputed || tn_mul_add(step->macs, times, &program->recomputed_macs));
 }
 
 static tn_status sum_up(const tn_writer *writer) {
     tn_program *program = writer->program;
-    bool fits = true;
     for (uint32_t t = 0; t < program->tensors; t++) {
         tn_program_tensor *tensor = &program->tensor[t];
         tensor->saved = is_saved(program, tensor);
         if (!tensor->saved) continue;
         uint64_t *sum = tensor->role == TN_ROLE_X ? &program->saved_input_elements : &program->saved_elements;
-        fits = fits && tn_add(*sum, tensor->elements, sum);
+        include(sum, tensor->elements); /* were they past 64 bits, the live count would be too */
     }
-    for (uint32_t s = 0; s < program->steps; s++) {
-        const tn_program_step *step = &program->step[s];
-        uint64_t *sum = &program->macs[step->phase];
-        fits = fits && tn_add(*sum, step->macs, sum);
-        if (step->recomputed)
-            fits = fits && tn_add(program->recomputed_macs, step->macs, &program->recomputed_macs);
-        if (!fits) return too_large(writer, s, "MACs");
-    }
+    for (uint32_t s = 0; s < program->steps; s++)
+        if (!add_step_macs(program, &program->step[s])) return too_large(writer, s, "MACs");
     return TN_OK;
 }
 
+static void count_once(tn_program *program) {
+    while (program->prelude_steps < program->steps && program->step[program->prelude_steps].once)
+        program->prelude_steps++;
+    while (program->epilogue_steps < program->steps - program->prelude_steps &&
+           program->step[program->steps - 1 - program->epilogue_steps].once)
+        program->epilogue_steps++;
+}
+
 tn_status tn_writer_end(tn_writer *writer) {
+    count_once(writer->program);
     TN_TRY(sum_up(writer));
     return find_peaks(writer);
 }

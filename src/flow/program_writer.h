@@ -25,7 +25,7 @@ typedef struct tn_made {
     tn_phase phase;
     tn_role role;
     uint32_t core;
-    bool recomputed;
+    bool recomputed, once;
 } tn_made;
 
 /* Program tensor 0 is X, 1.. the cores, then dY if `training`. `scratch` must live until tn_writer_end. */
@@ -33,7 +33,7 @@ tn_status tn_writer_begin(tn_writer *writer, const tn_network *network, bool tra
                           tn_arena *arena, tn_arena *scratch, tn_program *program, tn_error *error);
 /* *out = the tensor that the step makes. */
 tn_status tn_writer_add(tn_writer *writer, uint32_t a, uint32_t b, tn_made made, uint32_t *out);
-/* Liveness, peaks and sums. */
+/* Liveness, peaks and sums. micro_batches must be set in the program before, if it is not 1. */
 tn_status tn_writer_end(tn_writer *writer);
 
 #endif

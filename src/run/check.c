@@ -67,14 +67,22 @@ static tn_phase phase_of(const tn_program_tensor *tensor) {
     return tensor->role == TN_ROLE_DX ? TN_INPUT_GRADIENT : TN_WEIGHT_GRADIENT;
 }
 
+/* Elements of an output, of all micro-batches. */
+static uint64_t elements_of(const tn_program *program, uint32_t tensor) {
+    const tn_program_tensor *one = &program->tensor[tensor];
+    bool rows = one->role == TN_ROLE_Y || one->role == TN_ROLE_X || one->role == TN_ROLE_DX;
+    return rows ? program->micro_batches * one->elements : one->elements;
+}
+
 static void compare(checking *c) {
     for (uint32_t t = c->program->inputs; t < c->program->tensors; t++) {
         const tn_program_tensor *tensor = &c->program->tensor[t];
         if (!is_output(tensor)) continue;
         const double *given, *dense = expected(c->trial, tensor, &given);
         tn_phase phase = phase_of(tensor);
-        worsen(&c->dense_error[phase], relative_error(c->output[t], dense, tensor->elements));
-        if (given) worsen(&c->given_error[phase], relative_error(c->output[t], given, tensor->elements));
+        uint64_t elements = elements_of(c->program, t);
+        worsen(&c->dense_error[phase], relative_error(c->output[t], dense, elements));
+        if (given) worsen(&c->given_error[phase], relative_error(c->output[t], given, elements));
     }
 }
 
@@ -83,8 +91,8 @@ static tn_status execute(checking *c) {
     TN_TRY(tn_arena_alloc(c->scratch, program->tensors, sizeof *c->output, &c->output, c->error));
     for (uint32_t t = program->inputs; t < program->tensors; t++)
         if (is_output(&program->tensor[t]))
-            TN_TRY(tn_arena_alloc(c->scratch, program->tensor[t].elements, sizeof(double), &c->output[t],
-                                  c->error));
+            TN_TRY(
+                tn_arena_alloc(c->scratch, elements_of(program, t), sizeof(double), &c->output[t], c->error));
     TN_TRY(tn_execute(program, c->real, c->trial->input, c->output, &c->execution, c->error));
     /* Once more for the time alone: the first run touches memory for the first time. */
     tn_execution again;
@@ -101,14 +109,15 @@ static tn_status loss(checking *c, const double *const *input, double *value) {
     uint32_t y = forward.step[forward.forward_steps - 1].out;
     forward.training = false;
     forward.steps = forward.forward_steps;
+    forward.epilogue_steps = 0;
     TN_TRY(tn_execute(&forward, TN_FLOAT64, input, c->output, &unused, c->error));
-    *value = dot(c->output[y], c->trial->input[c->trial->cores + 1], forward.tensor[y].elements);
+    *value = dot(c->output[y], c->trial->input[c->trial->cores + 1], elements_of(&forward, y));
     return TN_OK;
 }
 
 /* The central difference of input t along `direction`. */
 static tn_status central_difference(checking *c, uint32_t t, const double *direction, double *difference) {
-    uint64_t elements = c->program->tensor[t].elements;
+    uint64_t elements = elements_of(c->program, t);
     const double **input;
     double *moved, sides[2];
     TN_TRY(tn_arena_alloc(c->scratch, c->program->inputs, sizeof *input, &input, c->error));
@@ -127,7 +136,7 @@ static tn_status central_difference(checking *c, uint32_t t, const double *direc
 static tn_status check_difference(checking *c, uint32_t gradient) {
     const tn_program_tensor *tensor = &c->program->tensor[gradient];
     uint32_t t = tensor->role == TN_ROLE_DX ? 0 : tensor->core + 1;
-    uint64_t elements = tensor->elements;
+    uint64_t elements = elements_of(c->program, gradient);
     double *direction, difference;
     TN_TRY(tn_arena_alloc(c->scratch, elements, sizeof *direction, &direction, c->error));
     TN_TRY(tn_draw_normal(c->trial->seed + 1000 + t, direction, elements, c->error));

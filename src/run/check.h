@@ -48,7 +48,8 @@ typedef struct tn_checks {
     bool failed; /* some row is not ok */
 } tn_checks;
 
-/* Appends the rows of `program`, made of the trial's weight and tokens, in both precisions. */
+/* Appends the rows of `program`, made of the trial's weight and tokens (all micro-batches together), in both
+ * precisions. */
 tn_status tn_check_program(tn_checks *checks, const tn_trial *trial, const tn_program *program,
                            const char *name, const char *flow, const tn_cpu_rates *rates, tn_error *error);
 void tn_checks_free(tn_checks *checks);

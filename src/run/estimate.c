@@ -92,9 +92,11 @@ double tn_cpu_seconds(const tn_cpu_rates *rates, const tn_program *program, tn_p
         double elements = (double)program->tensor[step->a].elements +
                           (double)program->tensor[step->b].elements +
                           (double)program->tensor[step->out].elements;
-        seconds += rates->seconds_per_step[real] + (double)step->shape.batch * rates->seconds_per_call[real] +
-                   (double)step->macs * rates->seconds_per_mac[real] +
-                   elements * rates->seconds_per_element[real];
+        double times = step->once ? 1 : (double)program->micro_batches;
+        seconds +=
+            times *
+            (rates->seconds_per_step[real] + (double)step->shape.batch * rates->seconds_per_call[real] +
+             (double)step->macs * rates->seconds_per_mac[real] + elements * rates->seconds_per_element[real]);
     }
     return seconds;
 }

@@ -21,11 +21,11 @@ typedef struct tn_execution {
     tn_product_work work; /* of all steps; scratch is apart from the peaks */
 } tn_execution;
 
-/* `input` holds the values of the program's inputs (X, cores, dY), C order in the order of their indices.
- * `output` has an entry per tensor of the program; where it is not NULL, it gets the values that an output
- * (Y, dX, a core gradient) has when it is made; other entries are not looked at. A program that needs more
- * memory than this machine has is TN_LIMIT. Sets OpenBLAS to one thread, for results that do not depend
- * on the machine's load. */
+/* `input` holds the values of the program's inputs (X, cores, dY), C order in the order of their indices; X
+ * and dY of all micro-batches one after the other, as Y and dX are given. `output` has an entry per tensor of
+ * the program; where it is not NULL, it gets the values that an output (Y, dX, a core gradient) has when it
+ * is made; other entries are not looked at. A program that needs more memory than this machine has is
+ * TN_LIMIT. Sets OpenBLAS to one thread, for results that do not depend on the machine's load. */
 tn_status tn_execute(const tn_program *program, tn_real real, const double *const *input,
                      double *const *output, tn_execution *execution, tn_error *error);
 

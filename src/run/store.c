@@ -33,6 +33,16 @@ void tn_store_end(tn_store *store) {
     tn_free(store->elements);
 }
 
+void tn_store_add(tn_store *store, uint32_t tensor, const void *addend) {
+    uint64_t elements = store->elements[tensor];
+    if (store->real == TN_FLOAT64)
+        for (uint64_t i = 0; i < elements; i++)
+            ((double *)store->values[tensor])[i] += ((const double *)addend)[i];
+    else
+        for (uint64_t i = 0; i < elements; i++)
+            ((float *)store->values[tensor])[i] += ((const float *)addend)[i];
+}
+
 void tn_store_put(tn_store *store, uint32_t tensor, const double *values) {
     if (store->real == TN_FLOAT64) {
         memcpy(store->values[tensor], values, store->elements[tensor] * sizeof *values);

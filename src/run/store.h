@@ -23,6 +23,9 @@ tn_status tn_store_make(tn_store *store, uint32_t tensor, uint64_t elements, tn_
 void tn_store_free(tn_store *store, uint32_t tensor);
 void tn_store_end(tn_store *store);
 
+/* tensor += addend, which is of the store's type. */
+void tn_store_add(tn_store *store, uint32_t tensor, const void *addend);
+
 /* Between the store's type and float64; the tensor is live. */
 void tn_store_put(tn_store *store, uint32_t tensor, const double *values);
 void tn_store_get(const tn_store *store, uint32_t tensor, double *values);

@@ -13,6 +13,7 @@ typedef struct {
     const tn_network *network;
     const tn_program *program;
     uint64_t set[MOST_TENSORS], all;
+    long last[MOST_TENSORS]; /* the last step that reads each tensor, or -1 */
 } audit;
 
 /* Indices of input `t`; the closed network's last tensor is dY. */
@@ -143,54 +144,88 @@ static void check_outputs_once(const audit *a, bool input_gradient) {
     assert_int_equal(cores, p->training ? a->network->tensors - 1 : 0);
 }
 
-/* The last step that reads tensor t, or -1. */
-static long last_read(const tn_program *p, uint32_t t) {
-    long last = -1;
-    for (uint32_t s = 0; s < p->steps; s++)
-        if (p->step[s].a == t || p->step[s].b == t) last = s;
-    return last;
+static void find_last_reads(audit *a) {
+    for (uint32_t t = 0; t < a->program->tensors; t++) a->last[t] = -1;
+    for (uint32_t s = 0; s < a->program->steps; s++)
+        a->last[a->program->step[s].a] = a->last[a->program->step[s].b] = s;
 }
 
-static bool live_at(const tn_program *p, uint32_t t, long step) {
+/* Steps that are executed once: the first ones and the last ones. */
+static void check_once(const tn_program *p) {
+    for (uint32_t s = 0; s < p->steps; s++) {
+        bool once = s < p->prelude_steps || s >= p->steps - p->epilogue_steps;
+        assert_int_equal(p->step[s].once, once);
+        if (once) assert_true(p->micro_batches > 1);
+        assert_int_equal(p->step[s].phase == TN_FORWARD, s < p->forward_steps);
+    }
+    assert_true(p->prelude_steps < p->forward_steps);
+    assert_true(p->micro_batches >= 1);
+}
+
+static bool is_sum(const audit *a, uint32_t t) {
+    const tn_program *p = a->program;
     const tn_program_tensor *tensor = &p->tensor[t];
-    long made = tensor->made_by == TN_NO_STEP ? 0 : (long)tensor->made_by, last = last_read(p, t);
-    long forward = p->forward_steps;
+    long made = tensor->made_by, epilogue = (long)p->steps - p->epilogue_steps;
+    if (p->micro_batches == 1 || tensor->made_by == TN_NO_STEP) return false;
+    if (made < (long)p->prelude_steps || made >= epilogue) return false;
+    return tensor->role == TN_ROLE_CORE_GRADIENT || a->last[t] >= epilogue;
+}
+
+static bool live_at(const audit *a, uint32_t t, long step) {
+    const tn_program *p = a->program;
+    const tn_program_tensor *tensor = &p->tensor[t];
+    long made = tensor->made_by == TN_NO_STEP ? 0 : (long)tensor->made_by, last = a->last[t];
+    long prelude = p->prelude_steps, forward = p->forward_steps,
+         epilogue = (long)p->steps - p->epilogue_steps;
     switch (tensor->role) {
     case TN_ROLE_CORE:
         return true;
     case TN_ROLE_X:
-        return step < forward || step <= last;
+        return step >= prelude && (step < forward || (step <= last && step < epilogue));
     case TN_ROLE_DY:
-        return step >= forward;
-    case TN_ROLE_INTERMEDIATE:
-        return made <= step && step <= last;
+        return step >= forward && step < epilogue;
     case TN_ROLE_Y:
         return made <= step && step < forward;
+    case TN_ROLE_DX:
+        return made <= step && step < epilogue;
+    case TN_ROLE_CORE_GRADIENT:
+        return (is_sum(a, t) ? prelude : made) <= step;
     default:
-        return made <= step;
+        break;
     }
+    if (is_sum(a, t)) return prelude <= step && step <= last;
+    /* Of the prelude and read in the body: to its end. */
+    if (made < prelude && last >= prelude && last < epilogue) last = epilogue - 1;
+    return made <= step && step <= last;
+}
+
+static bool is_kept(const audit *a, uint32_t t) {
+    const tn_program *p = a->program;
+    const tn_program_tensor *tensor = &p->tensor[t];
+    long last = a->last[t], made = tensor->made_by;
+    if (tensor->role == TN_ROLE_X) return last >= (long)p->forward_steps;
+    if (tensor->role != TN_ROLE_INTERMEDIATE || made >= (long)p->forward_steps) return false;
+    return last >= (long)(made < (long)p->prelude_steps ? p->prelude_steps : p->forward_steps);
 }
 
 static void check_sums(const audit *a) {
     const tn_program *p = a->program;
     uint64_t macs[TN_PHASES] = {0}, peak[TN_PHASES] = {0}, saved = 0, saved_x = 0, recomputed = 0;
     for (uint32_t s = 0; s < p->steps; s++) {
-        uint64_t live = 0;
+        uint64_t live = 0, times = p->step[s].once ? 1 : p->micro_batches;
         for (uint32_t t = 0; t < p->tensors; t++)
-            if (live_at(p, t, s)) live += p->tensor[t].elements;
-        macs[p->step[s].phase] += p->step[s].macs;
-        if (p->step[s].recomputed) recomputed += p->step[s].macs;
+            if (live_at(a, t, s)) live += p->tensor[t].elements;
+        macs[p->step[s].phase] += times * p->step[s].macs;
+        if (p->step[s].recomputed) recomputed += times * p->step[s].macs;
         if (live > peak[p->step[s].phase]) peak[p->step[s].phase] = live;
     }
     for (uint32_t t = 0; t < p->tensors; t++) {
         const tn_program_tensor *tensor = &p->tensor[t];
-        long last = last_read(p, t);
+        long last = a->last[t];
         assert_int_equal(tensor->last_use, last < 0 ? TN_NO_STEP : (uint32_t)last);
-        bool forward = tensor->role == TN_ROLE_X ||
-                       (tensor->role == TN_ROLE_INTERMEDIATE && tensor->made_by < p->forward_steps);
-        bool kept = forward && last >= (long)p->forward_steps;
-        assert_int_equal(tensor->saved, kept);
-        if (kept) *(tensor->role == TN_ROLE_X ? &saved_x : &saved) += tensor->elements;
+        assert_int_equal(tensor->saved, is_kept(a, t));
+        assert_int_equal(tn_program_is_sum(p, t), is_sum(a, t));
+        if (is_kept(a, t)) *(tensor->role == TN_ROLE_X ? &saved_x : &saved) += tensor->elements;
     }
     for (int phase = 0; phase < TN_PHASES; phase++) {
         assert_int_equal(p->macs[phase], macs[phase]);
@@ -207,5 +242,7 @@ void test_audit_program(const tn_network *network, const tn_program *program, bo
     check_inputs(&a);
     check_steps(&a);
     check_outputs_once(&a, input_gradient);
+    find_last_reads(&a);
+    check_once(program);
     check_sums(&a);
 }

@@ -1,0 +1,27 @@
+/* A lower bound on the MACs of every program that makes a closed network's outputs. Internal to the room.
+ *
+ * Proof. A program makes each output o (the contraction of all tensors but one) by steps that form a tree
+ * T(o); each step is executed at least once. Give each step s and each output o a share x(s,o) >= 0 with
+ * sum over o of x(s,o) = 1. Then
+ *     MACs >= sum over executed s of macs(s) >= sum over o, sum over s in T(o) of x(s,o) macs(s)
+ *          >= sum over o of the least, over all trees T, of the sum over s in T of x(s,o) macs(s),
+ * and the last is a dynamic program over sets of tensors for each o. Only outputs that the step's result does
+ * not hold can use it, so shares are among those; equal shares make the bound exact up to which tree is
+ * cheapest, for on one unrooted tree every such output does use the step. Subgradient steps improve the
+ * shares: more to the outputs that use the step. With B micro-batches a step counts B times, unless its
+ * result is of cores alone or is, summed over micro-batches, the gradient of such (flow/training.h).
+ * Rounding: all terms are positive, so the sum is off by less than 1e-12 of it, which is taken off.
+ */
+#ifndef TN_FLOW_TRAINING_BOUND_H
+#define TN_FLOW_TRAINING_BOUND_H
+
+#include "flow/training_plan.h"
+
+/* Up to this many tensors of the forward network shares are improved, and up to that many they are equal;
+ * beyond, the bound is 0. */
+enum { TN_BOUND_IMPROVED = 9, TN_BOUND_EQUAL = 12 };
+
+/* `known`: the MACs of some program; there is no point in going beyond. */
+tn_status tn_training_bound(const tn_closed *closed, uint64_t known, uint64_t *bound, tn_error *error);
+
+#endif

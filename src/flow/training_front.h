@@ -1,0 +1,31 @@
+/* Training flows that are not worse than another in all three counts, as choices. Internal to the room. */
+#ifndef TN_FLOW_TRAINING_FRONT_H
+#define TN_FLOW_TRAINING_FRONT_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tn_candidate {
+    uint64_t total_macs, saved_elements, peak_elements;
+    uint32_t forward, backward; /* positions in the list of trees */
+    uint64_t kept, shared;      /* masks over the backward tree's merges */
+} tn_candidate;
+
+typedef struct tn_candidates {
+    tn_candidate *item;
+    size_t count, capacity;
+} tn_candidates;
+
+/* True if one of them is as good in all three counts. */
+bool tn_candidates_cover(const tn_candidates *front, uint64_t total_macs, uint64_t saved_elements,
+                         uint64_t peak_elements);
+/* Adds it unless it is covered, and drops what it covers. */
+tn_status tn_candidates_add(tn_candidates *front, const tn_candidate *candidate, tn_error *error);
+/* Fewest MACs first, then fewest saved, then lowest peak. */
+void tn_candidates_sort(tn_candidates *front);
+void tn_candidates_free(tn_candidates *front);
+
+#endif

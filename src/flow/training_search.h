@@ -1,0 +1,40 @@
+/* The state of a search for training flows, and its two ways. Internal to the room. */
+#ifndef TN_FLOW_TRAINING_SEARCH_H
+#define TN_FLOW_TRAINING_SEARCH_H
+
+#include "flow/training_front.h"
+#include "flow/training_plan.h"
+#include "flow/training_trees.h"
+
+/* Sets of done steps that ordering keeps per layer where it must be exact: more than there ever are. */
+enum { TN_TRAINING_ENTRIES = 1 << 20 };
+
+typedef struct tn_training_state {
+    tn_closed closed;
+    tn_set_trees trees;
+    tn_candidates front;
+    tn_orderer orderer;
+    tn_flow_steps flow; /* the one looked at */
+    size_t entries_most;
+    uint64_t forward_bound; /* on the MACs of Y alone; 0: not looked for */
+    bool exact;             /* no tree, choice or order was left out so far */
+    tn_error *error;
+} tn_training_state;
+
+/* Writes the flow with these choices into state->flow. */
+void tn_training_look_at(tn_training_state *state, uint32_t forward, uint32_t backward, uint64_t kept,
+                         uint64_t shared);
+/* Least peak of one part of it. */
+tn_status tn_training_peak(tn_training_state *state, tn_part part, uint64_t *peak);
+/* Merges of the tree that may be kept or not: all but the root where there are few, else the largest ones
+ * (and the state is no longer exact); *always are the others. */
+uint64_t tn_training_choices(tn_training_state *state, uint32_t tree, uint64_t *always);
+
+/* One micro-batch: every pair of trees, with every set of values that both have kept. Flows split into two
+ * halves that share nothing but what is kept; so each tree's halves are costed once for every set that it may
+ * keep, and joined over equal sets. */
+tn_status tn_training_pairs(tn_training_state *state);
+/* Several micro-batches: every tree, with every set of its values kept and of its merges of cores shared. */
+tn_status tn_training_shared(tn_training_state *state);
+
+#endif
