@@ -1,7 +1,390 @@
-/* tenfold ranks MODEL --weights FILE */
+/* tenfold ranks MODEL --weights FILE: ranks and foldings of a model's layers from its trained weights. */
+#include "base/file.h"
+#include "cli/output.h"
 #include "cli/ranks.h"
+#include "cli/ranks_solution.h"
+#include "cli/sets.h"
+#include "cli/table.h"
+#include "cli/watch.h"
+#include "fit/rank_files.h"
+#include "fit/rank_plan.h"
+#include "plot/rank_figures.h"
+#include "text/json.h"
+#include "text/number.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint64_t default_caps[] = {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64};
+static const double default_tolerances[] = {0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05};
+
+typedef struct {
+    const tn_ranks_asked *asked;
+    tn_arena arena;
+    tn_error *error;
+    tn_model *model;
+    tn_device *device; /* NULL: no budget needs one */
+    tn_accuracy *accuracy;
+    tn_trained trained;
+    tn_candidate_rule rule;
+    tn_rank_plan plan;
+    tn_rank_goal goal;
+    tn_rank_outcome outcome;
+} work;
+
+/* --- reading --- */
+
+static tn_status read_counts(work *w, const char *text, const char *option, const uint64_t **values,
+                             size_t *count) {
+    tn_ranks_texts texts;
+    uint64_t *value;
+    TN_TRY(tn_ranks_split(text, option, &w->arena, &texts, w->error));
+    TN_TRY(tn_arena_alloc(&w->arena, texts.count, sizeof *value, &value, w->error));
+    for (size_t i = 0; i < texts.count; i++) {
+        if (tn_read_count(texts.item[i], &value[i]) != TN_NUMBER_OK || value[i] == 0)
+            return tn_fail(w->error, TN_INPUT, "%s '%.100s' must be a whole number of at least 1", option,
+                           texts.item[i]);
+        if (i > 0 && value[i] <= value[i - 1])
+            return tn_fail(w->error, TN_INPUT, "%s must rise; %" PRIu64 " comes after %" PRIu64, option,
+                           value[i], value[i - 1]);
+    }
+    *values = value;
+    *count = texts.count;
+    return TN_OK;
+}
+
+static tn_status read_tolerances(work *w) {
+    tn_ranks_texts texts;
+    double *value;
+    TN_TRY(tn_ranks_split(w->asked->tolerance, "--tolerance", &w->arena, &texts, w->error));
+    TN_TRY(tn_arena_alloc(&w->arena, texts.count, sizeof *value, &value, w->error));
+    for (size_t i = 0; i < texts.count; i++) TN_TRY(tn_ranks_tolerance(texts.item[i], &value[i], w->error));
+    w->rule.tolerance = value;
+    w->rule.tolerances = texts.count;
+    return TN_OK;
+}
+
+static tn_status read_foldings(work *w) {
+    const tn_option_list *given = &w->asked->fold;
+    tn_weight *folding;
+    TN_TRY(tn_arena_alloc(&w->arena, given->count, sizeof *folding, &folding, w->error));
+    for (size_t i = 0; i < given->count; i++) {
+        bool fits = false;
+        uint64_t rows, columns;
+        TN_TRY(tn_ranks_weight(TN_TT, given->item[i], "1", &folding[i], w->error));
+        TN_TRY(tn_weight_rows(&folding[i], &rows, w->error));
+        TN_TRY(tn_weight_columns(&folding[i], &columns, w->error));
+        for (size_t l = 0; l < tn_model_layers(w->model) && !fits; l++) {
+            tn_model_layer layer = tn_model_layer_at(w->model, l);
+            fits = layer.weight && layer.rows == rows && layer.columns == columns;
+        }
+        if (!fits)
+            return tn_fail(w->error, TN_INPUT,
+                           "--fold %.100s multiplies to %" PRIu64 " x %" PRIu64
+                           "; no layer with a named weight has that size",
+                           given->item[i], rows, columns);
+    }
+    w->rule.folding = folding;
+    w->rule.foldings = given->count;
+    return TN_OK;
+}
+
+/* What to try: what was asked for, else the default ranks; tolerances only where truncation errors count. */
+static tn_status read_rule(work *w) {
+    const tn_ranks_asked *asked = w->asked;
+    tn_candidate_rule *rule = &w->rule;
+    rule->seed = asked->seed;
+    TN_TRY(tn_ranks_method(asked->method, &rule->method, w->error));
+    if (asked->cap) TN_TRY(read_counts(w, asked->cap, "--cap", &rule->cap, &rule->caps));
+    if (asked->tolerance) TN_TRY(read_tolerances(w));
+    if (asked->depth) TN_TRY(read_counts(w, asked->depth, "--depth", &rule->depth, &rule->depths));
+    if (rule->depths && rule->depth[rule->depths - 1] > TN_FACTORS_MOST)
+        return tn_fail(w->error, TN_INPUT, "--depth %" PRIu64 " is more than %d factors",
+                       rule->depth[rule->depths - 1], TN_FACTORS_MOST);
+    TN_TRY(read_foldings(w));
+    if (asked->cap || asked->tolerance) return TN_OK;
+    rule->cap = default_caps;
+    rule->caps = sizeof default_caps / sizeof *default_caps;
+    if (asked->accuracy) return TN_OK;
+    rule->tolerance = default_tolerances;
+    rule->tolerances = sizeof default_tolerances / sizeof *default_tolerances;
+    return TN_OK;
+}
+
+/* Whether KEY of a --budget or --minimise is a cost that only a device has. */
+static bool of_device(const char *key) {
+    for (size_t k = TN_RANK_CYCLES; k < TN_RANK_COSTS; k++) {
+        size_t length = strlen(tn_rank_cost_names[k]);
+        if (strncmp(key, tn_rank_cost_names[k], length) == 0 && (key[length] == '=' || key[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static bool needs_device(const tn_ranks_asked *asked) {
+    bool needed = asked->device || (asked->minimise && of_device(asked->minimise));
+    for (size_t i = 0; i < asked->budget.count; i++) needed |= of_device(asked->budget.item[i]);
+    return needed;
+}
+
+static tn_status load_model(work *w) {
+    const tn_ranks_asked *asked = w->asked;
+    tn_sets sets;
+    TN_TRY(tn_sets_divide(&asked->set, &sets, w->error));
+    TN_TRY(tn_model_load(asked->model, sets.model.item, sets.model.count, &w->arena, &w->model, w->error));
+    if (!needs_device(asked)) {
+        if (sets.device.count == 0) return TN_OK;
+        return tn_fail(w->error, TN_INPUT, "--set %.100s is a key of a device; add --device DEVICE",
+                       sets.device.item[0]);
+    }
+    TN_TRY(tn_device_load(asked->device ? asked->device : "u50", sets.device.item, sets.device.count,
+                          &w->arena, &w->device, w->error));
+    if (tn_device_kind_of(w->device) == TN_DEVICE_FPGA) return TN_OK;
+    return tn_fail(w->error, TN_INPUT, "device %s is no FPGA; cycles and blocks are counted for FPGAs",
+                   tn_device_name(w->device));
+}
+
+static tn_status open_trained(work *w) {
+    const tn_ranks_asked *asked = w->asked;
+    if (!asked->weights)
+        return tn_fail(w->error, TN_INPUT, "MODEL needs --weights FILE, the trained weights");
+    w->trained.weights_path = asked->weights;
+    w->trained.moments_path = asked->covariance;
+    TN_TRY(tn_checkpoint_decode(tn_model_checkpoint(w->model), w->model, &w->arena, &w->trained.checkpoint,
+                                w->error));
+    if (asked->accuracy) TN_TRY(tn_accuracy_load(asked->accuracy, &w->arena, &w->accuracy, w->error));
+    if (asked->covariance) TN_TRY(tn_arrays_open(asked->covariance, &w->trained.moments, w->error));
+    return tn_arrays_open(asked->weights, &w->trained.weights, w->error);
+}
+
+static tn_status make_plan(work *w) {
+    tn_watch watch;
+    tn_watch_begin(&watch, "layers decomposed", w->asked->common.quiet);
+    tn_status status = tn_rank_plan_make(w->model, &w->trained, &w->rule, w->device, w->accuracy,
+                                         !w->asked->cap, &watch.progress, &w->arena, &w->plan, w->error);
+    tn_watch_end(&watch);
+    return status;
+}
+
+static tn_status set_goal(work *w) {
+    double most = w->asked->max_error;
+    if (!w->accuracy) most = most * most * w->plan.squared_norm;
+    return tn_ranks_goal(w->asked, &w->plan.problem, most, &w->goal, w->error);
+}
+
+/* --- answers --- */
+
+static double layer_error(const work *w, size_t layer, const tn_candidate *candidate) {
+    double norm = w->plan.candidates[layer].squared_norm;
+    return norm > 0 ? sqrt(fmax(0, candidate->squared_error) / norm) : 0;
+}
+
+/* The plain relative error over all layers, whatever was made least. */
+static double whole_error(const work *w, const tn_rank_choice *choice) {
+    double sum = 0;
+    for (size_t l = 0; l < w->plan.layers; l++)
+        sum += tn_rank_plan_chosen(&w->plan, choice, l)->squared_error;
+    return w->plan.squared_norm > 0 ? sqrt(fmax(0, sum) / w->plan.squared_norm) : 0;
+}
+
+static void put_numbers(tn_json *json, const char *key, const uint64_t *number, size_t count) {
+    tn_json_key(json, key);
+    tn_json_row(json);
+    for (size_t i = 0; i < count; i++) tn_json_count(json, number[i]);
+    tn_json_end(json);
+}
+
+static tn_status put_layer(const work *w, size_t l, tn_json *json) {
+    const tn_rank_problem *p = &w->plan.problem;
+    const tn_rank_choice *best = &w->outcome.solution.best;
+    const tn_candidate *c = tn_rank_plan_chosen(&w->plan, best, l);
+    size_t at = p->first[l] + best->choice[l];
+    tn_weight requested = w->plan.candidates[l].folding[c->folding];
+    tn_json_object(json);
+    tn_json_put_text(json, "layer", p->layer[l]);
+    tn_json_put_text(json, "format", tn_format_names[c->weight.format]);
+    put_numbers(json, "m", c->weight.m, c->weight.d);
+    put_numbers(json, "n", c->weight.n, c->weight.d);
+    if (c->tolerance >= 0) {
+        tn_json_put_real(json, "tolerance", c->tolerance);
+    } else {
+        TN_TRY(tn_weight_set_rank(&requested, c->cap, w->error));
+        tn_json_put_count(json, "cap", c->cap);
+        put_numbers(json, "requested_ranks", requested.rank, requested.rank_count);
+    }
+    put_numbers(json, "ranks", c->weight.rank, c->weight.rank_count);
+    for (size_t k = 0; k < p->costs; k++)
+        tn_json_put_count(json, p->cost_name[k], (uint64_t)p->cost[at * p->costs + k]);
+    tn_json_put_real(json, "relative_error", layer_error(w, l, c));
+    tn_json_put_real(json, p->error_name, p->error[at]);
+    tn_json_end(json);
+    return TN_OK;
+}
+
+static tn_status put_answer(const work *w, tn_json *json) {
+    const tn_rank_outcome *o = &w->outcome;
+    const tn_rank_problem *p = &w->plan.problem;
+    tn_json_put_text(json, "model", tn_model_name(w->model));
+    tn_json_put_text(json, "weights", w->asked->weights);
+    if (w->device) tn_json_put_text(json, "device", tn_device_name(w->device));
+    tn_json_put_count(json, "seed", w->asked->seed);
+    tn_json_put_count(json, "candidates", p->first[p->layers]);
+    tn_json_put_bool(json, "activation_aware", w->trained.moments != NULL);
+    tn_ranks_put_solution(json, p, &w->goal, &o->solution);
+    tn_json_put_bool(json, "whole_design_fits", o->fits);
+    tn_json_put_count(json, "rounds", o->rounds);
+    tn_json_key(json, "layers");
+    tn_json_array(json);
+    for (size_t l = 0; o->solution.best.met && l < p->layers; l++) TN_TRY(put_layer(w, l, json));
+    tn_json_end(json);
+    if (o->solution.best.met) {
+        tn_json_put_real(json, "relative_error", whole_error(w, &o->solution.best));
+        tn_json_key(json, "total");
+        tn_json_object(json);
+        for (size_t k = 0; k < p->costs; k++) tn_json_put_count(json, p->cost_name[k], (uint64_t)o->total[k]);
+        tn_json_end(json);
+    }
+    tn_json_put_text(json, "note", tn_ranks_caution);
+    return TN_OK;
+}
+
+static tn_status print_json(const work *w) {
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_status status = put_answer(w, &json);
+    tn_json_end(&json);
+    if (status == TN_OK) return tn_output(&out, w->error);
+    tn_buffer_free(&out);
+    return status;
+}
+
+static tn_status print_layers(const work *w) {
+    char text[TN_RANKS_TEXT];
+    tn_table table;
+    const tn_rank_problem *p = &w->plan.problem;
+    static const char *const head[] = {"layer", "format", "m", "n", "asked for", "ranks", "error"};
+    tn_table_begin(&table, 7 + p->costs);
+    for (size_t i = 0; i < 7; i++) tn_table_text(&table, head[i]);
+    for (size_t k = 0; k < p->costs; k++) tn_table_text(&table, p->cost_name[k]);
+    for (size_t l = 0; l < p->layers; l++) {
+        const tn_candidate *c = tn_rank_plan_chosen(&w->plan, &w->outcome.solution.best, l);
+        size_t at = p->first[l] + w->outcome.solution.best.choice[l];
+        tn_table_text(&table, p->layer[l]);
+        tn_table_text(&table, tn_format_names[c->weight.format]);
+        tn_table_text(&table, tn_ranks_product_text(c->weight.m, c->weight.d, text));
+        tn_table_text(&table, tn_ranks_product_text(c->weight.n, c->weight.d, text));
+        if (c->tolerance >= 0)
+            tn_table_format(&table, "error %g", c->tolerance);
+        else
+            tn_table_format(&table, "rank %" PRIu64, c->cap);
+        tn_table_text(&table, tn_ranks_list_text(c->weight.rank, c->weight.rank_count, text));
+        tn_table_format(&table, "%.4f", layer_error(w, l, c));
+        for (size_t k = 0; k < p->costs; k++) tn_table_count(&table, (uint64_t)p->cost[at * p->costs + k]);
+    }
+    return tn_table_end(&table, stdout, w->error);
+}
+
+static void print_whole(const work *w) {
+    const tn_rank_outcome *o = &w->outcome;
+    const tn_rank_problem *p = &w->plan.problem;
+    char text[32];
+    printf("\nThe whole model takes");
+    for (size_t k = 0; k < p->costs; k++)
+        printf("%s %s %s", k ? "," : "", tn_count_text((uint64_t)o->total[k], text), p->cost_name[k]);
+    printf(".\nRelative error of its trained weights together, %s: %.4f\n",
+           w->trained.moments ? "as it shows in what the layers put out" : "Frobenius norm",
+           whole_error(w, &o->solution.best));
+    if (o->rounds > 1 && o->fits)
+        printf("Cycles and blocks of a design are not the sum of its layers': chosen in %zu rounds, each "
+               "exact for\n"
+               "costs counted around the design before; this is the best that fits as a whole.\n",
+               o->rounds);
+    if (!o->fits)
+        printf("Priced as a whole the design breaks a budget; give less to the others, or ask for smaller "
+               "ranks.\n");
+}
+
+static tn_status print_text(const work *w) {
+    const tn_rank_problem *p = &w->plan.problem;
+    printf("%s: %zu layers, %zu candidates from %s\n\n", tn_model_name(w->model), p->layers,
+           p->first[p->layers], w->asked->weights);
+    if (w->outcome.solution.best.met) {
+        TN_TRY(print_layers(w));
+        print_whole(w);
+        printf("\n");
+    }
+    TN_TRY(tn_ranks_print_methods(p, &w->goal, &w->outcome.solution, w->error));
+    if (w->accuracy)
+        printf("\nRanks are chosen by measured accuracy; that losses of layers add up is an assumption.\n");
+    printf("\n%s\n", tn_ranks_caution);
+    if (w->asked->output) printf("\nwritten to %s\n", w->asked->output);
+    return TN_OK;
+}
+
+/* --- files --- */
+
+static tn_status write_front(const work *w) {
+    const char *folder = w->asked->output;
+    const tn_rank_problem *p = &w->plan.problem;
+    size_t cost = w->goal.budgets ? w->goal.budget[0].cost : w->goal.minimised;
+    tn_front front;
+    TN_TRY(tn_rank_front(p, cost, &front, w->error));
+    tn_status status = tn_rank_write_front(folder, p, cost, &front, w->error);
+    if (status == TN_OK) status = tn_front_figure(folder, p, cost, &front, &w->outcome.solution, w->error);
+    tn_front_free(&front);
+    TN_TRY(status);
+    return tn_allocation_figure(folder, p, cost, &w->outcome.solution, w->error);
+}
+
+static tn_status write_choice(const work *w) {
+    const char *folder = w->asked->output;
+    const tn_rank_choice *best = &w->outcome.solution.best;
+    tn_watch watch;
+    TN_TRY(tn_rank_write_model(folder, &w->plan, w->error));
+    tn_watch_begin(&watch, "layers written", w->asked->common.quiet);
+    tn_status status =
+        tn_rank_write_cores(folder, &w->plan, best, &w->trained, &w->rule, &watch.progress, w->error);
+    tn_watch_end(&watch);
+    TN_TRY(status);
+    TN_TRY(tn_rank_write_spectra(folder, &w->plan, best, &w->trained, w->error));
+    return tn_spectra_figure(folder, w->error);
+}
+
+static tn_status write_files(const work *w) {
+    const char *folder = w->asked->output;
+    const tn_rank_solution *solution = &w->outcome.solution;
+    if (!folder) return TN_OK;
+    TN_TRY(tn_folder_make(folder, w->error));
+    TN_TRY(tn_rank_write_candidates(folder, &w->plan, w->error));
+    TN_TRY(tn_rank_write_error_table(folder, &w->plan, &w->rule, w->error));
+    TN_TRY(tn_rank_write_allocation(folder, &w->plan.problem, &solution->best, w->error));
+    if (solution->best.met) TN_TRY(write_choice(w));
+    TN_TRY(write_front(w));
+    return tn_errors_figure(folder, &w->plan, solution->best.met ? solution : NULL, w->error);
+}
+
+static tn_status run(work *w) {
+    TN_TRY(load_model(w));
+    TN_TRY(read_rule(w));
+    TN_TRY(open_trained(w));
+    TN_TRY(make_plan(w));
+    TN_TRY(set_goal(w));
+    TN_TRY(tn_rank_plan_solve(&w->plan, &w->goal, &w->arena, &w->outcome, w->error));
+    TN_TRY(write_files(w));
+    return w->asked->common.json ? print_json(w) : print_text(w);
+}
+
 tn_status tn_ranks_model(const tn_ranks_asked *asked, int *answer, tn_error *error) {
-    (void)asked;
-    (void)answer;
-    return tn_fail(error, TN_INPUT, "not here yet");
+    work w = {.asked = asked, .error = error};
+    tn_status status = run(&w);
+    if (status == TN_OK) *answer = w.outcome.fits ? 0 : 1;
+    tn_rank_plan_free(&w.plan);
+    tn_arrays_close(w.trained.weights);
+    tn_arrays_close(w.trained.moments);
+    tn_arena_free(&w.arena);
+    return status;
 }

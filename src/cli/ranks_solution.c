@@ -1,9 +1,7 @@
 #include "cli/ranks_solution.h"
 
-#include "base/file.h"
 #include "cli/output.h"
 #include "cli/table.h"
-#include "text/csv.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -37,14 +35,14 @@ static void put_choice(tn_json *json, const char *method, const tn_rank_problem 
         for (size_t l = 0; l < p->layers; l++) tn_json_count(json, p->cap[chosen(p, c, l)]);
         tn_json_end(json);
         for (size_t k = 0; k < p->costs; k++) put_amount(json, p->cost_name[k], c->cost[k]);
-        tn_json_put_real(json, "sqerr", c->squared_error);
+        tn_json_put_real(json, p->error_name, c->squared_error);
         if (best->met && minimised(goal, best) > 0)
             tn_json_put_real(json, "over_optimum", minimised(goal, c) / minimised(goal, best));
     }
     tn_json_end(json);
 }
 
-static void put_layers(tn_json *json, const tn_rank_problem *p, const tn_rank_choice *c) {
+void tn_ranks_put_layers(tn_json *json, const tn_rank_problem *p, const tn_rank_choice *c) {
     tn_json_key(json, "layers");
     tn_json_array(json);
     for (size_t l = 0; l < p->layers && c->met; l++) {
@@ -54,7 +52,7 @@ static void put_layers(tn_json *json, const tn_rank_problem *p, const tn_rank_ch
         tn_json_put_count(json, "cap", p->cap[i]);
         if (p->label[i]) tn_json_put_text(json, "ranks", p->label[i]);
         for (size_t k = 0; k < p->costs; k++) put_amount(json, p->cost_name[k], p->cost[i * p->costs + k]);
-        tn_json_put_real(json, "sqerr", p->error[i]);
+        tn_json_put_real(json, p->error_name, p->error[i]);
         tn_json_end(json);
     }
     tn_json_end(json);
@@ -62,22 +60,21 @@ static void put_layers(tn_json *json, const tn_rank_problem *p, const tn_rank_ch
 
 void tn_ranks_put_solution(tn_json *json, const tn_rank_problem *p, const tn_rank_goal *goal,
                            const tn_rank_solution *s) {
-    tn_json_put_text(json, "minimised", goal->least_cost ? p->cost_name[goal->minimised] : "sqerr");
+    tn_json_put_text(json, "minimised", goal->least_cost ? p->cost_name[goal->minimised] : p->error_name);
     tn_json_key(json, "budgets");
     tn_json_object(json);
     for (size_t k = 0; k < goal->budgets; k++)
         put_amount(json, p->cost_name[goal->budget[k].cost], goal->budget[k].most);
-    if (goal->least_cost) tn_json_put_real(json, "sqerr", goal->most_error);
+    if (goal->least_cost) tn_json_put_real(json, p->error_name, goal->most_error);
     tn_json_end(json);
     tn_json_put_bool(json, "fits", s->best.met);
     tn_json_put_bool(json, "exact", s->exact);
     if (s->best.met) {
         for (size_t k = 0; k < p->costs; k++) put_amount(json, p->cost_name[k], s->best.cost[k]);
-        tn_json_put_real(json, "sqerr", s->best.squared_error);
+        tn_json_put_real(json, p->error_name, s->best.squared_error);
         tn_json_put_real(json, "lower_bound", s->lower_bound);
         tn_json_put_real(json, "gap", s->gap);
     }
-    put_layers(json, p, &s->best);
     tn_json_key(json, "methods");
     tn_json_array(json);
     put_choice(json, "optimum", p, goal, &s->best, &s->best);
@@ -95,6 +92,10 @@ static void amount_cell(tn_table *table, double amount) {
         tn_table_format(table, "%.6g", amount);
 }
 
+static const char *error_title(const tn_rank_problem *p) {
+    return strcmp(p->error_name, "sqerr") == 0 ? "squared error" : "accuracy lost";
+}
+
 static tn_status print_methods(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s,
                                tn_error *error) {
     const tn_rank_choice *way[] = {&s->best, &s->greedy, &s->uniform};
@@ -103,7 +104,7 @@ static tn_status print_methods(const tn_rank_problem *p, const tn_rank_goal *goa
     tn_table_begin(&table, 3 + p->costs);
     tn_table_text(&table, "method");
     for (size_t k = 0; k < p->costs; k++) tn_table_text(&table, p->cost_name[k]);
-    tn_table_text(&table, "squared error");
+    tn_table_text(&table, error_title(p));
     tn_table_text(&table, "over the optimum");
     for (size_t i = 0; i < 3; i++) {
         tn_table_text(&table, name[i]);
@@ -132,7 +133,7 @@ static tn_status print_layers(const tn_rank_problem *p, const tn_rank_choice *c,
     tn_table_text(&table, "cap");
     if (labels) tn_table_text(&table, "ranks");
     for (size_t k = 0; k < p->costs; k++) tn_table_text(&table, p->cost_name[k]);
-    tn_table_text(&table, "squared error");
+    tn_table_text(&table, error_title(p));
     for (size_t l = 0; l < p->layers; l++) {
         size_t i = chosen(p, c, l);
         tn_table_text(&table, p->layer[l]);
@@ -157,14 +158,12 @@ static void print_no_fit(const tn_rank_problem *p, const tn_rank_goal *goal, con
     }
 }
 
-tn_status tn_ranks_print_tables(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s,
-                                tn_error *error) {
+tn_status tn_ranks_print_methods(const tn_rank_problem *p, const tn_rank_goal *goal,
+                                 const tn_rank_solution *s, tn_error *error) {
     if (!s->best.met) {
         print_no_fit(p, goal, s);
         return TN_OK;
     }
-    TN_TRY(print_layers(p, &s->best, error));
-    printf("\n");
     TN_TRY(print_methods(p, goal, s, error));
     if (s->exact)
         printf("\nThe choice is the optimum.\n");
@@ -175,6 +174,13 @@ tn_status tn_ranks_print_tables(const tn_rank_problem *p, const tn_rank_goal *go
     return TN_OK;
 }
 
+tn_status tn_ranks_print_tables(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s,
+                                tn_error *error) {
+    if (s->best.met) TN_TRY(print_layers(p, &s->best, error));
+    if (s->best.met) printf("\n");
+    return tn_ranks_print_methods(p, goal, s, error);
+}
+
 tn_status tn_ranks_print_solution(bool as_json, const tn_rank_problem *problem, const tn_rank_goal *goal,
                                   const tn_rank_solution *solution, tn_error *error) {
     if (!as_json) return tn_ranks_print_tables(problem, goal, solution, error);
@@ -183,62 +189,7 @@ tn_status tn_ranks_print_solution(bool as_json, const tn_rank_problem *problem, 
     tn_json_begin(&json, &out);
     tn_json_object(&json);
     tn_ranks_put_solution(&json, problem, goal, solution);
+    tn_ranks_put_layers(&json, problem, &solution->best);
     tn_json_end(&json);
     return tn_output(&out, error);
-}
-
-/* --- files --- */
-
-static void put_allocation(const tn_rank_problem *p, const tn_rank_choice *c, tn_buffer *out) {
-    tn_csv_put(out, "layer");
-    tn_csv_put(out, "cap");
-    tn_csv_put(out, "ranks");
-    for (size_t k = 0; k < p->costs; k++) tn_csv_put(out, p->cost_name[k]);
-    tn_csv_put(out, "sqerr");
-    tn_csv_line(out);
-    for (size_t l = 0; l < p->layers && c->met; l++) {
-        size_t i = chosen(p, c, l);
-        tn_csv_put(out, p->layer[l]);
-        tn_csv_put_count(out, p->cap[i]);
-        tn_csv_put(out, p->label[i] ? p->label[i] : "");
-        for (size_t k = 0; k < p->costs; k++) tn_csv_put_real(out, p->cost[i * p->costs + k]);
-        tn_csv_put_real(out, p->error[i]);
-        tn_csv_line(out);
-    }
-}
-
-static tn_status write_front(const char *folder, const tn_rank_problem *p, size_t cost, tn_error *error) {
-    tn_front front;
-    tn_buffer out = {0};
-    char path[1200];
-    TN_TRY(tn_rank_front(p, cost, &front, error));
-    tn_csv_put(&out, p->cost_name[cost]);
-    tn_csv_put(&out, "sqerr");
-    tn_csv_put(&out, "lower_bound");
-    tn_csv_line(&out);
-    for (size_t i = 0; i < front.count; i++) {
-        tn_csv_put_real(&out, front.point[i].cost);
-        tn_csv_put_real(&out, front.point[i].objective);
-        tn_csv_put_real(&out, front.point[i].lower_bound);
-        tn_csv_line(&out);
-    }
-    snprintf(path, sizeof path, "%.1000s/front.csv", folder);
-    tn_status status = tn_file_write_buffer(path, &out, error);
-    tn_front_free(&front);
-    tn_buffer_free(&out);
-    return status;
-}
-
-tn_status tn_ranks_write_solution(const char *folder, const tn_rank_problem *problem,
-                                  const tn_rank_goal *goal, const tn_rank_solution *solution,
-                                  tn_error *error) {
-    tn_buffer out = {0};
-    char path[1200];
-    TN_TRY(tn_folder_make(folder, error));
-    put_allocation(problem, &solution->best, &out);
-    snprintf(path, sizeof path, "%.1000s/allocation.csv", folder);
-    tn_status status = tn_file_write_buffer(path, &out, error);
-    tn_buffer_free(&out);
-    TN_TRY(status);
-    return write_front(folder, problem, goal->budgets ? goal->budget[0].cost : goal->minimised, error);
 }

@@ -76,7 +76,7 @@ static tn_status note_layer(loader *l, size_t row) {
 
 tn_status tn_rank_problem_load(const char *path, tn_arena *arena, tn_rank_problem *problem, tn_error *error) {
     tn_csv csv;
-    *problem = (tn_rank_problem){0};
+    *problem = (tn_rank_problem){.error_name = "sqerr"};
     TN_TRY(tn_csv_load(path, arena, &csv, error));
     loader l = {.csv = &csv, .arena = arena, .problem = problem, .error = error};
     TN_TRY(find_columns(&l));
@@ -136,7 +136,8 @@ static tn_status pose(const tn_rank_problem *p, const tn_rank_goal *goal, tn_are
         for (size_t k = 0; k < goal->budgets; k++) q->cost[i * costs + k] = from[goal->budget[k].cost];
         if (goal->least_cost) q->cost[i * costs + goal->budgets] = p->error[i];
     }
-    for (size_t k = 0; k < goal->budgets; k++) q->budget[k] = goal->budget[k].most;
+    for (size_t k = 0; k < goal->budgets; k++)
+        q->budget[k] = goal->budget[k].most - p->fixed[goal->budget[k].cost];
     if (goal->least_cost) q->budget[goal->budgets] = goal->most_error;
     q->choices = (tn_choices){p->layers, costs, p->first, objective, q->cost};
     return TN_OK;
@@ -147,6 +148,7 @@ static void settle(const tn_rank_problem *p, tn_rank_choice *c) {
     tn_choices all = {p->layers, p->costs, p->first, p->error, p->cost};
     c->squared_error = tn_choices_objective(&all, c->choice);
     tn_choices_cost(&all, c->choice, c->cost);
+    for (size_t k = 0; k < p->costs; k++) c->cost[k] += p->fixed[k];
 }
 
 tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal, tn_arena *arena,
@@ -175,11 +177,13 @@ tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal
 
 tn_status tn_rank_front(const tn_rank_problem *problem, size_t cost, tn_front *front, tn_error *error) {
     tn_choices all = {problem->layers, problem->costs, problem->first, problem->error, problem->cost};
-    return tn_front_make(&all, cost, 0, front, error);
+    TN_TRY(tn_front_make(&all, cost, 0, front, error));
+    for (size_t i = 0; i < front->count; i++) front->point[i].cost += problem->fixed[cost];
+    return TN_OK;
 }
 
 double tn_rank_least_cost(const tn_rank_problem *problem, size_t cost) {
-    double sum = 0;
+    double sum = problem->fixed[cost];
     for (size_t l = 0; l < problem->layers; l++) {
         double least = INFINITY;
         for (size_t i = problem->first[l]; i < problem->first[l + 1]; i++)

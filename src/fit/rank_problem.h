@@ -23,14 +23,16 @@
 
 typedef struct tn_rank_problem {
     size_t layers, costs;
-    const char **layer;     /* [layers] */
-    const char **cost_name; /* [costs] */
-    size_t *first;          /* [layers + 1] candidates of layer l are first[l] .. first[l+1]-1 */
-    double *error;          /* squared, per candidate */
-    double *cost;           /* [candidate * costs + k] */
-    uint64_t *cap;          /* requested rank; 0 where it has none */
-    uint64_t *group;        /* what uniform rank chooses by; UINT64_MAX: not by it */
-    const char **label;     /* for people: "12x8x8 by 8x8x12, rank 12"; may be NULL */
+    const char **layer;          /* [layers] */
+    const char **cost_name;      /* [costs] */
+    size_t *first;               /* [layers + 1] candidates of layer l are first[l] .. first[l+1]-1 */
+    double *error;               /* squared, per candidate */
+    double *cost;                /* [candidate * costs + k] */
+    double fixed[TN_COSTS_MOST]; /* taken whatever is chosen; budgets and totals include it */
+    const char *error_name;      /* of what is made least: "sqerr" */
+    uint64_t *cap;               /* requested rank; 0 where it has none */
+    uint64_t *group;             /* what uniform rank chooses by; UINT64_MAX: not by it */
+    const char **label;          /* for people: "12x8x8 by 8x8x12, rank 12"; may be NULL */
 } tn_rank_problem;
 
 /* Columns `layer`, `cap` and `sqerr`, then any others: `ranks`, `folding` and `format` are labels, all more
@@ -47,7 +49,7 @@ typedef struct tn_rank_goal {
     tn_rank_budget budget[TN_COSTS_MOST];
     bool least_cost;    /* minimise a cost instead of the error */
     size_t minimised;   /* which */
-    double most_error;  /* squared; with least_cost */
+    double most_error;  /* sum of `error`; with least_cost */
     size_t most_states; /* of fit/allocation.h; 0: its default */
 } tn_rank_goal;
 

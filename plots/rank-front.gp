@@ -1,0 +1,15 @@
+# Least error at every amount of one cost, its lower bound, and what other ways to choose reach.
+# data: index 0: cost error lower_bound; index 1, 2, 3: cost error of optimum, greedy, uniform rank
+# variables: heading, cost_label, error_label
+set title heading noenhanced
+set logscale y
+set format y "10^{%L}"
+set xlabel cost_label noenhanced
+set ylabel error_label noenhanced
+set grid xtics ytics linecolor rgb "#dddddd"
+set key top right
+plot data index 0 using 1:3 with lines dashtype 2 linecolor rgb "#999999" title "lower bound", \
+     data index 0 using 1:2 with fsteps linecolor rgb "#2980b9" linewidth 1.5 title "front", \
+     data index 3 using 1:2 with points pointtype 6 pointsize 1.6 linewidth 2 linecolor rgb "#c0392b" title "uniform rank", \
+     data index 2 using 1:2 with points pointtype 4 pointsize 1.6 linewidth 2 linecolor rgb "#e67e22" title "greedy", \
+     data index 1 using 1:2 with points pointtype 7 pointsize 1.4 linecolor rgb "#27ae60" title "chosen"

@@ -1,0 +1,63 @@
+/* From a model and its trained weights to the ranks and foldings that fit: candidates (fit/candidates.h),
+ * their costs (fit/rank_costs.h), the exact choice (fit/rank_problem.h), and the design priced as a whole.
+ *
+ * Cycles and blocks of a whole design need not be the sum of what its candidates add. Where the design that
+ * was chosen breaks a budget after all, the budget given to the choice is tightened by the excess and the
+ * choice made anew, a few times: `tightened` counts them. The choice is then the best under the tighter
+ * budget.
+ */
+#ifndef TN_FIT_RANK_PLAN_H
+#define TN_FIT_RANK_PLAN_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "fit/accuracy.h"
+#include "fit/candidates.h"
+#include "fit/rank_costs.h"
+#include "fit/rank_problem.h"
+#include "hardware/device.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tn_rank_plan {
+    const tn_model *model;
+    tn_model *own; /* with a weight for each layer; after solving, the chosen ones */
+    tn_rank_costs *costs;
+    const tn_accuracy *accuracy; /* NULL: truncation error counts */
+    tn_candidates *candidates;
+    double *cost; /* of all candidates, usable or not */
+    size_t layers;
+    double squared_norm; /* of all layers' matrices, in their measure */
+    tn_rank_problem problem;
+    const tn_candidate **candidate; /* of the problem's candidates */
+} tn_rank_plan;
+
+/* Everything lives in `arena` but what tn_rank_plan_free frees. accuracy and device may be NULL. With
+ * `in_range` the candidates whose rank the measured accuracies do not cover are left out instead of refused.
+ */
+tn_status tn_rank_plan_make(const tn_model *model, const tn_trained *trained, const tn_candidate_rule *rule,
+                            const tn_device *device, const tn_accuracy *accuracy, bool in_range,
+                            const tn_progress *progress, tn_arena *arena, tn_rank_plan *plan,
+                            tn_error *error);
+void tn_rank_plan_free(tn_rank_plan *plan);
+
+typedef struct tn_rank_outcome {
+    tn_rank_solution solution;
+    double total[TN_COSTS_MOST]; /* of the whole design, priced with the choice; 0 where none fits */
+    bool fits;                   /* the budgets hold for `total` */
+    size_t rounds;               /* choices made; 1 where costs add up */
+} tn_rank_outcome;
+
+tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *arena,
+                             tn_rank_outcome *outcome, tn_error *error);
+
+/* The candidate that a choice of the problem takes for a layer. */
+const tn_candidate *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_choice *choice, size_t layer);
+
+/* Relative error of what is summed: sqrt(sum / squared_norm), or the sum itself where accuracy counts. */
+double tn_rank_plan_relative(const tn_rank_plan *plan, double sum);
+
+#endif
