@@ -15,8 +15,8 @@
 typedef struct request {
     const char *layer, *einsum, *sizes, *file, *batch; /* what to search */
     const char *outer, *objective, *plot;
-    uint64_t max_live, seed;
-    bool every_tree;
+    uint64_t max_live, seed, micro_batches;
+    bool every_tree, training, no_input_gradient;
     tn_common common;
 } request;
 
@@ -48,6 +48,26 @@ static tn_status read_choices(const request *asked, tn_order *order, tn_error *e
     order->search.max_live_elements = asked->max_live;
     order->search.seed = asked->seed;
     order->every_tree = asked->every_tree;
+    order->training = asked->training;
+    order->micro_batches = asked->micro_batches;
+    order->no_input_gradient = asked->no_input_gradient;
+    return TN_OK;
+}
+
+/* What --training does not go with, and what goes with it alone. */
+static tn_status check_training(const request *asked, tn_error *error) {
+    bool outer = strcmp(asked->outer, "yes") == 0;
+    if (!asked->training && (asked->micro_batches != 1 || asked->no_input_gradient))
+        return tn_fail(error, TN_INPUT, "%s goes with --training",
+                       asked->no_input_gradient ? "--no-input-gradient" : "--micro-batches");
+    if (asked->training && asked->micro_batches == 0)
+        return tn_fail(error, TN_INPUT, "--micro-batches is 0; a training step has at least 1");
+    if (asked->training && (asked->batch || asked->every_tree || asked->plot || !outer))
+        return tn_fail(error, TN_INPUT, "--training does not go with %s",
+                       asked->batch        ? "--batch"
+                       : asked->every_tree ? "--all"
+                       : asked->plot       ? "--plot"
+                                           : "--outer no");
     return TN_OK;
 }
 
@@ -111,7 +131,8 @@ static tn_status answer_one(const request *asked, tn_order *order, tn_arena *are
     if (asked->common.json)
         TN_TRY(print_buffer(&out, tn_order_json(order, &out, error)));
     else
-        TN_TRY(tn_order_print(order, stdout, error));
+        TN_TRY(order->training ? tn_order_print_training(order, stdout, error)
+                               : tn_order_print(order, stdout, error));
     *answer = order->best.found ? 0 : 1;
     if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted; the best tree so far is given");
     return TN_OK;
@@ -133,6 +154,7 @@ static tn_status answer_request(const request *asked, int *answer, tn_error *err
     tn_arena arena = {0};
     tn_order order = {0};
     tn_status status = check_subject(asked, error);
+    if (status == TN_OK) status = check_training(asked, error);
     if (status == TN_OK) status = read_choices(asked, &order, error);
     if (status == TN_OK)
         status = asked->batch ? answer_batch(asked, &order, &arena, error)
@@ -143,7 +165,7 @@ static tn_status answer_request(const request *asked, int *answer, tn_error *err
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request asked = {.outer = "yes", .objective = "macs", .seed = 1};
+    request asked = {.outer = "yes", .objective = "macs", .seed = 1, .micro_batches = 1};
     const tn_option options[] = {
         {"--layer", TN_OPTION_TEXT, &asked.layer, "SPEC",
          "a layer: tt:m=12x8x8,n=8x8x12,rank=12,tokens=32; formats tt, ttm, tr, tucker, ht, cp, bt"},
@@ -157,6 +179,12 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
          "only trees whose peak of live elements is within this"},
         {"--outer", TN_OPTION_TEXT, &asked.outer, "yes|no",
          "whether tensors that share no index may be merged; default yes"},
+        {"--training", TN_OPTION_FLAG, &asked.training, NULL,
+         "the forward product and all gradients together; the first tensor is the input"},
+        {"--micro-batches", TN_OPTION_COUNT, &asked.micro_batches, "B",
+         "with --training: micro-batches per step, which share merges of cores; default 1"},
+        {"--no-input-gradient", TN_OPTION_FLAG, &asked.no_input_gradient, NULL,
+         "with --training: without the gradient of the input, as for a first layer"},
         {"--all", TN_OPTION_FLAG, &asked.every_tree, NULL, "list every tree (up to 8 tensors)"},
         {"--plot", TN_OPTION_TEXT, &asked.plot, "FILE",
          "draw tree and front: FILE ends in .png, .svg or .pdf; the script lies beside it"},

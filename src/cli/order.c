@@ -20,7 +20,7 @@ static double now_seconds(void) {
 }
 
 static void add_flow(tn_order *order, const char *name, tn_tree tree, tn_tree_cost cost) {
-    order->flow[order->flows++] = (tn_order_flow){name, tree, cost};
+    order->flow[order->flows++] = (tn_order_flow){.name = name, .tree = tree, .cost = cost};
 }
 
 /* The product with the uncompressed matrix. */
@@ -88,8 +88,7 @@ typedef struct collector {
 static tn_status keep_tree(void *user, const tn_tree *tree, const tn_tree_cost *cost, tn_error *error) {
     collector *c = user;
     tn_order *order = c->order;
-    uint64_t bound = order->search.max_live_elements;
-    if (bound && cost->peak_elements > bound) return TN_OK;
+    if (!tn_order_admits(order, cost->peak_elements)) return TN_OK;
     TN_TRY(tn_grow(&order->tree, &order->tree_capacity, order->trees + 1, sizeof *order->tree, error));
     tn_order_flow *kept = &order->tree[order->trees];
     *kept = (tn_order_flow){.tree = {.tensors = tree->tensors}, .cost = *cost};
@@ -123,7 +122,15 @@ static tn_status list_trees(tn_order *order, tn_arena *arena, tn_error *error) {
     return TN_OK;
 }
 
+static tn_status train(tn_order *order, tn_arena *arena, tn_error *error) {
+    double start = now_seconds();
+    TN_TRY(tn_order_train(order, arena, error));
+    order->seconds = now_seconds() - start;
+    return TN_OK;
+}
+
 tn_status tn_order_answer(tn_order *order, tn_arena *arena, tn_error *error) {
+    if (order->training) return train(order, arena, error);
     if (order->tokens) TN_TRY(add_layer_flows(order, arena, error));
     order->search.objective = order->objective == TN_ORDER_LIVE ? TN_LEAST_LIVE : TN_LEAST_MACS;
     TN_TRY(search(order, arena, error));
@@ -132,6 +139,12 @@ tn_status tn_order_answer(tn_order *order, tn_arena *arena, tn_error *error) {
     return order->every_tree ? list_trees(order, arena, error) : TN_OK;
 }
 
+bool tn_order_admits(const tn_order *order, uint64_t peak_elements) {
+    uint64_t bound = order->search.max_live_elements;
+    return !bound || peak_elements <= bound;
+}
+
 bool tn_order_exact(const tn_order *order) {
+    if (order->training) return order->training_front.exact;
     return order->best.exact && (order->objective != TN_ORDER_FRONT || order->front.exact);
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "flow/named.h"
 #include "flow/search.h"
+#include "flow/training.h"
 #include "text/csv.h"
 
 #include <stdbool.h>
@@ -18,8 +19,10 @@ extern const char *const tn_order_objectives[]; /* "macs", "live", "front", NULL
 /* A flow by its name; `dense` has a network of its own, X and the whole matrix. */
 typedef struct tn_order_flow {
     const char *name;
-    tn_tree tree;
+    tn_tree tree; /* of the forward product */
     tn_tree_cost cost;
+    const tn_tree *backward;   /* of a training flow that was searched; else NULL */
+    tn_training_cost training; /* with `training` */
 } tn_order_flow;
 
 typedef struct tn_order {
@@ -29,6 +32,10 @@ typedef struct tn_order {
     uint64_t tokens;  /* of a layer; 0: not a layer */
     tn_order_objective objective;
     tn_search_options search;
+
+    bool training, no_input_gradient;
+    uint64_t micro_batches; /* with `training` */
+    tn_training_front training_front;
 
     uint32_t flows;
     tn_order_flow flow[TN_FLOWS + 1];
@@ -41,14 +48,21 @@ typedef struct tn_order {
     const char *figure;  /* path of the drawn figure; NULL: none */
 } tn_order;
 
-/* Fills flows, best, front and trees from network (and weight). */
+/* Fills flows, best, front and trees (or training_front) from network (and weight), and seconds. */
 tn_status tn_order_answer(tn_order *order, tn_arena *arena, tn_error *error);
+
+/* The same of training steps: flows, best and training_front. */
+tn_status tn_order_train(tn_order *order, tn_arena *arena, tn_error *error);
+
+/* Within max_live_elements, if that is given. */
+bool tn_order_admits(const tn_order *order, uint64_t peak_elements);
 
 /* True if everything that was asked for is proven. */
 bool tn_order_exact(const tn_order *order);
 
 tn_status tn_order_json(const tn_order *order, tn_buffer *out, tn_error *error);
 tn_status tn_order_print(const tn_order *order, FILE *stream, tn_error *error);
+tn_status tn_order_print_training(const tn_order *order, FILE *stream, tn_error *error);
 
 /* Rows of a file with columns name, einsum and sizes (or sizes(json)): each as it is, with macs,
  * largest_intermediate and seconds behind it; a column of such a name that the file has gets the new values

@@ -114,6 +114,83 @@ static void print_proof(const tn_order *order, FILE *stream) {
         fprintf(stream, "the front is not proven: %s\n", tn_stop_text(order->front.stop));
 }
 
+/* ---- training ---- */
+
+static void put_training_row(tn_table *table, const tn_training_cost *cost, uint64_t least) {
+    tn_table_count(table, cost->forward_macs);
+    tn_table_count(table, cost->backward_macs);
+    tn_table_count(table, cost->total_macs);
+    tn_table_format(table, "%.3f", (double)cost->total_macs / (double)least);
+    tn_table_count(table, cost->recomputed_macs);
+    tn_table_count(table, cost->saved_elements);
+    tn_table_count(table, cost->peak_elements);
+}
+
+static tn_status print_training_flows(const tn_order *order, uint64_t least, FILE *stream, tn_error *error) {
+    static const char *const names[] = {
+        "flow",       "forward MACs", "backward MACs",   "total MACs",
+        "of optimal", "made again",   "saved, elements", "peak live, elements"};
+    tn_table table;
+    head(&table, 8, names);
+    for (uint32_t i = 0; i < order->flows; i++) {
+        tn_table_text(&table, order->flow[i].name);
+        put_training_row(&table, &order->flow[i].training, least);
+    }
+    return tn_table_end(&table, stream, error);
+}
+
+static tn_status print_training_front(const tn_order *order, uint64_t least, FILE *stream, tn_error *error) {
+    static const char *const names[] = {"forward MACs",        "backward MACs", "total MACs",
+                                        "of optimal",          "made again",    "saved, elements",
+                                        "peak live, elements", "forward tree"};
+    tn_table table;
+    fprintf(stream, "\nfront of total MACs, saved elements and peak live elements%s\n",
+            order->training_front.exact ? "" : " (as far as it is known)");
+    head(&table, 8, names);
+    for (size_t i = 0; i < order->training_front.count; i++) {
+        const tn_training_flow *flow = &order->training_front.item[i];
+        tn_buffer text = {0};
+        if (!tn_order_admits(order, flow->cost.peak_elements)) continue;
+        put_training_row(&table, &flow->cost, least);
+        tn_tree_expression(&order->network, &flow->forward, &text);
+        tn_table_text(&table, text.data ? text.data : "");
+        tn_buffer_free(&text);
+    }
+    return tn_table_end(&table, stream, error);
+}
+
+static void print_training_proof(const tn_order *order, uint64_t least, FILE *stream) {
+    const tn_training_front *front = &order->training_front;
+    char bound[32];
+    double gap = least ? 100 * (1 - (double)front->lower_bound_macs / (double)least) : 0;
+    fprintf(stream, "\n%s; no program of any kind takes fewer than %s MACs (gap %.3g %%)\n",
+            front->exact ? "proven over all training flows of one tree forward and one backward"
+                         : "not proven: the best of the trees that searches and exchanges gave",
+            tn_count_text(front->lower_bound_macs, bound), gap);
+}
+
+tn_status tn_order_print_training(const tn_order *order, FILE *stream, tn_error *error) {
+    const tn_training_front *front = &order->training_front;
+    uint64_t least = front->count ? front->item[0].cost.total_macs : 1;
+    char text[32];
+    TN_TRY(print_training_flows(order, least, stream, error));
+    if (order->best.found) {
+        fprintf(stream, "\noptimal: forward ");
+        TN_TRY(print_expression(&order->network, &order->best.tree, stream, error));
+        fprintf(stream, ", backward along ");
+        TN_TRY(print_expression(&order->network, order->flow[order->flows - 1].backward, stream, error));
+        fputc('\n', stream);
+    } else {
+        fprintf(stream, "\nno training flow was found within %s live elements\n",
+                tn_count_text(order->search.max_live_elements, text));
+    }
+    TN_TRY(print_training_front(order, least, stream, error));
+    print_training_proof(order, least, stream);
+    fprintf(stream, "%" PRIu32 " tensors, searched in %s\n", order->network.tensors,
+            tn_si_text(order->seconds, "s", text));
+    return TN_OK;
+}
+
 tn_status tn_order_print(const tn_order *order, FILE *stream, tn_error *error) {
     char text[32];
     TN_TRY(print_flows(order, stream, error));

@@ -218,6 +218,9 @@ static void refusals(void **state) {
         {{"--layer", LAYER, "--outer", "maybe"}, "yes, no"},
         {{"--layer", LAYER, "--max-live", "-5"}, "--max-live"},
         {{"--layer", LAYER, "--plot", "tree.bmp"}, "png"},
+        {{"--layer", LAYER, "--micro-batches", "2"}, "--training"},
+        {{"--layer", LAYER, "--training", "--all"}, "--all"},
+        {{"--layer", LAYER, "--training", "--micro-batches", "0"}, "at least 1"},
         {{"no-such-file.yaml"}, "no-such-file.yaml"},
         {{"--batch", "no-such-file.csv"}, "no-such-file.csv"},
         {{"--einsum", "ab,ab->", "--sizes", "a=1099511627776,b=1099511627776"}, "2^64"},
@@ -252,6 +255,53 @@ static void large_networks_say_how_far_they_got(void **state) {
     assert_non_null(strstr(run.out, "more tensors or indices than the exact search takes"));
     assert_non_null(strstr(run.out, "seed 1"));
     test_run_free(&run);
+}
+
+static void training_steps(void **state) {
+    (void)state;
+    json_t *answer = test_program_json(0, "order", "--layer", LAYER, "--training", "--json", NULL);
+    const json_t *published = flow_of(answer, "bidirectional"), *best = flow_of(answer, "optimal");
+    assert_int_equal(number(published, "forward_macs"), 838656);
+    assert_int_equal(number(published, "backward_macs"), 2119680);
+    assert_int_equal(number(published, "total_macs"), 2958336);
+    assert_int_equal(number(published, "recomputed_macs"), 2 * 13824);
+    assert_int_equal(number(flow_of(answer, "bidirectional-reverse-mode"), "total_macs"), 3 * 838656);
+    assert_int_equal(number(flow_of(answer, "right-to-left"), "total_macs"), 3 * 1253376);
+    assert_int_equal(number(flow_of(answer, "dense"), "total_macs"), 3 * 18874368);
+    assert_int_equal(number(best, "total_macs"), 2073600);
+    assert_int_equal(number(best, "macs"), 691200);
+    assert_true(json_is_true(json_object_get(answer, "exact")));
+    assert_int_equal(number(answer, "lower_bound"), 2073600);
+    const json_t *front = json_object_get(answer, "front");
+    assert_true(json_array_size(front) > 1);
+    assert_int_equal(number(json_array_get(front, 0), "total_macs"), 2073600);
+    size_t i, j;
+    json_t *a, *b;
+    json_array_foreach(front, i, a) json_array_foreach(front, j, b) {
+        bool no_worse = number(a, "total_macs") <= number(b, "total_macs") &&
+                        number(a, "saved_elements") <= number(b, "saved_elements") &&
+                        number(a, "peak_elements") <= number(b, "peak_elements");
+        assert_true(i == j || !no_worse);
+    }
+    json_decref(answer);
+
+    answer =
+        test_program_json(0, "order", "--layer", LAYER, "--training", "--max-live", "62500", "--json", NULL);
+    assert_int_equal(number(flow_of(answer, "optimal"), "total_macs"), 2124288);
+    json_decref(answer);
+    answer =
+        test_program_json(1, "order", "--layer", LAYER, "--training", "--max-live", "50000", "--json", NULL);
+    assert_null(flow_of(answer, "optimal"));
+    json_decref(answer);
+    answer = test_program_json(0, "order", "--einsum", "ab,bc,cd->ad", "--sizes", "a=2,b=3,c=4,d=5",
+                               "--training", "--micro-batches", "4", "--json", NULL);
+    assert_true(number(flow_of(answer, "optimal"), "total_macs") > 0);
+    json_decref(answer);
+    test_run people = test_program("order", "--layer", LAYER, "--training", NULL);
+    assert_int_equal(people.status, 0);
+    assert_non_null(strstr(people.out, "2,958,336"));
+    assert_non_null(strstr(people.out, "gap 0 %"));
+    test_run_free(&people);
 }
 
 static void picture(void **state) {
@@ -296,6 +346,7 @@ int main(void) {
         cmocka_unit_test(batch_adds_its_columns),
         cmocka_unit_test(for_people),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(training_steps),
         cmocka_unit_test(picture),
         cmocka_unit_test(large_networks_say_how_far_they_got),
     };
