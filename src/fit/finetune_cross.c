@@ -1,5 +1,6 @@
 #include "fit/finetune_cross.h"
 
+#include "base/interrupt.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -9,34 +10,43 @@ typedef struct {
     double square[TN_FINETUNE_LAWS], relative[TN_FINETUNE_LAWS];
 } sums;
 
-/* predicted[law] of `left` from the `count` points of `rest`; TN_INPUT where a law is not determined. */
-static tn_status predict(const tn_finetune_point *rest, size_t count, const tn_finetune_point *left,
-                         double c3, const tn_finetune_fit *step, double predicted[TN_FINETUNE_LAWS],
-                         tn_error *error) {
-    tn_finetune_fit log_fit;
-    TN_TRY(tn_finetune_fit_points(rest, count, TN_FINETUNE_LOG, c3, &log_fit, error));
-    predicted[TN_FINETUNE_LOG] = tn_finetune_fitted(&log_fit, left->batch, left->sparsity).value;
-    tn_step_estimate estimate;
-    TN_TRY(tn_step_fit(rest, count, step ? &step->step : NULL, &estimate, error));
-    predicted[TN_FINETUNE_STEP] = exp(tn_step_log_throughput(estimate.parameter, left, NULL));
-    return TN_OK;
+/* Both laws fitted to the points that are left in; TN_INPUT where one is not determined. */
+typedef struct {
+    tn_finetune_fit log;
+    tn_step_estimate step;
+} rest_fit;
+
+static tn_status fit_rest(const tn_finetune_point *rest, size_t count, double c3, const tn_finetune_fit *step,
+                          rest_fit *fit, tn_error *error) {
+    TN_TRY(tn_finetune_fit_points(rest, count, TN_FINETUNE_LOG, c3, &fit->log, error));
+    return tn_step_fit(rest, count, step ? &step->step : NULL, &fit->step, error);
+}
+
+static void add_point(const tn_finetune_point *left, const rest_fit *fit, sums *sum) {
+    double measured = left->queries_per_s, predicted[TN_FINETUNE_LAWS];
+    predicted[TN_FINETUNE_LOG] = tn_finetune_fitted(&fit->log, left->batch, left->sparsity).value;
+    predicted[TN_FINETUNE_STEP] = exp(tn_step_log_throughput(fit->step.parameter, left, NULL));
+    sum->points++;
+    for (int law = 0; law < TN_FINETUNE_LAWS; law++) {
+        double off = predicted[law] - measured;
+        sum->square[law] += off * off;
+        sum->relative[law] += off / measured * (off / measured);
+    }
 }
 
 static tn_status leave_each(const tn_finetune_group *group, tn_finetune_point *rest, double c3,
                             const tn_finetune_fit *step, sums *sum, tn_error *error) {
-    for (size_t left = 0; left < group->count; left++) {
-        for (size_t i = 0, to = 0; i < group->count; i++)
-            if (i != left) rest[to++] = group->point[i];
-        double predicted[TN_FINETUNE_LAWS], measured = group->point[left].queries_per_s;
-        tn_status status = predict(rest, group->count - 1, &group->point[left], c3, step, predicted, error);
+    size_t parts = group->count < TN_CROSS_PARTS ? group->count : TN_CROSS_PARTS;
+    for (size_t part = 0; part < parts; part++) {
+        rest_fit fit;
+        size_t kept = 0;
+        if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted in cross-validation");
+        for (size_t i = 0; i < group->count; i++)
+            if (i % parts != part) rest[kept++] = group->point[i];
+        tn_status status = fit_rest(rest, kept, c3, step, &fit, error);
         if (status == TN_INPUT) continue;
-        if (status != TN_OK) return status;
-        sum->points++;
-        for (int law = 0; law < TN_FINETUNE_LAWS; law++) {
-            double off = predicted[law] - measured;
-            sum->square[law] += off * off;
-            sum->relative[law] += off / measured * (off / measured);
-        }
+        TN_TRY(status);
+        for (size_t i = part; i < group->count; i += parts) add_point(&group->point[i], &fit, sum);
     }
     return TN_OK;
 }

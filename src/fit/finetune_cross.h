@@ -1,9 +1,13 @@
-/* Leave-one-out cross-validation of the throughput laws: each measurement predicted from all others. */
+/* Leave-one-out cross-validation of the throughput laws: each measurement predicted from all others. A group
+ * of more than TN_CROSS_PARTS measurements is left out in that many parts, every TN_CROSS_PARTS-th
+ * measurement together, so that the work grows no faster than that of a fit. */
 #ifndef TN_FIT_FINETUNE_CROSS_H
 #define TN_FIT_FINETUNE_CROSS_H
 
 #include "base/error.h"
 #include "fit/finetune_fit.h"
+
+enum { TN_CROSS_PARTS = 100 };
 
 typedef struct tn_finetune_cross {
     size_t points;        /* measurements that could be left out: the rest determines both laws */

@@ -52,6 +52,9 @@ static tn_status sort_rows(const tn_csv *csv, const size_t *column, tn_finetune_
         size_t found = last;
         if (data->count == 0 || !same(&data->group[last], name))
             for (found = 0; found < data->count && !same(&data->group[found], name);) found++;
+        if (found == TN_FINETUNE_MOST_GROUPS)
+            return tn_fail_at(error, TN_LIMIT, tn_csv_at(csv, row, 0)->at,
+                              "more than %d groups in one file; split it", TN_FINETUNE_MOST_GROUPS);
         if (found == data->count)
             data->group[data->count++] = (tn_finetune_group){.gpu = name[GPU],
                                                              .model = name[MODEL],

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { TN_FINETUNE_MOST_GROUPS = 1000 };
+
 typedef struct tn_finetune_point {
     double sparsity, batch, queries_per_s;
     /* Of the GPU against a reference GPU, as natural logarithms of the ratio; 0 within a group. What carries

@@ -344,6 +344,33 @@ static void figures(void **state) {
     test_run_free(&run);
 }
 
+/* A file system that takes no more: exit status 3, and the old picture is the old picture. */
+static void a_full_disk_keeps_the_old_figure(void **state) {
+    (void)state;
+    char command[320], picture[80], before[64] = "", after[64] = "";
+    snprintf(picture, sizeof picture, "%s/kept.svg", folder);
+    FILE *stream = fopen(picture, "w");
+    assert_non_null(stream);
+    fputs("the old picture", stream);
+    assert_int_equal(fclose(stream), 0);
+    strcpy(before, "the old picture");
+    snprintf(command, sizeof command, "trap '' XFSZ; ulimit -f 4; \"$TENFOLD\" finetune fit %s --plot %s",
+             path, picture);
+    test_run run = test_shell(command);
+    if (run.status != 3) print_error("exit %d: %s", run.status, run.err);
+    assert_int_equal(run.status, 3);
+    test_run_free(&run);
+    stream = fopen(picture, "r");
+    assert_non_null(stream);
+    assert_non_null(fgets(after, sizeof after, stream));
+    fclose(stream);
+    assert_string_equal(before, after);
+    snprintf(command, sizeof command, "ls %s | grep -c '\\.tmp$'", folder);
+    run = test_shell(command);
+    assert_string_equal(run.out, "0\n");
+    test_run_free(&run);
+}
+
 /* Exit status 2, nothing on standard output, one line that holds `words`. */
 static void refused(test_run run, const char *words) {
     if (run.status != 2 || !strstr(run.err, words)) print_error("exit %d: %s", run.status, run.err);
@@ -404,6 +431,7 @@ int main(void) {
         cmocka_unit_test(largest_batches),
         cmocka_unit_test(predictions),
         cmocka_unit_test(figures),
+        cmocka_unit_test(a_full_disk_keeps_the_old_figure),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -67,8 +67,10 @@ static void fit_finds_the_coefficients(void **state) {
         assert_int_equal(tn_batch_fit_rows(row, count, truths[i].model_GB, &fit, &error), TN_OK);
         assert_true(fabs(fit.c0.value / truths[i].c0 - 1) < 0.03);
         assert_true(fabs(fit.c1.value - truths[i].c1) < 0.03);
-        assert_true(fit.c0.low < fit.c0.value && fit.c0.value < fit.c0.high && fit.c0.high < 1.2 * fit.c0.low);
-        assert_true(fit.c1.low < fit.c1.value && fit.c1.value < fit.c1.high && fit.c1.high < fit.c1.low + 0.2);
+        assert_true(fit.c0.low < fit.c0.value && fit.c0.value < fit.c0.high &&
+                    fit.c0.high < 1.2 * fit.c0.low);
+        assert_true(fit.c1.low < fit.c1.value && fit.c1.value < fit.c1.high &&
+                    fit.c1.high < fit.c1.low + 0.2);
     }
 }
 

@@ -1,5 +1,7 @@
 #include "fit/finetune_data.h"
 
+#include "base/buffer.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,6 +76,16 @@ static void what_is_refused(void **state) {
     assert_int_equal(tn_finetune_load("no/such/file.csv", &arena, &data, &error), TN_INPUT);
 }
 
+static void too_many_groups(void **state) {
+    (void)state;
+    tn_buffer text = {0};
+    tn_buffer_text(&text, HEAD);
+    for (int i = 0; i <= TN_FINETUNE_MOST_GROUPS; i++) tn_buffer_format(&text, "gpu%d,m,D,1,1,1\n", i);
+    assert_int_equal(parse(text.data), TN_LIMIT);
+    assert_int_equal(error.line, TN_FINETUNE_MOST_GROUPS + 2);
+    tn_buffer_free(&text);
+}
+
 static void choosing_groups(void **state) {
     (void)state;
     static const char text[] = HEAD "A100,m,D,1,1,1\nA40,m,D,1,1,1\nA40,n,E,1,1,1\n";
@@ -107,6 +119,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(groups_in_order_of_their_first_rows, clear),
         cmocka_unit_test_teardown(what_is_refused, clear),
+        cmocka_unit_test_teardown(too_many_groups, clear),
         cmocka_unit_test_teardown(choosing_groups, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

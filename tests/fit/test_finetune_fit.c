@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 64 };
+enum { MOST = 512 };
 static tn_finetune_point points[MOST];
 static size_t count;
 static tn_finetune_fit fit;
@@ -308,6 +308,24 @@ static void leave_one_out_and_best(void **state) {
     assert_int_equal(study.best, TN_FINETUNE_LOG);
 }
 
+/* More measurements than parts: every point is still predicted from a fit without it. */
+static void many_points_are_left_out_in_parts(void **state) {
+    (void)state;
+    uint64_t dice = 4;
+    const test_step_law law = {1, 0.1, 0.5, 0.7, 2, 8};
+    count = 0;
+    while (count < 2 * TN_CROSS_PARTS + 10) {
+        double b = 1 + (double)(count % 40);
+        add(b, 1, test_step_seconds(&law, b, 1) * exp(0.02 * test_noise(&dice)));
+    }
+    tn_finetune_group group = {.gpu = "g", .model = "m", .dataset = "d", .count = count, .point = points};
+    tn_finetune_study study;
+    assert_int_equal(tn_finetune_study_group(&group, 1, &study, &error), TN_OK);
+    assert_int_equal(study.cross[TN_FINETUNE_STEP].points, count);
+    assert_true(fabs(study.cross[TN_FINETUNE_STEP].relative_rmse - 0.02) < 0.003);
+    assert_true(study.cross[TN_FINETUNE_STEP].rmse > study.fit[TN_FINETUNE_STEP].rmse);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(law_comes_back),
@@ -320,6 +338,7 @@ int main(void) {
         cmocka_unit_test(too_little_is_refused),
         cmocka_unit_test(two_points_have_no_interval_by_the_log_law),
         cmocka_unit_test(leave_one_out_and_best),
+        cmocka_unit_test(many_points_are_left_out_in_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,7 @@ static void gpu_table_file(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(language_model_file), cmocka_unit_test(gpu_table_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(language_model_file),
+                                       cmocka_unit_test(gpu_table_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
