@@ -38,6 +38,10 @@ tn_status tn_model_load(const char *name, const char *const *set, size_t set_cou
 tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model, tn_error *error) {
     tn_model_file file;
     tn_model *made;
+    const tn_yaml *kind = root->kind == TN_YAML_MAPPING ? tn_yaml_get(root, "kind") : NULL;
+    if (kind && kind->kind == TN_YAML_SCALAR && strcmp(kind->text, "language-model") == 0)
+        return tn_fail_at(error, TN_INPUT, kind->at,
+                          "this is a language-model, to be fine-tuned; a model of kind model is needed here");
     TN_TRY(tn_model_file_decode(root, arena, &file, error));
     TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
     *made = (tn_model){.name = file.name,
