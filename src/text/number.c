@@ -126,12 +126,14 @@ void tn_real_text(double value, char *text, size_t capacity) {
         snprintf(text, capacity, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
+    char shortest[40]; /* sign, DBL_DECIMAL_DIG digits, point and exponent fit */
     locale_t own, before = enter_c_locale(&own);
     /* A normal double that has a decimal of at most DBL_DIG digits is printed as it at that precision,
      * without trailing zeros; subnormal ones have fewer bits and are tried from one digit on. */
     int precision = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
     do {
-        snprintf(text, capacity, "%.*g", precision, value);
-    } while (precision++ < DBL_DECIMAL_DIG && strtod(text, NULL) != value);
+        snprintf(shortest, sizeof shortest, "%.*g", precision, value);
+    } while (precision++ < DBL_DECIMAL_DIG && strtod(shortest, NULL) != value);
     leave_c_locale(own, before);
+    snprintf(text, capacity, "%s", shortest);
 }
