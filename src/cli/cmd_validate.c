@@ -21,7 +21,8 @@ enum { DEFAULT_SEED = 1, MOST_ROWS = 60 };
 
 typedef struct request {
     const char *target, *path, *flow, *point;
-    uint64_t seed;
+    uint64_t seed, micro_batches;
+    bool training;
     tn_option_list set;
     tn_common common;
 } request;
@@ -75,7 +76,9 @@ static tn_status validate_case(const request *asked, answer_data *found, tn_erro
         TN_TRY(tn_case_load_arrays(found->arrays, asked->path, asked->seed, &found->arena, &trial, error));
         found->drawn = trial.seed == asked->seed;
     }
-    return tn_validate_trial(&found->checks, &trial, flow, &found->rates, error);
+    TN_TRY(tn_validate_trial(&found->checks, &trial, flow, &found->rates, error));
+    if (!asked->training) return TN_OK;
+    return tn_validate_training(&found->checks, &trial, asked->micro_batches, &found->rates, error);
 }
 
 static tn_status validate_model(const request *asked, answer_data *found, tn_error *error) {
@@ -301,12 +304,16 @@ static tn_status answer_request(const request *asked, int *answer, tn_error *err
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request asked = {.seed = DEFAULT_SEED};
+    request asked = {.seed = DEFAULT_SEED, .micro_batches = 1};
     size_t given;
     const tn_option option[] = {
         {"--case", TN_OPTION_TEXT, &asked.path, "FOLDER",
          "a layer's cores, x and dy as array files; or one array file, which is read and listed"},
         {"--flow", TN_OPTION_TEXT, &asked.flow, "NAME", "with --case: this flow alone (all that there are)"},
+        {"--training", TN_OPTION_FLAG, &asked.training, NULL,
+         "with --case: also every flow of the front that `tenfold order --training` finds"},
+        {"--micro-batches", TN_OPTION_COUNT, &asked.micro_batches, "N",
+         "with --training: the rows in N parts (1)"},
         {"--point", TN_OPTION_TEXT, &asked.point, "ID|all",
          "with DIR: this design of the space, or all recommended ones (all)"},
         {"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE", "override a key of the model (repeatable)"},
@@ -323,6 +330,10 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
         return tn_fail(error, TN_INPUT,
                        "validate takes a sweep's folder, a model, or --case; see tenfold help "
                        "validate");
+    if ((asked.training || asked.micro_batches != 1) && !asked.path)
+        return tn_fail(error, TN_INPUT, "--training and --micro-batches go with --case");
+    if (asked.micro_batches != 1 && !asked.training)
+        return tn_fail(error, TN_INPUT, "--micro-batches goes with --training");
     if (asked.point && (asked.path || !is_folder(asked.target)))
         return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
     return answer_request(&asked, answer, error);
@@ -331,6 +342,7 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
 const tn_command tn_command_validate = {
     .name = "validate",
     .summary = "execute flows on this CPU: results, gradients, work and memory against the prediction",
-    .usage = "DIR [--point ID|all]\nMODEL [--set KEY=VALUE]...\n--case FOLDER|FILE [--flow NAME]",
+    .usage = "DIR [--point ID|all]\nMODEL [--set KEY=VALUE]...\n--case FOLDER|FILE [--flow NAME] [--training "
+             "[--micro-batches N]]",
     .run = run,
 };

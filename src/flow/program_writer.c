@@ -196,7 +196,8 @@ bool tn_program_is_sum(const tn_program *program, uint32_t tensor) {
     bool of_body = one->made_by != TN_NO_STEP && one->made_by >= program->prelude_steps &&
                    one->made_by < epilogue_first(program);
     bool read_after = one->last_use != TN_NO_STEP && one->last_use >= epilogue_first(program);
-    return program->micro_batches > 1 && of_body && (one->role == TN_ROLE_CORE_GRADIENT || read_after);
+    return program->training && program->micro_batches > 1 && of_body &&
+           (one->role == TN_ROLE_CORE_GRADIENT || read_after);
 }
 
 static bool of_prelude(const tn_program *program, const tn_program_tensor *tensor) {

@@ -65,6 +65,9 @@ static tn_status write_program(const tn_weight *weight, uint64_t tokens, tn_flow
     TN_TRY(tn_program_of_network(&network, &tree, &options, arena, program, error));
     program->macs[TN_WEIGHT_GRADIENT] += program->macs[TN_INPUT_GRADIENT];
     program->macs[TN_INPUT_GRADIENT] = 0;
+    if (program->peak_elements[TN_WEIGHT_GRADIENT] < program->peak_elements[TN_INPUT_GRADIENT])
+        program->peak_elements[TN_WEIGHT_GRADIENT] = program->peak_elements[TN_INPUT_GRADIENT];
+    program->peak_elements[TN_INPUT_GRADIENT] = 0;
     for (uint32_t i = program->forward_steps; i < program->steps; i++)
         program->step[i].phase = TN_WEIGHT_GRADIENT;
     return TN_OK;

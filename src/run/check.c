@@ -62,9 +62,9 @@ static const double *expected(const tn_trial *trial, const tn_program_tensor *te
     }
 }
 
-static tn_phase phase_of(const tn_program_tensor *tensor) {
-    if (tensor->role == TN_ROLE_Y) return TN_FORWARD;
-    return tensor->role == TN_ROLE_DX ? TN_INPUT_GRADIENT : TN_WEIGHT_GRADIENT;
+/* The phase whose result the output is: that of the step which makes it. */
+static tn_phase phase_of(const tn_program *program, const tn_program_tensor *tensor) {
+    return program->step[tensor->made_by].phase;
 }
 
 /* Elements of an output, of all micro-batches. */
@@ -79,7 +79,7 @@ static void compare(checking *c) {
         const tn_program_tensor *tensor = &c->program->tensor[t];
         if (!is_output(tensor)) continue;
         const double *given, *dense = expected(c->trial, tensor, &given);
-        tn_phase phase = phase_of(tensor);
+        tn_phase phase = phase_of(c->program, tensor);
         uint64_t elements = elements_of(c->program, t);
         worsen(&c->dense_error[phase], relative_error(c->output[t], dense, elements));
         if (given) worsen(&c->given_error[phase], relative_error(c->output[t], given, elements));
@@ -147,7 +147,7 @@ static tn_status check_difference(checking *c, uint32_t gradient) {
     const double *values = c->output[gradient];
     double size = norm_of(values, elements) * length * scale / sqrt((double)elements);
     double error = fabs(difference - dot(values, direction, elements));
-    worsen(&c->difference_error[phase_of(tensor)], size > 0 ? error / size : error);
+    worsen(&c->difference_error[phase_of(c->program, tensor)], size > 0 ? error / size : error);
     return TN_OK;
 }
 

@@ -132,6 +132,7 @@ static tn_status run_step(execution *e, const tn_program_step *step) {
     bool sum = tn_program_is_sum(e->program, step->out);
     uint64_t before = e->done->work.macs;
     if (!sum) TN_TRY(make(e, step->out, step->phase));
+    tn_store_note(&e->store, step->phase); /* a sum is made before */
     double started = tn_seconds();
     if (sum && e->micro_batch > 0)
         TN_TRY(multiply_and_add(e, step));
@@ -155,10 +156,12 @@ static tn_status run_micro_batch(execution *e) {
     uint32_t end = program->steps - program->epilogue_steps;
     TN_TRY(make_inputs(e, TN_ROLE_X, TN_FORWARD));
     TN_TRY(run_steps(e, program->prelude_steps, program->forward_steps));
-    if (!program->training) return TN_OK;
-    TN_TRY(turn_back(e, program->step[program->forward_steps].phase));
-    TN_TRY(run_steps(e, program->forward_steps, end));
+    if (program->training) {
+        TN_TRY(turn_back(e, program->step[program->forward_steps].phase));
+        TN_TRY(run_steps(e, program->forward_steps, end));
+    }
     free_role(e, TN_ROLE_X);
+    free_role(e, TN_ROLE_Y);
     free_role(e, TN_ROLE_DY);
     free_role(e, TN_ROLE_DX);
     return TN_OK;

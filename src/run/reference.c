@@ -26,13 +26,48 @@ static void advance(const nest *loop, uint64_t *counter, size_t *at_a, size_t *a
     }
 }
 
-static double sum_products(const nest *inner, const double *a, const double *b) {
-    uint64_t counter[TN_AXES_MOST] = {0}, terms = tn_axes_elements(&inner->axes);
+/* The summed axes: the last one apart, as the inmost loop. */
+typedef struct summed {
+    nest others;
+    uint64_t runs, run;
+    size_t step_a, step_b;
+} summed;
+
+static summed summed_axes(const tn_axes *on_a, const tn_axes *on_b, const tn_axes *on_out) {
+    summed s = {.run = 1};
+    const tn_axes *both[] = {on_a, on_b};
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < both[side]->count; i++) {
+            uint32_t index = both[side]->index[i];
+            if (!tn_axes_have(on_out, index) && !tn_axes_have(&s.others.axes, index))
+                tn_axes_add(&s.others.axes, index, both[side]->size[i]);
+        }
+    tn_axes_strides(on_a, &s.others.axes, s.others.stride_a);
+    tn_axes_strides(on_b, &s.others.axes, s.others.stride_b);
+    if (s.others.axes.count > 0) {
+        size_t last = --s.others.axes.count;
+        s.run = s.others.axes.size[last];
+        s.step_a = s.others.stride_a[last];
+        s.step_b = s.others.stride_b[last];
+    }
+    s.runs = tn_axes_elements(&s.others.axes);
+    return s;
+}
+
+static double sum_run(const summed *s, const double *a, const double *b) {
+    double sum = 0;
+    for (uint64_t i = 0; i < s->run; i++) sum += a[i * s->step_a] * b[i * s->step_b];
+    return sum;
+}
+
+static double sum_products(const summed *s, const double *a, const double *b) {
+    if (s->runs == 1) return sum_run(s, a, b);
+    uint64_t counter[TN_AXES_MOST] = {0};
     size_t at_a = 0, at_b = 0;
     double sum = 0;
-    for (uint64_t i = 0; i < terms; i++) {
-        sum += a[at_a] * b[at_b];
-        advance(inner, counter, &at_a, &at_b);
+    for (uint64_t r = 0; r < s->runs; r++) {
+        sum += sum_run(s, a + at_a, b + at_b);
+        advance(&s->others, counter, &at_a, &at_b);
     }
     return sum;
 }
@@ -40,18 +75,10 @@ static double sum_products(const nest *inner, const double *a, const double *b) 
 /* out = the sum of a * b over the axes that are on a or b and not on out. */
 static void contract_pair(const tn_axes *on_a, const double *a, const tn_axes *on_b, const double *b,
                           const tn_axes *on_out, double *out) {
-    nest outer = {.axes = *on_out}, inner = {0};
-    const tn_axes *both[] = {on_a, on_b};
-    for (int side = 0; side < 2; side++)
-        for (size_t i = 0; i < both[side]->count; i++) {
-            uint32_t index = both[side]->index[i];
-            if (!tn_axes_have(on_out, index) && !tn_axes_have(&inner.axes, index))
-                tn_axes_add(&inner.axes, index, both[side]->size[i]);
-        }
+    nest outer = {.axes = *on_out};
+    const summed inner = summed_axes(on_a, on_b, on_out);
     tn_axes_strides(on_a, &outer.axes, outer.stride_a);
     tn_axes_strides(on_b, &outer.axes, outer.stride_b);
-    tn_axes_strides(on_a, &inner.axes, inner.stride_a);
-    tn_axes_strides(on_b, &inner.axes, inner.stride_b);
     uint64_t counter[TN_AXES_MOST] = {0}, elements = tn_axes_elements(on_out);
     size_t at_a = 0, at_b = 0;
     for (uint64_t i = 0; i < elements; i++) {

@@ -15,9 +15,13 @@ tn_status tn_store_make(tn_store *store, uint32_t tensor, uint64_t elements, tn_
     TN_TRY(tn_alloc(elements, tn_real_bytes(store->real), &store->values[tensor], error));
     store->elements[tensor] = elements;
     store->live_elements += elements;
+    tn_store_note(store, phase);
+    return TN_OK;
+}
+
+void tn_store_note(tn_store *store, tn_phase phase) {
     if (store->live_elements > store->peak_elements[phase])
         store->peak_elements[phase] = store->live_elements;
-    return TN_OK;
 }
 
 void tn_store_free(tn_store *store, uint32_t tensor) {

@@ -21,6 +21,8 @@ tn_status tn_store_begin(tn_store *store, tn_real real, uint32_t tensors, tn_err
 /* Makes tensor t of that many elements, in `phase`. */
 tn_status tn_store_make(tn_store *store, uint32_t tensor, uint64_t elements, tn_phase phase, tn_error *error);
 void tn_store_free(tn_store *store, uint32_t tensor);
+/* What is live now is live during `phase`. */
+void tn_store_note(tn_store *store, tn_phase phase);
 void tn_store_end(tn_store *store);
 
 /* tensor += addend, which is of the store's type. */

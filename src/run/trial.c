@@ -20,7 +20,7 @@ tn_status tn_draw_normal(uint64_t seed, double *values, uint64_t count, tn_error
 
 /* Every core's standard deviation such that W, a sum of prod(ranks) products of one element per core, has
  * variance 1/N. */
-static double core_scale(const tn_weight *weight, uint64_t columns, uint32_t cores) {
+double tn_trial_core_scale(const tn_weight *weight, uint64_t columns, uint32_t cores) {
     double terms = 1.0;
     for (uint32_t j = 0; j < weight->rank_count; j++) terms *= (double)weight->rank[j];
     if (weight->format == TN_RING) terms /= (double)weight->rank[0];
@@ -34,13 +34,21 @@ static tn_status core_elements(const tn_weight *weight, uint32_t core, uint64_t 
     return tn_fail(error, TN_OVERFLOW, "core %u has more than 2^64 elements; use smaller sizes", core + 1);
 }
 
-/* *values = `elements` numbers of the next seed, times `scale`. */
+tn_status tn_trial_draw_values(uint64_t seed, uint64_t elements, double scale, tn_arena *arena,
+                               double **values, tn_error *error) {
+    double *drawn;
+    TN_TRY(tn_arena_alloc(arena, elements, sizeof *drawn, &drawn, error));
+    TN_TRY(tn_draw_normal(seed, drawn, elements, error));
+    for (uint64_t i = 0; i < elements; i++) drawn[i] *= scale;
+    *values = drawn;
+    return TN_OK;
+}
+
+/* Input number `input`, of its own seed. */
 static tn_status draw(tn_trial *trial, uint32_t input, uint64_t elements, double scale, tn_arena *arena,
                       tn_error *error) {
     double *values;
-    TN_TRY(tn_arena_alloc(arena, elements, sizeof *values, &values, error));
-    TN_TRY(tn_draw_normal(trial->seed + input, values, elements, error));
-    for (uint64_t i = 0; i < elements; i++) values[i] *= scale;
+    TN_TRY(tn_trial_draw_values(trial->seed + input, elements, scale, arena, &values, error));
     trial->input[input] = values;
     return TN_OK;
 }
@@ -55,7 +63,7 @@ tn_status tn_trial_draw(const tn_weight *weight, uint64_t tokens, uint64_t seed,
         .name = tn_format_names[weight->format], .weight = *weight, .tokens = tokens, .seed = seed};
     trial->cores = tn_weight_cores(weight);
     uint32_t cores = trial->cores;
-    double scale = core_scale(weight, columns, cores);
+    double scale = tn_trial_core_scale(weight, columns, cores);
     TN_TRY(tn_arena_alloc(arena, cores + 2, sizeof *trial->input, &trial->input, error));
     if (!tn_mul(tokens, columns, &elements) || !tn_mul(tokens, rows, &rows))
         return tn_fail(error, TN_OVERFLOW, "X or Y has more than 2^64 elements; use smaller sizes");

@@ -1,4 +1,4 @@
-/* A linear layer with values: what a flow is executed on, and what it must give. */
+/* A layer with values: what a flow is executed on, and what it must give. */
 #ifndef TN_RUN_TRIAL_H
 #define TN_RUN_TRIAL_H
 
@@ -31,6 +31,16 @@ typedef struct tn_trial {
  * element of W has variance 1/N. Everything lives in `arena`. */
 tn_status tn_trial_draw(const tn_weight *weight, uint64_t tokens, uint64_t seed, tn_arena *arena,
                         tn_trial *trial, tn_error *error);
+/* The same for a look-up of `tokens` drawn words in a table W that is kept in cores (model/lookup.h): the
+ * inputs are the cores, cut at the words, then dY; X is the first of them. Y must be the words' rows of W,
+ * and each gradient the contraction of dY with the other cut cores by plain loops. */
+tn_status tn_trial_draw_lookup(const tn_weight *weight, uint64_t tokens, uint64_t seed, tn_arena *arena,
+                               tn_trial *trial, tn_error *error);
+/* The standard deviation of drawn cores. */
+double tn_trial_core_scale(const tn_weight *weight, uint64_t columns, uint32_t cores);
+/* *values = `elements` numbers of that seed, times `scale`. */
+tn_status tn_trial_draw_values(uint64_t seed, uint64_t elements, double scale, tn_arena *arena,
+                               double **values, tn_error *error);
 /* `count` standard normal numbers of that seed. */
 tn_status tn_draw_normal(uint64_t seed, double *values, uint64_t count, tn_error *error);
 

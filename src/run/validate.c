@@ -3,6 +3,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "explore/evaluator.h"
+#include "flow/training.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,10 +31,33 @@ tn_status tn_validate_trial(tn_checks *checks, const tn_trial *trial, tn_flow_na
     return TN_OK;
 }
 
+tn_status tn_validate_training(tn_checks *checks, const tn_trial *trial, uint64_t micro_batches,
+                               const tn_cpu_rates *rates, tn_error *error) {
+    tn_arena arena = {0};
+    tn_network network;
+    tn_training_front front = {0};
+    const tn_training_options options = {.micro_batches = micro_batches};
+    if (micro_batches == 0 || trial->tokens % micro_batches != 0)
+        return tn_fail(error, TN_INPUT,
+                       "%" PRIu64 " rows in %" PRIu64 " micro-batches; the rows must divide evenly",
+                       trial->tokens, micro_batches);
+    tn_status status =
+        tn_weight_forward(&trial->weight, trial->tokens / micro_batches, &arena, &network, error);
+    if (status == TN_OK) status = tn_training_search(&network, &options, &arena, &front, error);
+    for (size_t i = 0; status == TN_OK && i < front.count; i++) {
+        const char *flow;
+        status = tn_arena_format(&arena, &flow, error, "training %zu", i + 1);
+        if (status == TN_OK)
+            status = tn_check_program(checks, trial, &front.item[i].program, trial->name, flow, rates, error);
+    }
+    tn_arena_free(&arena);
+    return status;
+}
+
 /* Whether the layer is executed here, and is the first with its program; *count is how many have it. */
 static bool is_first(const tn_step *step, uint32_t layer, uint32_t *count) {
     const tn_program *program = step->layer[layer].program;
-    if (!program || strcmp(step->layer[layer].kind, "linear") != 0) return false;
+    if (!program) return false;
     *count = 0;
     for (uint32_t other = 0; other < step->layers; other++) {
         if (step->layer[other].program != program) continue;
@@ -47,7 +71,16 @@ typedef struct tn_executed_program {
     tn_weight weight;
     uint64_t tokens;
     const char *flow; /* of tn_flow_names */
+    bool lookup, input_gradient;
 } executed_program;
+
+static bool is_lookup(const tn_step_layer *layer) {
+    return strcmp(layer->kind, "embedding") == 0;
+}
+
+static bool has_input_gradient(const tn_step_layer *layer) {
+    return layer->program->macs[TN_INPUT_GRADIENT] > 0;
+}
 
 void tn_executed_free(tn_executed *executed) {
     tn_free(executed->item);
@@ -58,6 +91,7 @@ static bool was_executed(const tn_executed *executed, const tn_step_layer *layer
     for (size_t i = 0; i < executed->count; i++) {
         const executed_program *known = &executed->item[i];
         if (known->tokens == tokens && strcmp(known->flow, layer->flow) == 0 &&
+            known->lookup == is_lookup(layer) && known->input_gradient == has_input_gradient(layer) &&
             tn_weight_equal(&known->weight, layer->weight))
             return true;
     }
@@ -67,8 +101,11 @@ static bool was_executed(const tn_executed *executed, const tn_step_layer *layer
 static tn_status note_executed(tn_executed *executed, const tn_step_layer *layer, uint64_t tokens,
                                tn_error *error) {
     TN_TRY(tn_grow(&executed->item, &executed->capacity, executed->count + 1, sizeof *executed->item, error));
-    executed->item[executed->count++] =
-        (executed_program){.weight = *layer->weight, .tokens = tokens, .flow = layer->flow};
+    executed->item[executed->count++] = (executed_program){.weight = *layer->weight,
+                                                           .tokens = tokens,
+                                                           .flow = layer->flow,
+                                                           .lookup = is_lookup(layer),
+                                                           .input_gradient = has_input_gradient(layer)};
     return TN_OK;
 }
 
@@ -87,7 +124,8 @@ static tn_status validate_layer(tn_checks *checks, const tn_step_layer *layer, u
                                                    layer->name, count - 1)
                                  : tn_arena_format(&arena, &name, error, "%s%s", prefix, layer->name);
     if (status == TN_OK)
-        status = tn_trial_draw(layer->weight, tokens_of(layer->program), seed, &arena, &trial, error);
+        status = (is_lookup(layer) ? tn_trial_draw_lookup : tn_trial_draw)(
+            layer->weight, tokens_of(layer->program), seed, &arena, &trial, error);
     if (status == TN_OK)
         status = tn_check_program(checks, &trial, layer->program, name, layer->flow, rates, error);
     tn_arena_free(&arena);

@@ -17,6 +17,11 @@
 tn_status tn_validate_trial(tn_checks *checks, const tn_trial *trial, tn_flow_name flow,
                             const tn_cpu_rates *rates, tn_error *error);
 
+/* Every flow of the trial's training front (flow/training.h), its rows in so many micro-batches; their number
+ * must divide the rows. */
+tn_status tn_validate_training(tn_checks *checks, const tn_trial *trial, uint64_t micro_batches,
+                               const tn_cpu_rates *rates, tn_error *error);
+
 /* What was executed already, so that models that share programs check each once. Zero-initialise;
  * tn_executed_free. */
 typedef struct tn_executed {
@@ -25,10 +30,10 @@ typedef struct tn_executed {
 } tn_executed;
 void tn_executed_free(tn_executed *executed);
 
-/* Every distinct program of the linear layers of the model's step (one per weight, rows of input and flow)
- * that is not among the executed ones, as the model would run it, on values drawn with `seed`. A row's name
- * is `prefix`, the first layer with that program, and how many have it. TN_INTERRUPTED keeps the rows that
- * are finished. */
+/* Every distinct program of the model's step (linear layers and look-ups in cores; one per weight, rows of
+ * input and flow) that is not among the executed ones, as the model would run it, on values drawn with
+ * `seed`. A row's name is `prefix`, the first layer with that program, and how many have it. TN_INTERRUPTED
+ * keeps the rows that are finished. */
 tn_status tn_validate_model(tn_checks *checks, tn_executed *executed, const tn_model *model,
                             const char *prefix, uint64_t seed, const tn_cpu_rates *rates,
                             const tn_progress *progress, tn_error *error);
