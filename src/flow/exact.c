@@ -46,7 +46,7 @@ enum {
     FIRST_NODES = 128,
     INTERRUPT_EVERY = 1024,
     OFFER_WORK = 16,      /* what costing a merge takes beside looking at a pair */
-    NODES_MOST = 1 << 22, /* about 600 MB */
+    NODES_MOST = 1 << 21, /* about 300 MB */
 };
 
 /* ---- storage ---- */

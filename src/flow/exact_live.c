@@ -12,8 +12,8 @@
 enum {
     FIRST_CAPACITY = 128,
     INTERRUPT_EVERY = 1024,
-    OFFER_WORK = 100,      /* what costing a merge takes beside looking at a pair */
-    LABELS_MOST = 1 << 22, /* about 800 MB */
+    OFFER_WORK = 200,      /* what costing a merge takes beside looking at a pair */
+    LABELS_MOST = 1 << 21, /* about 400 MB */
 };
 
 /* A set of tensors with the trees kept for it, a list of labels. */
@@ -68,11 +68,16 @@ static tn_status add_node(engine *e, uint64_t set, uint64_t open, uint32_t *numb
     return tn_set_map_add(&e->number_of, set, *number, e->arena, e->error);
 }
 
+/* By MACs, then peak. Or by peak, with all peaks up to the floor alike, larger sets first: that leads
+ * straight to a whole tree where one meets the floor. */
 static tn_status queue_label(engine *e, uint32_t number) {
     const label *l = &e->label[number];
-    uint64_t peak = tn_profile_peak(&l->profile);
-    bool by_peak = e->options->goal == TN_LIVE_LEAST_PEAK;
-    tn_queued item = {by_peak ? peak : l->macs, by_peak ? l->macs : peak, number};
+    uint64_t peak = tn_profile_peak(&l->profile), floor = e->options->peak_floor;
+    tn_queued item = {l->macs, peak, number};
+    if (e->options->goal == TN_LIVE_LEAST_PEAK) {
+        item.key = peak > floor ? peak : floor;
+        item.second = TN_PROBLEM_TENSORS - (uint32_t)__builtin_popcountll(e->node[l->node].set);
+    }
     return tn_queue_push(&e->waiting, item, e->arena, e->error);
 }
 

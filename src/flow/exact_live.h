@@ -29,7 +29,7 @@ typedef struct tn_live_options {
     tn_live_goal goal;
     bool no_outer;
     uint64_t peak_most;  /* no tree over this peak is wanted; UINT64_MAX: any */
-    uint64_t peak_floor; /* no tree has less; the front ends there */
+    uint64_t peak_floor; /* no tree has less: a search for the least peak or the front ends there */
     uint64_t work_most;
 } tn_live_options;
 

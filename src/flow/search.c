@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A few seconds. */
-static const uint64_t DEFAULT_WORK = 2000000000;
+static const uint64_t DEFAULT_WORK = 5000000000;
 static const uint64_t DEFAULT_SEED = 1;
 enum { ANYTIME_ROUNDS = 8 };
 

@@ -46,7 +46,7 @@ typedef struct tn_search_options {
 /* Why a search ended. */
 typedef enum tn_stop {
     TN_STOP_PROVEN,      /* nothing better exists */
-    TN_STOP_WORK,        /* the exact search had done work_most, or had 4 million sets or trees in memory; the
+    TN_STOP_WORK,        /* the exact search had done work_most, or had 2 million sets or trees in memory; the
                             anytime search went on */
     TN_STOP_TOO_LARGE,   /* more tensors or indices than the exact search takes; anytime search alone */
     TN_STOP_UNITS,       /* limited units: the best schedule is known exactly for small trees only */
@@ -65,7 +65,7 @@ typedef struct tn_search_result {
     uint64_t lower_bound; /* of the objective; equals the cost where exact */
     tn_stop stop;
     uint64_t
-        work; /* done; a unit is about a nanosecond: looking at a pair of sets 1, costing a merge 16 to 100 */
+        work; /* done; a unit is about a nanosecond: looking at a pair of sets 1, costing a merge 16 to 200 */
 } tn_search_result;
 
 /* options NULL: least MACs, outer products allowed. TN_INPUT where no_outer forbids every tree; TN_OVERFLOW

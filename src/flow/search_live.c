@@ -1,6 +1,7 @@
 /* Searches in which peak live elements count (flow/search.h). */
 #include "base/checked.h"
 #include "flow/session.h"
+#include "flow/split.h"
 
 #include <stdlib.h>
 
@@ -17,11 +18,12 @@ static tn_status run(tn_session *session, tn_live_goal goal, uint64_t peak_most,
     return tn_exact_live_search(&session->problem, &options, &session->scratch, live, session->error);
 }
 
-/* No tree needs less: the inputs, and the result beside them. */
-static uint64_t least_peak_bound(const tn_session *session, uint64_t level) {
+/* No tree needs less above what is resident. */
+static uint64_t floor_of(tn_session *session, uint64_t *work) {
     uint64_t output = 0;
+    if (session->fits) return tn_least_split(&session->problem, work);
     tn_network_elements(session->network, session->network->output, &output, NULL);
-    return tn_saturating_add(session->inputs, level > output ? level : output);
+    return output;
 }
 
 /* Peak of a tree above what is resident. */
@@ -29,24 +31,36 @@ static uint64_t above_inputs(const tn_session *session, const tn_search_result *
     return result->cost.peak_elements - session->inputs;
 }
 
+/* The search for the least peak gave up: *result is the known tree or a better one. */
+static tn_status climb_to_peak(tn_session *session, uint64_t floor, tn_search_result *result) {
+    result->exact = false;
+    result->stop = tn_session_stop(session);
+    result->lower_bound = tn_saturating_add(session->inputs, floor);
+    TN_TRY(tn_session_climb(session, TN_ANYTIME_ELEMENTS, result));
+    if (result->cost.peak_elements > result->lower_bound) return TN_OK;
+    result->exact = true;
+    result->stop = TN_STOP_PROVEN;
+    return TN_OK;
+}
+
 /* The least peak, from a first tree (of least MACs): *result is that tree or a better one. */
 static tn_status lower_peak(tn_session *session, tn_search_result *result) {
-    tn_live_result live, cheap;
-    uint64_t known = above_inputs(session, result);
-    TN_TRY(run(session, TN_LIVE_LEAST_PEAK, known, 0, &live));
-    result->work += live.work;
-    if (!live.complete) {
-        result->exact = false;
-        result->stop = tn_session_stop(session);
-        result->lower_bound = least_peak_bound(session, live.level);
-        TN_TRY(tn_session_climb(session, TN_ANYTIME_ELEMENTS, result));
-        return TN_OK;
+    tn_live_result live = {0}, cheap;
+    uint64_t known = above_inputs(session, result), floor = floor_of(session, &result->work);
+    bool least_macs = result->exact;
+    if (known > floor) {
+        TN_TRY(run(session, TN_LIVE_LEAST_PEAK, known, floor, &live));
+        result->work += live.work;
+        if (!live.complete) return climb_to_peak(session, live.level > floor ? live.level : floor, result);
     }
     /* Of the trees of that peak the cheapest, unless that takes too much work. */
-    TN_TRY(run(session, TN_LIVE_LEAST_MACS, live.count ? live.point[0].peak : known, 0, &cheap));
-    result->work += cheap.work;
-    if (cheap.count) live = cheap;
-    if (live.count) TN_TRY(tn_session_result(session, live.point[0].merge, result));
+    uint64_t least = live.count ? live.point[0].peak : known;
+    if (known > least || !least_macs) {
+        TN_TRY(run(session, TN_LIVE_LEAST_MACS, least, 0, &cheap));
+        result->work += cheap.work;
+        if (cheap.count) live = cheap;
+        if (live.count) TN_TRY(tn_session_result(session, live.point[0].merge, result));
+    }
     result->exact = true;
     result->stop = TN_STOP_PROVEN;
     result->lower_bound = result->cost.peak_elements;
@@ -84,7 +98,7 @@ tn_status tn_search_bounded(tn_session *session, tn_search_result *result) {
         result->found = false;
         result->exact = true;
         result->stop = TN_STOP_PROVEN;
-        result->lower_bound = least_peak_bound(session, 0);
+        result->lower_bound = tn_saturating_add(session->inputs, floor_of(session, &result->work));
         return TN_OK;
     }
     TN_TRY(run(session, TN_LIVE_LEAST_MACS, bound - session->inputs, 0, &live));
@@ -103,7 +117,7 @@ tn_status tn_search_bounded(tn_session *session, tn_search_result *result) {
     TN_TRY(tn_session_climb(session, TN_ANYTIME_ELEMENTS, result));
     if (result->cost.peak_elements > bound) {
         result->found = false;
-        result->lower_bound = least_peak_bound(session, 0);
+        result->lower_bound = tn_saturating_add(session->inputs, floor_of(session, &result->work));
     }
     return TN_OK;
 }
@@ -166,7 +180,8 @@ static tn_status find_front(tn_session *session, tn_tree_front *front) {
     uint64_t most = above_inputs(session, &cheapest);
     if (bound && bound < cheapest.cost.peak_elements)
         most = bound > session->inputs ? bound - session->inputs : 0;
-    if (front->exact) {
+    /* Where the cheapest tree is the leanest too it is the whole front. */
+    if (front->exact && cheapest.cost.peak_elements > leanest.cost.peak_elements) {
         TN_TRY(run(session, TN_LIVE_FRONT, most, above_inputs(session, &leanest), &live));
         front->exact = live.complete;
         front->stop = live.complete ? TN_STOP_PROVEN : tn_session_stop(session);

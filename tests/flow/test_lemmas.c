@@ -9,6 +9,7 @@
 
 #include "flow/profile.h"
 #include "flow/search.h"
+#include "flow/split.h"
 #include "support/brute.h"
 
 /* ---- lemma 2: outer products in optimal trees of plain connected networks ---- */
@@ -151,10 +152,35 @@ static void dominated_profiles_are_never_better(void **state) {
     assert_true(dominated > 1000 && told_apart > 1000);
 }
 
+/* ---- the bound of the last merge ---- */
+
+static void the_last_merge_bounds_every_peak(void **state) {
+    (void)state;
+    unsigned met = 0;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        tn_arena arena = {0};
+        test_random_network kind = {
+            .tensors = 2 + (uint32_t)(seed % 5), .most_indices = 10, .most_size = 6, .hyperedges = seed % 2};
+        tn_network network =
+            seed % 3 ? test_network(&kind, seed, &arena) : test_star(kind.tensors, seed, &arena);
+        tn_problem problem;
+        uint64_t inputs, work = 0;
+        assert_true(tn_problem_of(&network, false, &problem));
+        assert_int_equal(tn_network_input_elements(&network, &inputs, NULL), TN_OK);
+        uint64_t bound = inputs + tn_least_split(&problem, &work);
+        test_brute brute = test_brute_force(&network, true);
+        assert_true(bound <= brute.least_peak);
+        met += bound == brute.least_peak;
+        tn_arena_free(&arena);
+    }
+    assert_true(met > 200);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outer_products_in_optimal_trees),
         cmocka_unit_test(dominated_profiles_are_never_better),
+        cmocka_unit_test(the_last_merge_bounds_every_peak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
