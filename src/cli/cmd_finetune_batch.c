@@ -227,8 +227,7 @@ static tn_status print_table(const request *r, tn_error *error) {
         "published", "fitted",  "counted",   "measured", "count meets it at, tokens"};
     enum { COLUMNS = sizeof head / sizeof *head };
     tn_table table;
-    tn_table_begin(&table, COLUMNS);
-    for (size_t i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
+    tn_table_head(&table, head, COLUMNS);
     for (size_t i = 0; i < r->rows; i++) {
         const answer_row *row = &r->row[i];
         tn_table_text(&table, row->of.gpu);

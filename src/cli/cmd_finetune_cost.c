@@ -242,8 +242,7 @@ static tn_status print_table(const request *r, tn_error *error) {
                                        "$/h", "cost $", "from",      "to",    "note"};
     enum { COLUMNS = sizeof head / sizeof *head };
     tn_table table;
-    tn_table_begin(&table, COLUMNS);
-    for (size_t i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
+    tn_table_head(&table, head, COLUMNS);
     for (size_t i = 0; i < r->bills; i++) {
         const tn_bill *bill = &r->bill[i];
         tn_table_text(&table, bill->gpu);

@@ -216,8 +216,7 @@ static tn_status print_fits(const request *r, tn_error *error) {
                                        "rmse q/s", "relative %", "left out q/s", "left out %"};
     enum { COLUMNS = sizeof head / sizeof *head };
     tn_table table;
-    tn_table_begin(&table, COLUMNS);
-    for (size_t i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
+    tn_table_head(&table, head, COLUMNS);
     for (size_t i = 0; i < r->data.count; i++) {
         const tn_finetune_fit *fit = fit_of(r, i);
         const tn_finetune_cross *cross = &r->study[i].cross[fit->law];
@@ -237,8 +236,7 @@ static tn_status print_coefficients(const request *r, tn_error *error) {
                                        "value", "from",  "to",      "by the data"};
     enum { COLUMNS = sizeof head / sizeof *head };
     tn_table table;
-    tn_table_begin(&table, COLUMNS);
-    for (size_t i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
+    tn_table_head(&table, head, COLUMNS);
     for (size_t i = 0; i < r->data.count; i++) {
         const tn_finetune_fit *fit = fit_of(r, i);
         for (int j = 0; j < tn_finetune_coefficients(fit->law); j++) {
@@ -270,8 +268,7 @@ static tn_status print_places(const request *r, tn_error *error) {
                                        "sparsity", "queries/s", "from",    "to"};
     enum { COLUMNS = sizeof head / sizeof *head };
     tn_table table;
-    tn_table_begin(&table, COLUMNS);
-    for (size_t i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
+    tn_table_head(&table, head, COLUMNS);
     for (size_t i = 0; i < r->data.count; i++) {
         const tn_finetune_group *group = &r->data.group[i];
         double sparsity[MOST_SPARSITIES];

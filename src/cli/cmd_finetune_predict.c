@@ -213,8 +213,7 @@ static tn_status print_rows(const request *r, tn_error *error) {
     static const char *const head[] = {"sparsity", "batch", "queries/s", "from", "to", "measured", "off %"};
     enum { COLUMNS = sizeof head / sizeof *head };
     tn_table table;
-    tn_table_begin(&table, COLUMNS);
-    for (size_t i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
+    tn_table_head(&table, head, COLUMNS);
     for (size_t i = 0; i < r->rows; i++) {
         const struct row *row = &r->row[i];
         put_number(&table, row->sparsity);

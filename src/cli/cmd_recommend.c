@@ -96,8 +96,7 @@ static tn_status print_alternatives(const tn_result *result, tn_error *error) {
                                        "energy", "on-chip memory", "degrees of freedom"};
     if (result->recommended_count < 2) return TN_OK;
     printf("\nthe fastest that fits, at each rank\n");
-    tn_table_begin(&table, 6);
-    for (size_t i = 0; i < 6; i++) tn_table_text(&table, head[i]);
+    tn_table_head(&table, head, 6);
     for (size_t i = 1; i < result->recommended_count; i++) {
         const tn_result_row *row = &result->recommended[i];
         tn_table_format(&table, "%" PRIu64, row->id);

@@ -225,9 +225,8 @@ static tn_status print_json(const request *asked, const answer_data *found, tn_e
 
 static tn_status print_arrays(const tn_arrays *arrays, tn_error *error) {
     tn_table table;
-    tn_table_begin(&table, 4);
     static const char *const head[] = {"array", "type", "elements", "shape"};
-    for (int i = 0; i < 4; i++) tn_table_text(&table, head[i]);
+    tn_table_head(&table, head, 4);
     for (size_t i = 0; i < tn_arrays_count(arrays); i++) {
         const tn_array_info *info = tn_arrays_info(arrays, i);
         char shape[TN_ARRAY_AXES * 24] = "scalar";
@@ -249,8 +248,7 @@ static tn_status print_checks(const tn_checks *checks, bool failed, tn_error *er
         "executed", "relative error", "time (us)", "estimated", "ok"};
     enum { COLUMNS = sizeof head / sizeof *head };
     tn_table table;
-    tn_table_begin(&table, COLUMNS);
-    for (int i = 0; i < COLUMNS; i++) tn_table_text(&table, head[i]);
+    tn_table_head(&table, head, COLUMNS);
     for (size_t i = 0; i < checks->count; i++) {
         const tn_check *check = &checks->item[i];
         if (failed && check->ok) continue;

@@ -22,6 +22,11 @@ void tn_table_text(tn_table *table, const char *text) {
     if (table->status == TN_OK) table->count++;
 }
 
+void tn_table_head(tn_table *table, const char *const *head, size_t columns) {
+    tn_table_begin(table, columns);
+    for (size_t i = 0; i < columns; i++) tn_table_text(table, head[i]);
+}
+
 void tn_table_format(tn_table *table, const char *format, ...) {
     char text[512];
     va_list arguments;

@@ -17,6 +17,8 @@ typedef struct tn_table {
 } tn_table;
 
 void tn_table_begin(tn_table *table, size_t columns);
+/* Begins with the head row. */
+void tn_table_head(tn_table *table, const char *const *head, size_t columns);
 void tn_table_text(tn_table *table, const char *text);
 void tn_table_format(tn_table *table, const char *format, ...) TN_PRINTF(2, 3);
 void tn_table_count(tn_table *table, uint64_t value); /* with thousands separators: 1,253,376 */
