@@ -18,6 +18,7 @@
 #include <string.h>
 
 static const uint64_t default_caps[] = {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64};
+static const uint64_t default_depths[] = {2, 3, 4};
 static const double default_tolerances[] = {0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05};
 
 typedef struct {
@@ -99,7 +100,12 @@ static tn_status read_rule(work *w) {
     TN_TRY(tn_ranks_method(asked->method, &rule->method, w->error));
     if (asked->cap) TN_TRY(read_counts(w, asked->cap, "--cap", &rule->cap, &rule->caps));
     if (asked->tolerance) TN_TRY(read_tolerances(w));
-    if (asked->depth) TN_TRY(read_counts(w, asked->depth, "--depth", &rule->depth, &rule->depths));
+    rule->depth = default_depths;
+    rule->depths = sizeof default_depths / sizeof *default_depths;
+    if (asked->depth && strcmp(asked->depth, "own") == 0)
+        rule->depths = 0;
+    else if (asked->depth)
+        TN_TRY(read_counts(w, asked->depth, "--depth", &rule->depth, &rule->depths));
     if (rule->depths && rule->depth[rule->depths - 1] > TN_FACTORS_MOST)
         return tn_fail(w->error, TN_INPUT, "--depth %" PRIu64 " is more than %d factors",
                        rule->depth[rule->depths - 1], TN_FACTORS_MOST);
@@ -317,7 +323,8 @@ static tn_status print_text(const work *w) {
         print_whole(w);
         printf("\n");
     }
-    TN_TRY(tn_ranks_print_methods(p, &w->goal, &w->outcome.solution, w->error));
+    TN_TRY(tn_ranks_print_methods(p, &w->goal, &w->outcome.solution,
+                                  w->outcome.rounds > 1 ? " for costs counted so" : "", w->error));
     if (w->accuracy)
         printf("\nRanks are chosen by measured accuracy; that losses of layers add up is an assumption.\n");
     printf("\n%s\n", tn_ranks_caution);

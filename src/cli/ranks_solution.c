@@ -159,14 +159,14 @@ static void print_no_fit(const tn_rank_problem *p, const tn_rank_goal *goal, con
 }
 
 tn_status tn_ranks_print_methods(const tn_rank_problem *p, const tn_rank_goal *goal,
-                                 const tn_rank_solution *s, tn_error *error) {
+                                 const tn_rank_solution *s, const char *proviso, tn_error *error) {
     if (!s->best.met) {
         print_no_fit(p, goal, s);
         return TN_OK;
     }
     TN_TRY(print_methods(p, goal, s, error));
     if (s->exact)
-        printf("\nThe choice is the optimum.\n");
+        printf("\nThe choice is the optimum%s.\n", proviso);
     else
         printf(
             "\nFronts were thinned; the choice is at most %.3g %% above the optimum (--states keeps more).\n",
@@ -178,7 +178,7 @@ tn_status tn_ranks_print_tables(const tn_rank_problem *p, const tn_rank_goal *go
                                 tn_error *error) {
     if (s->best.met) TN_TRY(print_layers(p, &s->best, error));
     if (s->best.met) printf("\n");
-    return tn_ranks_print_methods(p, goal, s, error);
+    return tn_ranks_print_methods(p, goal, s, "", error);
 }
 
 tn_status tn_ranks_print_solution(bool as_json, const tn_rank_problem *problem, const tn_rank_goal *goal,

@@ -175,13 +175,29 @@ static bool is_better(const tn_rank_goal *goal, const tn_rank_outcome *now, cons
     return now->fits && (!kept->fits || minimised(goal, now) < minimised(goal, kept));
 }
 
-/* Leaves the model as the outcome chose it. */
-static tn_status stand(tn_rank_plan *plan, const tn_rank_outcome *o, const tn_candidate **choice,
-                       tn_error *error) {
-    double total[TN_COSTS_MOST];
-    if (!o->solution.best.met) return TN_OK;
+/* Prices a way to choose as a whole, so that ways compare by what they take; it fits if the budgets hold
+ * then. */
+static tn_status price_way(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                           tn_rank_choice *way, tn_error *error) {
+    if (!way->met) return TN_OK;
+    for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, way, l);
+    TN_TRY(tn_rank_costs_total(plan->costs, plan->candidates, plan->layers, choice, way->cost, error));
+    for (size_t k = 0; k < goal->budgets; k++)
+        way->met = way->met && way->cost[goal->budget[k].cost] <= goal->budget[k].most;
+    return TN_OK;
+}
+
+/* Leaves model and costs as the outcome chose: layers' costs counted around it. */
+static tn_status stand(tn_rank_plan *plan, const tn_rank_goal *goal, tn_rank_outcome *o,
+                       const tn_candidate **choice, tn_arena *arena, tn_error *error) {
+    TN_TRY(price_way(plan, goal, choice, &o->solution.greedy, error));
+    TN_TRY(price_way(plan, goal, choice, &o->solution.uniform, error));
     for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, &o->solution.best, l);
-    return tn_rank_costs_total(plan->costs, plan->candidates, plan->layers, choice, total, error);
+    TN_TRY(tn_rank_costs_find(plan->costs, plan->candidates, plan->layers, choice, plan->cost,
+                              plan->problem.fixed, error));
+    TN_TRY(fill(plan, arena, error));
+    memcpy(o->solution.best.cost, o->total, sizeof o->total);
+    return TN_OK;
 }
 
 static size_t usable_candidates(const tn_rank_plan *plan) {
@@ -200,7 +216,8 @@ static tn_status refine(tn_rank_plan *plan, const tn_rank_goal *goal, tn_rank_go
         tn_rank_outcome now = {0};
         TN_TRY(tn_rank_costs_find(plan->costs, plan->candidates, plan->layers, choice, plan->cost,
                                   plan->problem.fixed, error));
-        if (usable_candidates(plan) != plan->problem.first[plan->layers]) return TN_OK;
+        if (usable_candidates(plan) != plan->problem.first[plan->layers])
+            return tn_fail(error, TN_OVERFLOW, "a design near the chosen one has counts past 64 bits");
         TN_TRY(fill(plan, arena, error));
         TN_TRY(tn_rank_solve(&plan->problem, tighter, arena, &now.solution, error));
         kept->rounds++;
@@ -223,5 +240,5 @@ tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_ar
     TN_TRY(price(plan, goal, choice, outcome, &tighter, error));
     if (!costs_interact(goal)) return TN_OK;
     TN_TRY(refine(plan, goal, &tighter, choice, arena, outcome, error));
-    return stand(plan, outcome, choice, error);
+    return stand(plan, goal, outcome, choice, arena, error);
 }
