@@ -62,14 +62,15 @@ tn_status tn_ranks_method(const char *name, tn_cut_method *method, tn_error *err
 tn_status tn_ranks_weight(tn_format format, const char *fold, const char *cap, tn_weight *weight,
                           tn_error *error) {
     tn_arena arena = {0};
+    tn_error inner = {0};
     const char *spec;
     uint64_t tokens;
     tn_status status =
-        tn_arena_format(&arena, &spec, error, "%s:%s,rank=%s,tokens=1", tn_format_names[format], fold, cap);
-    if (status == TN_OK)
-        status = tn_spec_parse(spec, (tn_position){.file = "--fold and --cap"}, weight, &tokens, error);
+        tn_arena_format(&arena, &spec, &inner, "%s:%s,rank=%s,tokens=1", tn_format_names[format], fold, cap);
+    if (status == TN_OK) status = tn_spec_parse(spec, (tn_position){0}, weight, &tokens, &inner);
     tn_arena_free(&arena);
-    return status;
+    if (status == TN_OK) return TN_OK;
+    return tn_fail(error, status, "--fold %.200s at rank %.100s: %.600s", fold, cap, inner.message);
 }
 
 tn_status tn_ranks_tolerance(const char *text, double *tolerance, tn_error *error) {

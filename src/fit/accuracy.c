@@ -2,6 +2,7 @@
 
 #include "base/suggest.h"
 #include "text/csv.h"
+#include "text/number.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_interp.h>
@@ -59,15 +60,37 @@ static tn_status add_curve(tn_accuracy *accuracy, const point *points, size_t co
     return TN_OK;
 }
 
+/* The greatest of "1 12 12 1", "1x12x12x1" or "12". */
+static tn_status read_ranks(const tn_csv_cell *cell, double *rank, tn_error *error) {
+    char number[32];
+    *rank = 0;
+    for (const char *at = cell->text;;) {
+        size_t length = strcspn(at, " x");
+        uint64_t value = 0;
+        if (length < sizeof number) {
+            memcpy(number, at, length);
+            number[length] = '\0';
+        }
+        if (length >= sizeof number || tn_read_count(number, &value) != TN_NUMBER_OK || value == 0)
+            return tn_fail_at(error, TN_INPUT, cell->at, "'%.60s' must be a rank, or ranks as 1 12 12 1",
+                              cell->text);
+        *rank = fmax(*rank, (double)value);
+        if (at[length] == '\0') return TN_OK;
+        at += length + 1;
+    }
+}
+
 static tn_status read_points(const tn_csv *csv, point *points, bool *whole, tn_error *error) {
-    static const char *const names[] = {"rank", "accuracy"};
+    const char *names[] = {"rank", "accuracy"};
     size_t column[2], layer = tn_csv_column(csv, "layer");
+    if (tn_csv_column(csv, "ranks") < csv->columns) names[0] = "ranks";
     TN_TRY(tn_csv_columns(csv, names, 2, false, column, error));
     *whole = layer == csv->columns;
     for (size_t i = 0; i < csv->rows; i++) {
+        const tn_csv_cell *ranks = tn_csv_at(csv, i, column[0]);
         points[i].layer = *whole ? "" : tn_csv_at(csv, i, layer)->text;
-        points[i].at = tn_csv_at(csv, i, column[0])->at;
-        TN_TRY(tn_csv_real(csv, i, column[0], 1, INFINITY, &points[i].rank, error));
+        points[i].at = ranks->at;
+        TN_TRY(read_ranks(ranks, &points[i].rank, error));
         TN_TRY(tn_csv_real(csv, i, column[1], -INFINITY, INFINITY, &points[i].value, error));
     }
     return TN_OK;

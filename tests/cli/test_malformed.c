@@ -39,6 +39,8 @@ static const command COMMANDS[] = {
     {"gpu-table", {"finetune", "max-batch", "dense-7b", "--sequence", "79", "--gpus", "FILE"}},
     {"network", {"order", "FILE"}},
     {"table", {"ranks", "--table", "FILE", "--budget", "params=1000"}},
+    {"accuracy",
+     {"ranks", "atis-2enc", "--weights", "absent.npz", "--budget", "params=1", "--accuracy", "FILE"}},
     {"csv", {"hardware", "memory", "--batch", "FILE"}},
     {"csv", {"roofline", "--device", "h200", "--batch", "FILE"}},
     {"npy", {"validate", "--case", "FILE"}},

@@ -64,7 +64,8 @@ static void curves_of_layers(void **state) {
     tn_accuracy *a;
     double got;
     assert_int_equal(
-        load("layer,rank,accuracy\nx,1,0.5\ny,1,0.1\nx,2,0.6\ny,3,0.2\nx,5,0.7\ny,9,0.6\n", &arena, &a),
+        load("layer,ranks,accuracy\nx,1 1 1,0.5\ny,1,0.1\nx,1x2x1,0.6\ny,3,0.2\nx,5,0.7\ny,9,0.6\n", &arena,
+             &a),
         TN_OK);
     assert_int_equal(tn_accuracy_loss(a, "x", 2, 2, &got, &error), TN_OK);
     assert_true(fabs(got - 0.1) < 1e-15);
@@ -87,7 +88,7 @@ static void odd_files_are_refused(void **state) {
         {"rank,accuracy\n", "no points", 1},
         {"rank,accurcy\n1,2\n", "accuracy", 1},
         {"rank,accuracy\n1,nan\n2,3\n3,4\n", "nan", 2},
-        {"rank,accuracy\n0,1\n2,3\n3,4\n", "at least 1", 2},
+        {"rank,accuracy\n0,1\n2,3\n3,4\n", "must be a rank", 2},
         {"layer,rank,accuracy\nx,1,0.5\nx,2,0.5\nx,3,0.5\ny,1,0.5\n", "for layer y", 5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

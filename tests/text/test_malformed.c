@@ -1,5 +1,6 @@
 /* Every file of tests/malformed is refused as its .expect file says (see tests/malformed/README.md). */
 #include "explore/space.h"
+#include "fit/accuracy.h"
 #include "fit/finetune_fit.h"
 #include "fit/finetune_gpu.h"
 #include "fit/finetune_model.h"
@@ -68,6 +69,14 @@ static tn_status load_table(const char *path, tn_error *error) {
     return status;
 }
 
+static tn_status load_accuracy(const char *path, tn_error *error) {
+    tn_arena arena = {0};
+    tn_accuracy *accuracy;
+    tn_status status = tn_accuracy_load(path, &arena, &accuracy, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
 static tn_status load_network(const char *path, tn_error *error) {
     tn_arena arena = {0};
     tn_network network;
@@ -130,19 +139,13 @@ typedef struct kind {
 } kind;
 
 static const kind KINDS[] = {
-    {"csv", load_csv},
-    {"device", load_device},
-    {"finetune", fit_measurements},
-    {"gpu-table", load_gpu_table},
-    {"language-model", load_language_model},
-    {"network", load_network},
-    {"table", load_table},
-    {"model", load_model},
-    {"npy", load_arrays},
-    {"npz", load_arrays},
-    {"safetensors", load_arrays},
-    {"space", load_space},
-    {"yaml", load_yaml},
+    {"accuracy", load_accuracy},   {"csv", load_csv},
+    {"device", load_device},       {"finetune", fit_measurements},
+    {"gpu-table", load_gpu_table}, {"language-model", load_language_model},
+    {"network", load_network},     {"table", load_table},
+    {"model", load_model},         {"npy", load_arrays},
+    {"npz", load_arrays},          {"safetensors", load_arrays},
+    {"space", load_space},         {"yaml", load_yaml},
 };
 
 enum { FEWEST_CASES = 60 };

@@ -1,0 +1,368 @@
+/* tenfold ranks: one matrix, a table, a model, through the program, and that other commands take what it
+ * writes. */
+#include "fit/ttsvd.h"
+#include "support/arrays.h"
+#include "support/matrix.h"
+#include "support/program.h"
+#include "support/shared.h"
+#include "text/arrays.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/tenfold-ranks-XXXXXX";
+enum { ROWS = 24, COLUMNS = 30 };
+static double *w;
+
+static const char *in_folder(const char *name) {
+    static char path[32][128];
+    static unsigned next;
+    char *text = path[next++ % 32];
+    snprintf(text, sizeof path[0], "%s/%s", folder, name);
+    return text;
+}
+
+static void write_text(const char *name, const char *text) {
+    FILE *file = fopen(in_folder(name), "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_matrix(const char *name, uint64_t rows, uint64_t columns, const double *values) {
+    const uint64_t shape[] = {rows, columns};
+    const tn_array_out out = {.name = "w", .axes = 2, .shape = shape, .values = values};
+    assert_int_equal(tn_npy_write(in_folder(name), &out, NULL), TN_OK);
+}
+
+static const char model_text[] =
+    "kind: model\nname: small\nbatch: 1\nsequence: 4\nexamples: 10\nweights:\n"
+    "  up: {format: tt, m: 4x3x2, n: 2x3x5, rank: 2}\n  down: {format: ttm, m: 5x6, n: 6x4, rank: "
+    "2}\nlayers:\n"
+    "  - {name: words, kind: embedding, vocabulary: 9, width: 30}\n"
+    "  - name: block\n    kind: block\n    repeat: 2\n    layers:\n"
+    "      - {name: up, kind: linear, outputs: 24, weight: up}\n"
+    "      - {name: down, kind: linear, outputs: 30, weight: down}\n"
+    "  - {name: loss, kind: cross-entropy}\n"
+    "checkpoint:\n  tensors:\n    - {layer: \"block{i}.up\", tensor: \"fused{i}\", rows: [0, 24]}\n"
+    "    - {layer: \"block{i}.down\", tensor: \"fused{i}\", rows: [24, 24], convention: input-rows}\n";
+
+/* One array a block: up's matrix above down's transpose. */
+static void write_weights(void) {
+    static const uint64_t shape[] = {2 * ROWS, COLUMNS};
+    double *one = test_normal(1, 2 * ROWS * COLUMNS), *two = test_normal(2, 2 * ROWS * COLUMNS);
+    for (size_t i = 0; i < 2 * ROWS * COLUMNS; i++) {
+        one[i] *= exp(-(double)(i % COLUMNS) / 5);
+        two[i] *= 3 * exp(-(double)(i / COLUMNS % ROWS) / 9);
+    }
+    const tn_array_out out[] = {{.name = "fused1", .axes = 2, .shape = shape, .values = one},
+                                {.name = "fused2", .axes = 2, .shape = shape, .values = two}};
+    assert_int_equal(tn_npz_write(in_folder("weights.npz"), out, 2, NULL), TN_OK);
+    free(one);
+    free(two);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    w = test_normal(5, ROWS * COLUMNS);
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) w[i] *= exp(-(double)(i % COLUMNS) / 6);
+    write_matrix("w.npy", ROWS, COLUMNS, w);
+    write_text("model.yaml", model_text);
+    write_weights();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    char command[128];
+    free(w);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+static double number(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_number(value)) fail_msg("no number under %s", key);
+    return json_number_value(value);
+}
+
+static const json_t *item(const json_t *object, const char *key, size_t i) {
+    const json_t *found = json_array_get(json_object_get(object, key), i);
+    if (!found) fail_msg("no item %zu under %s", i, key);
+    return found;
+}
+
+static void one_matrix_by_caps(void **state) {
+    (void)state;
+    json_t *j =
+        test_program_json(0, "ranks", "--matrix", in_folder("w.npy"), "--fold", "m=4x3x2,n=2x3x5", "--format",
+                          "tt", "--cap", "2,1x3x4x5x4x3x1,100", "--spectrum", "--json", NULL);
+    static const uint64_t mode[] = {4, 3, 2, 2, 3, 5};
+    static const uint64_t caps[][5] = {{2, 2, 2, 2, 2}, {3, 4, 5, 4, 3}, {100, 100, 100, 100, 100}};
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *row = item(j, "rows", i);
+        tn_train_rule rule = {.cap = caps[i]};
+        tn_train train;
+        uint64_t parameters;
+        assert_int_equal(tn_train_decompose(w, mode, 6, &rule, &train, NULL), TN_OK);
+        assert_int_equal(tn_train_parameters(&train, &parameters, NULL), TN_OK);
+        double expected = sqrt(train.squared_loss / train.squared_norm);
+        assert_true(fabs(number(row, "tail_error") - expected) < 1e-13);
+        assert_true(fabs(number(row, "relative_error") - expected) < 1e-13);
+        assert_true(number(row, "parameters") == (double)parameters);
+        for (size_t k = 0; k <= 6; k++)
+            assert_int_equal(json_integer_value(item(row, "ranks", k)), train.rank[k]);
+        tn_train_free(&train);
+    }
+    assert_int_equal(json_integer_value(json_object_get(item(j, "rows", 0), "cap")), 2);
+    assert_true(json_is_array(json_object_get(item(j, "rows", 1), "cap")));
+    assert_int_equal(json_integer_value(item(item(j, "rows", 2), "requested_ranks", 3)), 100);
+    assert_int_equal(json_integer_value(item(item(j, "rows", 2), "useful_ranks", 3)), 24);
+    double *value = test_singular_values(12, 60, w);
+    for (size_t i = 0; i < 12; i++)
+        assert_true(fabs(json_number_value(json_array_get(item(j, "singular_values", 1), i)) - value[i]) <
+                    1e-12 * value[0]);
+    free(value);
+    json_decref(j);
+}
+
+static void one_matrix_by_tolerances(void **state) {
+    (void)state;
+    static const char *const formats[] = {"tt", "ttm", "tr", "tucker"};
+    double *turned = test_transpose(ROWS, COLUMNS, w);
+    write_matrix("turned.npy", COLUMNS, ROWS, turned);
+    for (size_t i = 0; i < 4; i++) {
+        json_t *j = test_program_json(0, "ranks", "--matrix", in_folder("w.npy"), "--fold", "m=6x4,n=5x6",
+                                      "--format", formats[i], "--tolerance", "0.5,0.1", "--json", NULL);
+        json_t *k = test_program_json(0, "ranks", "--matrix", in_folder("turned.npy"), "--transpose",
+                                      "--fold", "m=6x4,n=5x6", "--format", formats[i], "--tolerance",
+                                      "0.5,0.1", "--json", NULL);
+        for (size_t r = 0; r < 2; r++) {
+            const json_t *row = item(j, "rows", r);
+            assert_true(number(row, "relative_error") <= number(row, "tolerance"));
+            assert_true(fabs(number(row, "relative_error") - number(row, "tail_error")) < 1e-12);
+            assert_true(
+                json_equal(json_object_get(row, "ranks"), json_object_get(item(k, "rows", r), "ranks")));
+        }
+        json_decref(j);
+        json_decref(k);
+    }
+    free(turned);
+}
+
+/* The reference data, through the program. */
+static void reference_row(void **state) {
+    (void)state;
+    json_t *j =
+        test_program_json(0, "ranks", "--matrix", test_shared_or_skip("oracles/ttsvd/w768_tt.npy"), "--fold",
+                          "m=12x8x8,n=8x8x12", "--format", "tt", "--cap", "12,48", "--json", NULL);
+    assert_true(number(item(j, "rows", 0), "parameters") == 4896);
+    assert_true(fabs(number(item(j, "rows", 0), "relative_error") / 1.464404621180e-01 - 1) < 1e-10);
+    assert_true(fabs(number(item(j, "rows", 1), "tail_error") / 1.055819192472e-03 - 1) < 1e-9);
+    json_decref(j);
+}
+
+static void cores_are_a_case(void **state) {
+    (void)state;
+    static const char *const formats[] = {"tt", "ttm", "tr"};
+    for (size_t i = 0; i < 3; i++) {
+        const char *out = in_folder(formats[i]), *cores = in_folder("cores");
+        json_t *j = test_program_json(0, "ranks", "--matrix", in_folder("w.npy"), "--fold", "m=6x4,n=5x6",
+                                      "--format", formats[i], "--cap", "3", "--case-out", out, "--tokens",
+                                      "4", "-o", cores, "--json", NULL);
+        json_decref(j);
+        j = test_program_json(0, "validate", "--case", out, "--json", NULL);
+        assert_true(json_is_true(json_object_get(j, "ok")));
+        json_decref(j);
+        tn_arrays *arrays = test_arrays_open(in_folder("cores/cores.npz"));
+        assert_true(tn_arrays_count(arrays) >= 2);
+        tn_arrays_close(arrays);
+    }
+}
+
+static void a_table(void **state) {
+    (void)state;
+    write_text("table.csv",
+               "layer,cap,ranks,params,cycles,sqerr\na,1,1 1,10,5,9\na,2,1 2,20,9,4\na,3,,35,12,1\n"
+               "b,1,,10,1,20\nb,2,,25,3,5\nb,3,,40,30,2\n");
+    json_t *j = test_program_json(0, "ranks", "--table", in_folder("table.csv"), "--budget", "params=60",
+                                  "--json", NULL);
+    assert_true(number(j, "sqerr") == 6 && number(j, "params") == 60);
+    assert_true(json_is_true(json_object_get(j, "exact")) && number(j, "gap") == 0);
+    assert_int_equal(json_integer_value(json_object_get(item(j, "layers", 0), "cap")), 3);
+    assert_int_equal(json_integer_value(json_object_get(item(j, "layers", 1), "cap")), 2);
+    assert_string_equal(json_string_value(json_object_get(item(j, "methods", 2), "method")), "uniform");
+    json_decref(j);
+    j = test_program_json(0, "ranks", "--table", in_folder("table.csv"), "--budget", "parameters=60",
+                          "--budget", "cycles=14", "--json", NULL);
+    assert_true(number(j, "sqerr") == 9);
+    json_decref(j);
+    j = test_program_json(0, "ranks", "--table", in_folder("table.csv"), "--max-error", "9", "--minimise",
+                          "cycles", "--json", NULL);
+    assert_true(number(j, "cycles") == 12 && number(j, "sqerr") == 9);
+    json_decref(j);
+    j = test_program_json(1, "ranks", "--table", in_folder("table.csv"), "--budget", "params=19", "--json",
+                          NULL);
+    assert_true(json_is_false(json_object_get(j, "fits")) && json_is_true(json_object_get(j, "exact")));
+    json_decref(j);
+}
+
+/* Model in, model out; cost, sweep and validate take what was written. */
+static void a_model(void **state) {
+    (void)state;
+    const char *out = in_folder("out"), *model = in_folder("model.yaml");
+    json_t *j = test_program_json(0, "ranks", model, "--weights", in_folder("weights.npz"), "--budget",
+                                  "params=1500", "-o", out, "--quiet", "--json", NULL);
+    assert_int_equal(json_array_size(json_object_get(j, "layers")), 4);
+    const json_t *total = json_object_get(j, "total");
+    assert_true(number(total, "parameters") <= 1500);
+    assert_true(json_is_true(json_object_get(j, "whole_design_fits")));
+    json_t *cost = test_program_json(0, "cost", in_folder("out/model.yaml"), "--json", NULL);
+    assert_true(number(cost, "parameters") == number(total, "parameters"));
+    json_decref(cost);
+    json_t *checks = test_program_json(0, "validate", in_folder("out/model.yaml"), "--quiet", "--json", NULL);
+    assert_true(json_is_true(json_object_get(checks, "ok")));
+    json_decref(checks);
+    static const char *const files[] = {"allocation.csv",     "candidates.csv",      "error.csv",
+                                        "front.csv",          "singular_values.csv", "cores.npz",
+                                        "figures/errors.png", "figures/front.png",   "figures/allocation.png",
+                                        "figures/spectra.png"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "out/%s", files[i]);
+        if (access(in_folder(name), R_OK) != 0) fail_msg("%s is missing", name);
+    }
+    json_decref(j);
+    /* Activation-aware, from one diagonal for all inputs of 30 features. */
+    static const uint64_t shape[] = {COLUMNS}, square[] = {ROWS};
+    double diagonal[COLUMNS];
+    for (size_t i = 0; i < COLUMNS; i++) diagonal[i] = (double)(1 + i);
+    const tn_array_out c[] = {{.name = "block1.up", .axes = 1, .shape = shape, .values = diagonal},
+                              {.name = "block2.up", .axes = 1, .shape = shape, .values = diagonal},
+                              {.name = "block1.down", .axes = 1, .shape = square, .values = diagonal},
+                              {.name = "block2.down", .axes = 1, .shape = square, .values = diagonal}};
+    assert_int_equal(tn_npz_write(in_folder("moments.npz"), c, 4, NULL), TN_OK);
+    j = test_program_json(0, "ranks", model, "--weights", in_folder("weights.npz"), "--covariance",
+                          in_folder("moments.npz"), "--max-error", "0.3", "--quiet", "--json", NULL);
+    assert_true(json_is_true(json_object_get(j, "activation_aware")) && number(j, "relative_error") <= 0.3);
+    json_decref(j);
+    j = test_program_json(1, "ranks", model, "--weights", in_folder("weights.npz"), "--budget", "cycles=10",
+                          "--quiet", "--json", NULL);
+    json_decref(j);
+}
+
+/* The error table is an objective of a sweep. */
+static void error_is_an_objective(void **state) {
+    (void)state;
+    write_text("space.yaml",
+               "kind: space\nname: small\nmodel: model.yaml\ndevice: u50\nerror_table: out/error.csv\n"
+               "choices:\n  weights.up.rank: [1, 2, 4]\n  weights.down.rank: [1, 2, 4]\n"
+               "objectives: [seconds_per_step, relative_error]\n");
+    char command[512];
+    snprintf(command, sizeof command,
+             "cd %s && $TENFOLD sweep space.yaml -o swept --quiet && head -1 swept/front.csv", folder);
+    test_run got = test_shell(command);
+    if (got.status != 0) print_error("%s%s\n", got.out, got.err);
+    assert_int_equal(got.status, 0);
+    assert_non_null(strstr(got.out, "error"));
+    test_run_free(&got);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    static const uint64_t small[] = {2, 3};
+    static const double numbers[] = {1, 2, 3, 4, 5, HUGE_VAL};
+    const tn_array_out odd = {.name = "x", .axes = 2, .shape = small, .values = numbers};
+    assert_int_equal(tn_npy_write(in_folder("odd.npy"), &odd, NULL), TN_OK);
+    static const struct {
+        const char *arguments, *message;
+    } cases[] = {
+        {"", "nothing to do"},
+        {"model.yaml --matrix w.npy", "give one of them"},
+        {"--matrix w.npy --cap 2", "needs --fold"},
+        {"--matrix w.npy --fold m=6x4,n=5x6", "either --cap R,.. or --tolerance"},
+        {"--matrix w.npy --fold m=6x4,n=5x6 --cap 2 --tolerance 0.1", "either --cap R,.. or --tolerance"},
+        {"--matrix w.npy --fold m=6x4,n=5x6 --cap 2,,3", "empty item"},
+        {"--matrix w.npy --fold m=6x4,n=5x6 --cap 0", "no whole number"},
+        {"--matrix w.npy --fold m=6x4,n=5x6 --cap 1x2x1", "ranks"},
+        {"--matrix w.npy --fold m=6x4,n=5x6 --tolerance 2", "0 to 1"},
+        {"--matrix w.npy --fold m=6x4,n=5x6 --cap 2 --format ttn", "did you mean tt"},
+        {"--matrix w.npy --fold m=6x4,n=5x6 --cap 2 --svd exakt", "did you mean exact"},
+        {"--matrix w.npy --fold m=5x6,n=6x4 --cap 2", "it may have to be transposed"},
+        {"--matrix w.npy --fold m=6x4,n=5x7 --cap 2", "24 x 35"},
+        {"--matrix w.npy --fold k=6x4,n=5x6 --cap 2", "k"},
+        {"--matrix odd.npy --fold m=2,n=3 --cap 2", "holds infinity at (1, 2)"},
+        {"--matrix absent.npy --fold m=2,n=3 --cap 2", "absent.npy"},
+        {"--matrix weights.npz --fold m=6x8,n=5x6 --cap 2", "holds 2 arrays"},
+        {"--matrix weights.npz --tensor fused3 --fold m=6x8,n=5x6 --cap 2", "did you mean \"fused"},
+        {"--matrix w.npy --fold m=6x4,n=5x6 --cap 2 --budget params=3", "--budget goes with"},
+        {"--matrix w.npy --fold m=6x4,n=5x6 --cap 2 --tokens 0", "--tokens 0"},
+        {"--table w.npy --budget params=3", "w.npy"},
+        {"--table table.csv", "nothing bounds the ranks"},
+        {"--table table.csv --budget prams=3", "did you mean params"},
+        {"--table table.csv --budget params", "KEY=VALUE"},
+        {"--table table.csv --budget params=-3", "at least 0"},
+        {"--table table.csv --budget params=3 --budget parameters=4", "given twice"},
+        {"--table table.csv --budget params=3 --minimise params", "--max-error"},
+        {"model.yaml --budget params=3", "needs --weights"},
+        {"model.yaml --weights absent.npz --budget params=3", "absent.npz"},
+        {"model.yaml --weights w.npy --budget params=3", "fused1"},
+        {"model.yaml --weights weights.npz", "nothing bounds the ranks"},
+        {"model.yaml --weights weights.npz --budget params=3 --cap 3,2", "must rise"},
+        {"model.yaml --weights weights.npz --budget params=3 --fold m=5,n=5", "no layer with a named weight"},
+        {"model.yaml --weights weights.npz --budget params=3 --set clock_MHz=3", "add --device"},
+        {"model.yaml --weights weights.npz --budget cycles=3 --device h200", "no FPGA"},
+        {"model.yaml --weights weights.npz --budget params=3 --covariance w.npy", "second moments"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[512];
+        snprintf(command, sizeof command, "cd %s && $TENFOLD ranks %s", folder, cases[i].arguments);
+        test_run got = test_shell(command);
+        bool good = got.status == 2 && got.out[0] == '\0' && strncmp(got.err, "tenfold: ", 9) == 0 &&
+                    strchr(got.err, '\n') == got.err + strlen(got.err) - 1 &&
+                    strstr(got.err, cases[i].message);
+        if (!good) fail_msg("ranks %s: status %d\n%s%s", cases[i].arguments, got.status, got.out, got.err);
+        test_run_free(&got);
+    }
+}
+
+static void tables_for_people(void **state) {
+    (void)state;
+    test_run got =
+        test_program("ranks", "--matrix", in_folder("w.npy"), "--fold", "m=6x4,n=5x6", "--cap", "3", NULL);
+    assert_int_equal(got.status, 0);
+    assert_non_null(strstr(got.out, "useful at this cap"));
+    assert_non_null(strstr(got.out, "training from scratch"));
+    test_run_free(&got);
+    got = test_program("ranks", in_folder("model.yaml"), "--weights", in_folder("weights.npz"), "--budget",
+                       "params=1500", "--quiet", NULL);
+    assert_int_equal(got.status, 0);
+    assert_non_null(strstr(got.out, "uniform rank"));
+    assert_non_null(strstr(got.out, "training from scratch"));
+    test_run_free(&got);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_matrix_by_caps),
+        cmocka_unit_test(one_matrix_by_tolerances),
+        cmocka_unit_test(reference_row),
+        cmocka_unit_test(cores_are_a_case),
+        cmocka_unit_test(a_table),
+        cmocka_unit_test(a_model),
+        cmocka_unit_test(error_is_an_objective),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(tables_for_people),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
