@@ -79,7 +79,7 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
          OF_MODEL | OF_TABLE,
          "MODEL or --table"},
         {{"--states", TN_OPTION_COUNT, &asked.states, "N",
-          "partial allocations kept at most (default 131072 with up to two budgets, else 16384)"},
+          "partial allocations kept at most (default 131072 with up to two budgets, else 65536)"},
          OF_MODEL | OF_TABLE,
          "MODEL or --table"},
         {{"--covariance", TN_OPTION_TEXT, &asked.covariance, "FILE",

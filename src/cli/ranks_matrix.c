@@ -20,6 +20,7 @@ typedef struct {
     tn_weight reached;
     uint64_t useful[TN_RANKS_MOST], parameters;
     double relative_error, tail_error, excess;
+    double lower, upper; /* what the unfoldings alone say of the error; with --spectrum */
     bool randomised;
 } row;
 
@@ -131,6 +132,26 @@ static tn_status find_spectrum(work *w) {
     return TN_OK;
 }
 
+/* The best train of these ranks loses at least the largest tail of an unfolding of the matrix beyond its
+ * rank, and TT-SVD at most the root of the sum of all squared tails. */
+static void bound_row(const work *w, row *r) {
+    double most = 0, sum = 0;
+    for (size_t b = 0; b < w->bonds; b++) {
+        double tail = 0;
+        for (uint64_t i = w->bond[b].count; i-- > r->reached.rank[b + 1];)
+            tail += w->bond[b].value[i] * w->bond[b].value[i];
+        most = fmax(most, tail);
+        sum += tail;
+    }
+    r->lower = w->norm > 0 ? sqrt(most) / w->norm : 0;
+    r->upper = w->norm > 0 ? sqrt(sum) / w->norm : 0;
+}
+
+/* Ranks of a train belong to bonds; those of rings and Tucker do not. */
+static bool has_bounds(const work *w) {
+    return w->bonds > 0 && (w->weight.format == TN_TT || w->weight.format == TN_TTM);
+}
+
 /* --- printing --- */
 
 static void put_numbers(tn_json *json, const char *key, const uint64_t *number, size_t count) {
@@ -167,6 +188,10 @@ static void put_row(const work *w, const row *r, tn_json *json) {
     tn_json_put_real(json, "compression", (double)(w->rows * w->columns) / (double)r->parameters);
     tn_json_put_real(json, "relative_error", r->relative_error);
     tn_json_put_real(json, "tail_error", r->tail_error);
+    if (has_bounds(w)) {
+        tn_json_put_real(json, "lower_bound", r->lower);
+        tn_json_put_real(json, "upper_bound", r->upper);
+    }
     tn_json_put_bool(json, "randomised", r->randomised);
     tn_json_put_real(json, "excess_bound", r->excess);
     tn_json_end(json);
@@ -212,12 +237,14 @@ static tn_status print_table(const work *w) {
     static const char *const head[] = {"ranks", "parameters", "compression", "error", "error by tails"};
     char text[TN_RANKS_TEXT];
     tn_table table;
-    bool capped = w->asked->cap != NULL, random = any_randomised(w);
-    tn_table_begin(&table, 6u + capped + random);
+    bool capped = w->asked->cap != NULL, random = any_randomised(w), bounded = has_bounds(w);
+    tn_table_begin(&table, 6u + capped + random + 2u * bounded);
     tn_table_text(&table, capped ? "cap" : "tolerance");
     tn_table_text(&table, head[0]);
     if (capped) tn_table_text(&table, "useful at this cap");
     for (size_t i = 1; i < 5; i++) tn_table_text(&table, head[i]);
+    if (bounded) tn_table_text(&table, "at least, by unfoldings");
+    if (bounded) tn_table_text(&table, "at most, by unfoldings");
     if (random) tn_table_text(&table, "above the best by at most");
     for (size_t i = 0; i < w->count; i++) {
         const row *r = &w->row[i];
@@ -228,6 +255,8 @@ static tn_status print_table(const work *w) {
         tn_table_format(&table, "%.4g x", (double)(w->rows * w->columns) / (double)r->parameters);
         tn_table_format(&table, "%.6g", r->relative_error);
         tn_table_format(&table, "%.6g", r->tail_error);
+        if (bounded) tn_table_format(&table, "%.6g", r->lower);
+        if (bounded) tn_table_format(&table, "%.6g", r->upper);
         double least = sqrt(fmax(0, r->tail_error * r->tail_error - r->excess * r->excess));
         if (random) tn_table_format(&table, "%.2g", r->tail_error - least);
     }
@@ -303,6 +332,7 @@ static tn_status run(work *w) {
     if (w->asked->output) TN_TRY(tn_folder_make(w->asked->output, w->error));
     for (size_t i = 0; i < w->count; i++) TN_TRY(decompose(w, &w->row[i]));
     if (w->asked->spectrum) TN_TRY(find_spectrum(w));
+    for (size_t i = 0; has_bounds(w) && i < w->count; i++) bound_row(w, &w->row[i]);
     if (w->asked->output) TN_TRY(write_rows(w));
     if (w->asked->output && w->asked->spectrum) TN_TRY(write_spectrum(w));
     return w->asked->common.json ? print_json(w) : print_text(w);

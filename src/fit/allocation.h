@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 /* With up to two budgets, and with more, where the dominated are harder to find. */
-enum { TN_ALLOCATION_STATES = 1 << 17, TN_ALLOCATION_STATES_MANY = 1 << 14 };
+enum { TN_ALLOCATION_STATES = 1 << 17, TN_ALLOCATION_STATES_MANY = 1 << 16 };
 
 typedef struct tn_allocation {
     bool found; /* some allocation keeps the budgets; where `exact`, false means that none does */

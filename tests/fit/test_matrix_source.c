@@ -7,6 +7,7 @@
 #include "fit/fold.h"
 #include "support/matrix.h"
 #include "support/models.h"
+#include "support/pages.h"
 #include "text/arrays.h"
 
 #include <setjmp.h>
@@ -252,11 +253,19 @@ static void odd_checkpoints_are_refused(void **state) {
     tn_arena_free(&arena);
 }
 
+static void page(void **state) {
+    (void)state;
+    tn_buffer keys = {0};
+    tn_schema_document(&tn_checkpoint_schema, &keys);
+    test_page("ranks.md", "checkpoint", &keys);
+    tn_buffer_free(&keys);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_gives_the_same_matrix), cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(cores_in_every_convention),       cmocka_unit_test(layers_find_their_arrays),
-        cmocka_unit_test(odd_checkpoints_are_refused),
+        cmocka_unit_test(odd_checkpoints_are_refused),     cmocka_unit_test(page),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }
