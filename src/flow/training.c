@@ -1,5 +1,6 @@
 #include "flow/training.h"
 
+#include "base/memory.h"
 #include "flow/training_bound.h"
 #include "flow/training_search.h"
 
@@ -22,8 +23,20 @@ static const reach *reach_of(uint32_t tensors) {
 
 void tn_training_look_at(tn_training_state *state, uint32_t forward, uint32_t backward, uint64_t kept,
                          uint64_t shared) {
-    const tn_plan plan = {&state->closed, &state->trees.item[forward], &state->trees.item[backward], kept,
-                          shared};
+    const tn_plan plan = {
+        &state->closed, &state->trees.item[forward], &state->trees.item[backward], kept, shared, NULL, 0};
+    tn_plan_write(&plan, &state->flow);
+}
+
+void tn_training_look_at_candidate(tn_training_state *state, const tn_candidate *candidate) {
+    const tn_set_tree *trees = state->trees.item;
+    const tn_plan plan = {.closed = &state->closed,
+                          .forward = &trees[candidate->forward],
+                          .backward = candidate->pair ? NULL : &trees[candidate->backward],
+                          .kept = candidate->kept,
+                          .shared = candidate->shared,
+                          .pair = candidate->pair,
+                          .pairs = candidate->pairs};
     tn_plan_write(&plan, &state->flow);
 }
 
@@ -80,11 +93,12 @@ static tn_status copy_tree(const tn_set_tree *sets, tn_arena *arena, tn_tree *tr
 static tn_status write_item(tn_training_state *state, const tn_network *network, const tn_candidate *found,
                             tn_arena *arena, tn_training_flow *flow) {
     bool exact;
-    tn_training_look_at(state, found->forward, found->backward, found->kept, found->shared);
+    tn_training_look_at_candidate(state, found);
     flow->kept = found->kept;
     flow->shared = found->shared;
     TN_TRY(copy_tree(&state->trees.item[found->forward], arena, &flow->forward, state->error));
-    TN_TRY(copy_tree(&state->trees.item[found->backward], arena, &flow->backward, state->error));
+    if (!found->pair)
+        TN_TRY(copy_tree(&state->trees.item[found->backward], arena, &flow->backward, state->error));
     TN_TRY(tn_flow_program(&state->flow, network, &state->orderer, state->entries_most, arena, &flow->program,
                            &exact, state->error));
     return tn_training_cost_of(&flow->program, &flow->cost, state->error);
@@ -110,10 +124,13 @@ static tn_status search(tn_training_state *state, const tn_network *network,
     TN_TRY(tn_network_check(network, state->error));
     TN_TRY(tn_closed_of(network, options, &state->closed, state->error));
     TN_TRY(find_trees(state, network, options));
-    if (state->closed.micro_batches > 1)
+    if (state->closed.micro_batches > 1) {
         TN_TRY(tn_training_shared(state));
-    else
+    } else {
         TN_TRY(tn_training_pairs(state));
+        bool any = state->exact && !(options && options->one_backward_tree);
+        if (any) TN_TRY(tn_training_several(state, &front->exact_any_trees));
+    }
     return write_front(state, network, arena, front);
 }
 
@@ -124,6 +141,8 @@ tn_status tn_training_search(const tn_network *network, const tn_training_option
     tn_status status = search(&state, network, options, arena, front);
     tn_set_trees_free(&state.trees);
     tn_candidates_free(&state.front);
+    tn_free(state.values);
+    tn_arena_free(&state.arena);
     tn_orderer_free(&state.orderer);
     return status;
 }

@@ -3,17 +3,21 @@
  * Close the network with dY. Every value is then the contraction of a set of the closed network's tensors;
  * Y and the gradients are the sets that lack one tensor. A training flow says
  *   - along which tree the forward phase makes Y,
- *   - along which tree, the same or another, the backward pass makes the gradients (rooted where dY sits:
- *     each gradient is what comes down to its leaf, from the values that come up elsewhere),
- *   - which values that both trees have are kept from the forward phase; the others are made again, once,
+ *   - along which tree, the same or another, or along which several trees, the backward pass makes the
+ *     gradients (rooted where dY sits: each gradient is what comes down to its leaf, from the values that
+ * come up elsewhere),
+ *   - which values are kept from the forward phase; the others that are needed are made again, once,
  *   - with several micro-batches, which merges of cores alone are made once and used by all, and where
  *     gradients are summed over micro-batches before they are taken further,
  * and each phase runs in the order of steps that needs least memory (flow/program.h says what is live).
  *
  * The front is over three counts of one training step: total MACs, saved elements (intermediates live between
- * forward and backward pass, X apart) and peak live elements. All flows of this kind are covered for networks
- * of up to TN_TRAINING_EXACT tensors (`exact`); with several micro-batches those whose two trees are one.
- * Larger networks take the trees that searches and hints give, and those a few exchanges away.
+ * forward and backward pass, X apart) and peak live elements. For networks of up to TN_TRAINING_EXACT tensors
+ * it covers every flow of one tree forward and one backward in all three counts (`exact`), and every flow of
+ * one tree forward and any number backward in the first two (`exact_any_trees`; the peak of those is that of
+ * their best order, but there may be others of the same MACs and lower peak). With several micro-batches: in
+ * all three, every flow whose one tree is both. Larger networks take the trees that searches and hints give,
+ * and those one exchange away.
  *
  * lower_bound_macs holds for every program whatsoever that makes the outputs step by step, along any number
  * of trees: each output needs some tree of steps, and each step's MACs may be shared out among the outputs
@@ -39,6 +43,7 @@ enum { TN_TRAINING_EXACT = 7, TN_TRAINING_MOST = 32 };
 typedef struct tn_training_options {
     bool no_input_gradient;
     uint64_t micro_batches; /* per training step, each of the network's rows; 0 counts as 1 */
+    bool one_backward_tree; /* leave several trees out */
     const tn_tree *hint;    /* forward trees to try besides the search's own (named flows, say) */
     size_t hints;
 } tn_training_options;
@@ -53,16 +58,21 @@ typedef struct tn_training_cost {
 
 typedef struct tn_training_flow {
     tn_training_cost cost;
-    tn_tree forward, backward; /* over the network's tensors; the backward one rooted where dY sits */
-    uint64_t kept;             /* bit i: merge i of `backward` is a value kept from the forward phase */
-    uint64_t shared;           /* bit i: made once for all micro-batches, its gradient summed over them */
-    tn_program program;        /* executable, in its order */
+    tn_tree forward;  /* over the network's tensors */
+    tn_tree backward; /* the same, rooted where dY sits; 0 tensors: the backward pass is along several trees,
+                         and only the program has it all */
+    uint64_t kept;    /* bit i: merge i of `backward` (of `forward`, with several trees) is a value kept from
+                         the forward phase */
+    uint64_t shared;  /* bit i: made once for all micro-batches, its gradient summed over them */
+    tn_program program; /* executable, in its order */
 } tn_training_flow;
 
 typedef struct tn_training_front {
     size_t count;           /* fewest MACs first */
     tn_training_flow *item; /* none is worse than another in all three counts */
-    bool exact;
+    bool exact;             /* no flow of one tree forward and one backward is better than all of these */
+    bool exact_any_trees;   /* nor has one of one tree forward and any number backward fewer MACs at no more
+                               saved elements */
     uint64_t lower_bound_macs; /* of total_macs, over all programs */
 } tn_training_front;
 

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { ROUNDS = 300, UNUSED = -1 };
 
@@ -13,18 +14,20 @@ typedef struct bound_step {
 } bound_step;
 
 /* Sets are masks over the closed network's tensors; output t lacks tensor t. */
-typedef struct bounding {
+struct tn_bounder {
     const tn_closed *closed;
     uint32_t tensors; /* of the closed network */
     uint32_t outputs; /* mask */
     uint32_t steps;
     uint32_t *first; /* [sets + 1]: the steps that make each set are neighbours, sets ascending */
     bound_step *step;
-    double *share;   /* [steps][tensors] */
-    double *cost;    /* [sets] */
-    int32_t *choice; /* [sets]: the cheapest step */
-    tn_error *error;
-} bounding;
+    double *share;     /* [steps][tensors] */
+    double *cost;      /* [sets] */
+    int32_t *choice;   /* [sets]: the cheapest step */
+    const bool *made;  /* [sets]: free of cost; NULL: none */
+    double *all_costs; /* [tensors][sets]: of each output; NULL: not asked for */
+};
+typedef struct tn_bounder bounding;
 
 static uint32_t sets_of(const bounding *w) {
     return UINT32_C(1) << w->tensors;
@@ -57,14 +60,14 @@ static uint32_t count_steps(const bounding *w) {
     return (uint32_t)(partitions - (sets / 2 - 1)); /* whose union is not everything */
 }
 
-static tn_status allocate(bounding *w) {
+static tn_status allocate(bounding *w, tn_error *error) {
     size_t sets = sets_of(w), steps = count_steps(w);
-    TN_TRY(tn_alloc(sets + 1, sizeof *w->first, &w->first, w->error));
-    TN_TRY(tn_alloc(steps, sizeof *w->step, &w->step, w->error));
-    TN_TRY(tn_alloc(sets, sizeof *w->cost, &w->cost, w->error));
-    TN_TRY(tn_alloc(sets, sizeof *w->choice, &w->choice, w->error));
+    TN_TRY(tn_alloc(sets + 1, sizeof *w->first, &w->first, error));
+    TN_TRY(tn_alloc(steps, sizeof *w->step, &w->step, error));
+    TN_TRY(tn_alloc(sets, sizeof *w->cost, &w->cost, error));
+    TN_TRY(tn_alloc(sets, sizeof *w->choice, &w->choice, error));
     if (w->closed->leaves > TN_BOUND_IMPROVED) return TN_OK;
-    return tn_alloc(steps * w->tensors, sizeof *w->share, &w->share, w->error);
+    return tn_alloc(steps * w->tensors, sizeof *w->share, &w->share, error);
 }
 
 static void list_steps(bounding *w) {
@@ -102,8 +105,10 @@ static void share_equally(bounding *w) {
 
 /* The least cost of `set` under the shares of output t; parts of it are known. */
 static void cost_set(bounding *w, uint32_t set, uint32_t t) {
-    w->cost[set] = is_single(set) ? 0 : INFINITY;
+    bool free = is_single(set) || (w->made && w->made[set]);
+    w->cost[set] = free ? 0 : INFINITY;
     w->choice[set] = UNUSED;
+    if (free) return;
     double equal = w->share ? 0 : equal_share(w, set);
     for (uint32_t s = w->first[set]; s < w->first[set + 1]; s++) {
         const bound_step *step = &w->step[s];
@@ -116,7 +121,7 @@ static void cost_set(bounding *w, uint32_t set, uint32_t t) {
 }
 
 static void mark_users(bounding *w, uint32_t set, uint32_t t) {
-    if (is_single(set)) return;
+    if (w->choice[set] == UNUSED) return;
     bound_step *step = &w->step[w->choice[set]];
     step->users |= (uint16_t)(1u << t);
     mark_users(w, step->a, t);
@@ -137,6 +142,8 @@ static double relax(bounding *w) {
         for (uint32_t set = 1; set < all && !known; set++)
             if (!w->share || !(set & ~whole)) cost_set(w, set, t);
         bound += w->cost[whole];
+        if (w->all_costs)
+            memcpy(w->all_costs + (size_t)t * sets_of(w), w->cost, sets_of(w) * sizeof *w->cost);
         mark_users(w, whole, t);
     }
     return bound;
@@ -172,42 +179,69 @@ static void move_shares(bounding *w, uint32_t s, uint32_t users, double length) 
         if (users >> t & 1) share[t] /= sum;
 }
 
-static double improve(bounding *w, double bound, double known) {
-    double best = bound;
-    for (int round = 0; round < ROUNDS && best * (1 + 1e-12) < known; round++) {
+/* Moves the shares as long as that may help; the costs that are asked for are those of the best ones. */
+static double improve(bounding *w, double bound, int rounds, double known) {
+    double best = bound, *asked = w->all_costs, *kept = asked;
+    size_t bytes = (size_t)w->tensors * sets_of(w) * sizeof *asked;
+    if (asked) w->all_costs = asked + (size_t)w->tensors * sets_of(w); /* room for the ones at hand */
+    for (int round = 0; round < rounds && best * (1 + 1e-12) < known; round++) {
         double norm = squared_norm(w);
         if (!(norm > 0)) break;
         for (uint32_t set = 1; set < sets_of(w); set++)
             for (uint32_t s = w->first[set]; s < w->first[set + 1]; s++)
                 if (w->step[s].users) move_shares(w, s, users_of(w, set), (known - bound) / norm);
         bound = relax(w);
-        best = fmax(best, bound);
+        if (bound <= best) continue;
+        best = bound;
+        if (kept) memcpy(kept, w->all_costs, bytes);
     }
+    w->all_costs = asked;
     return best;
 }
 
-static tn_status find(bounding *w, uint64_t known, uint64_t *bound) {
-    TN_TRY(allocate(w));
-    list_steps(w);
+tn_status tn_bounder_new(const tn_closed *closed, tn_bounder **bounder, tn_error *error) {
+    bounding *w;
+    TN_TRY(tn_alloc(1, sizeof *w, &w, error));
+    w->closed = closed;
+    w->tensors = closed->leaves + 1;
+    tn_status status = allocate(w, error);
+    if (status == TN_OK)
+        list_steps(w);
+    else
+        tn_bounder_free(w);
+    *bounder = status == TN_OK ? w : NULL;
+    return status;
+}
+
+void tn_bounder_free(tn_bounder *bounder) {
+    if (!bounder) return;
+    tn_free(bounder->first);
+    tn_free(bounder->step);
+    tn_free(bounder->share);
+    tn_free(bounder->cost);
+    tn_free(bounder->choice);
+    tn_free(bounder);
+}
+
+double tn_bounder_find(tn_bounder *w, uint32_t outputs, const bool *made, int rounds, double known,
+                       double *cost) {
+    w->outputs = outputs;
+    w->made = made;
+    w->all_costs = cost;
     if (w->share) share_equally(w);
-    double found = relax(w);
-    if (w->share) found = improve(w, found, (double)known);
-    found = ceil(found * (1 - 1e-12));
-    *bound = found >= 0x1p63 ? (uint64_t)1 << 63 : (uint64_t)found;
-    if (*bound > known) *bound = known;
-    return TN_OK;
+    double bound = relax(w);
+    return w->share ? improve(w, bound, rounds, known) : bound;
 }
 
 tn_status tn_training_bound(const tn_closed *closed, uint64_t known, uint64_t *bound, tn_error *error) {
-    bounding w = {.closed = closed, .tensors = closed->leaves + 1, .error = error};
-    w.outputs = (uint32_t)closed->wanted | UINT32_C(1) << closed->leaves;
+    tn_bounder *bounder;
+    uint32_t outputs = (uint32_t)closed->wanted | UINT32_C(1) << closed->leaves;
     *bound = 0;
     if (closed->leaves > TN_BOUND_EQUAL) return TN_OK;
-    tn_status status = find(&w, known, bound);
-    tn_free(w.first);
-    tn_free(w.step);
-    tn_free(w.share);
-    tn_free(w.cost);
-    tn_free(w.choice);
-    return status;
+    TN_TRY(tn_bounder_new(closed, &bounder, error));
+    double found = ceil(tn_bounder_find(bounder, outputs, NULL, ROUNDS, (double)known, NULL) * (1 - 1e-12));
+    tn_bounder_free(bounder);
+    *bound = found >= 0x1p63 ? (uint64_t)1 << 63 : (uint64_t)found;
+    if (*bound > known) *bound = known;
+    return TN_OK;
 }

@@ -24,4 +24,17 @@ enum { TN_BOUND_IMPROVED = 9, TN_BOUND_EQUAL = 12 };
 /* `known`: the MACs of some program; there is no point in going beyond. */
 tn_status tn_training_bound(const tn_closed *closed, uint64_t known, uint64_t *bound, tn_error *error);
 
+/* The same for part of a program, again and again: for some of the outputs (a mask of the tensors that they
+ * lack), with some sets made already. For up to TN_BOUND_IMPROVED tensors. */
+typedef struct tn_bounder tn_bounder;
+tn_status tn_bounder_new(const tn_closed *closed, tn_bounder **bounder, tn_error *error);
+void tn_bounder_free(tn_bounder *bounder);
+
+/* `made` has an entry per set, or is NULL. At most `rounds` subgradient steps, and none beyond `known`.
+ * `cost`, if not NULL, is [2][tensors][sets] of the closed network, the first half for the answer: for the
+ * output that lacks tensor t, the least cost of each set under the shares found. Returns the bound, the sum
+ * over the outputs of the whole's cost (less rounding: see above). */
+double tn_bounder_find(tn_bounder *bounder, uint32_t outputs, const bool *made, int rounds, double known,
+                       double *cost);
+
 #endif

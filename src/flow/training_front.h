@@ -3,6 +3,7 @@
 #define TN_FLOW_TRAINING_FRONT_H
 
 #include "base/error.h"
+#include "flow/training_plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +13,8 @@ typedef struct tn_candidate {
     uint64_t total_macs, saved_elements, peak_elements;
     uint32_t forward, backward; /* positions in the list of trees */
     uint64_t kept, shared;      /* masks over the backward tree's merges */
+    const tn_set_pair *pair; /* not NULL: the backward pass along several trees; `kept` is over `forward` */
+    uint32_t pairs;
 } tn_candidate;
 
 typedef struct tn_candidates {

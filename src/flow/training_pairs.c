@@ -101,14 +101,29 @@ static uint64_t saved_elements(const pairing *p, const member *one) {
     return elements;
 }
 
-static group group_of(const pairing *p, size_t first) {
+/* Notes the group's values; `best` has the fewest MACs forward. */
+static tn_status note_values(pairing *p, const group *g, const member *best) {
+    tn_training_state *state = p->state;
+    TN_TRY(tn_grow(&state->values, &state->value_capacity, state->value_count + 1, sizeof *state->values,
+                   state->error));
+    state->values[state->value_count++] = (tn_kept_values){.forward = best->tree,
+                                                           .kept = best->kept,
+                                                           .forward_macs = best->forward_macs,
+                                                           .saved_elements = g->saved_elements};
+    return TN_OK;
+}
+
+static group group_of(const pairing *p, size_t first, const member **best) {
     const member *lead = &p->member[first];
     group g = {first, 0, UINT64_MAX, UINT64_MAX, saved_elements(p, lead), UINT64_MAX};
-    for (size_t i = first; i < p->members && memcmp(p->member[i].key, lead->key, sizeof lead->key) == 0;
-         i++) {
-        lower(&g.forward_macs, p->member[i].forward_macs);
-        if (p->member[i].reads_all) lower(&g.backward_macs, p->member[i].backward_macs);
-        lower(&g.peak_bound, p->member[i].peak_bound);
+    *best = lead;
+    for (size_t i = first; i < p->members; i++) {
+        const member *one = &p->member[i];
+        if (memcmp(one->key, lead->key, sizeof lead->key) != 0) break;
+        if (one->forward_macs < (*best)->forward_macs) *best = one;
+        lower(&g.forward_macs, one->forward_macs);
+        if (one->reads_all) lower(&g.backward_macs, one->backward_macs);
+        lower(&g.peak_bound, one->peak_bound);
         g.count++;
     }
     return g;
@@ -131,8 +146,10 @@ static int by_least_macs(const void *a, const void *b) {
 static tn_status list_groups(pairing *p) {
     if (p->members) qsort(p->member, p->members, sizeof *p->member, by_key);
     for (size_t first = 0; first < p->members;) {
-        group g = group_of(p, first);
+        const member *best;
+        group g = group_of(p, first, &best);
         first += g.count;
+        TN_TRY(note_values(p, &g, best));
         if (g.backward_macs == UINT64_MAX) continue; /* no backward pass reads all of it */
         TN_TRY(tn_grow(&p->group, &p->group_capacity, p->groups + 1, sizeof *p->group, p->state->error));
         p->group[p->groups++] = g;

@@ -183,6 +183,46 @@ static void write_backward(writing *w) {
     if (w->down[0] != NO_ITEM) mark_for_input(w->flow, w->down[0]);
 }
 
+/* The role of what a step of the backward pass makes: by the one leaf that it lacks, if it is one. */
+static tn_role role_of(const tn_closed *closed, uint64_t set) {
+    uint64_t lacks = closed->problem.all & ~set;
+    if (lacks & (lacks - 1)) return TN_ROLE_INTERMEDIATE;
+    return lacks == 1 ? TN_ROLE_DX : TN_ROLE_CORE_GRADIENT;
+}
+
+/* Whether the value is kept from the forward phase, in a plan of pairs. */
+static bool is_kept(const tn_plan *plan, uint64_t set) {
+    for (uint64_t rest = plan->kept; rest; rest &= rest - 1)
+        if (plan->forward->set[__builtin_ctzll(rest)] == set) return true;
+    return false;
+}
+
+/* The item that the backward pass has for a set: a single tensor, kept, or made by a pair before. */
+static uint16_t find_listed(const writing *w, uint64_t set) {
+    const tn_flow_steps *flow = w->flow;
+    bool kept = is_kept(w->plan, set);
+    for (uint32_t i = 0; i < flow->items; i++) {
+        const tn_plan_item *item = &flow->item[i];
+        bool usable = item->made_in == TN_PARTS || item->made_in == TN_BACKWARD_PART || kept;
+        if (item->set == set && usable) return (uint16_t)i;
+    }
+    return NO_ITEM;
+}
+
+static void write_pairs(writing *w) {
+    uint16_t dx = NO_ITEM;
+    for (uint32_t i = 0; i < w->plan->pairs; i++) {
+        const tn_set_pair *pair = &w->plan->pair[i];
+        uint64_t set = pair->a | pair->b;
+        tn_role role = role_of(w->flow->closed, set);
+        uint16_t a = find_listed(w, pair->a), b = find_listed(w, pair->b);
+        uint16_t out = add_step(w->flow, a, b, TN_BACKWARD_PART, role);
+        w->flow->step[w->flow->steps - 1].recomputed = made_forward(w, set) != NO_ITEM;
+        if (role == TN_ROLE_DX) dx = out;
+    }
+    if (dx != NO_ITEM) mark_for_input(w->flow, dx);
+}
+
 static void add_times(uint64_t *sum, uint64_t macs, uint64_t times) {
     *sum = tn_saturating_add(*sum, tn_saturating_mul(macs, times));
 }
@@ -218,7 +258,10 @@ void tn_plan_write(const tn_plan *plan, tn_flow_steps *flow) {
     for (uint32_t t = 1; t < n; t++) add_item(flow, bit(t), TN_ROLE_CORE, TN_PARTS);
     add_item(flow, bit(n), TN_ROLE_DY, TN_PARTS);
     write_forward(&w);
-    write_backward(&w);
+    if (plan->backward)
+        write_backward(&w);
+    else
+        write_pairs(&w);
     sum_up(flow);
 }
 

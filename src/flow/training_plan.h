@@ -33,13 +33,22 @@ typedef struct tn_set_tree {
 
 void tn_set_tree_of(const tn_tree *tree, tn_set_tree *sets);
 
-/* `kept` and `shared` are masks over the merges of `backward` (never its root). A kept value is one that
- * `forward` has too. A shared one is of cores alone; shared values are disjoint, and both trees agree below
- * them. */
+/* A step of a backward pass along several trees: the sets that it merges. */
+typedef struct tn_set_pair {
+    uint64_t a, b;
+} tn_set_pair;
+
+/* Either `backward` is a tree: `kept` and `shared` are masks over its merges (never its root). A kept value
+ * is one that `forward` has too. A shared one is of cores alone; shared values are disjoint, and both trees
+ * agree below them.
+ * Or the backward pass is a list of `pairs`, each of sets that are single tensors, kept or made before, and
+ * `kept` is a mask over the merges of `forward`; nothing is shared. */
 typedef struct tn_plan {
     const tn_closed *closed;
     const tn_set_tree *forward, *backward;
     uint64_t kept, shared;
+    const tn_set_pair *pair;
+    uint32_t pairs;
 } tn_plan;
 
 /* Parts of a program, in order (flow/program.h). */

@@ -9,12 +9,22 @@
 /* Sets of done steps that ordering keeps per layer where it must be exact: more than there ever are. */
 enum { TN_TRAINING_ENTRIES = 1 << 20 };
 
+/* A set of values that a forward phase may keep, with the tree of fewest MACs that has them all. */
+typedef struct tn_kept_values {
+    uint32_t forward;
+    uint64_t kept; /* mask over its merges */
+    uint64_t forward_macs, saved_elements;
+} tn_kept_values;
+
 typedef struct tn_training_state {
     tn_closed closed;
     tn_set_trees trees;
     tn_candidates front;
     tn_orderer orderer;
-    tn_flow_steps flow; /* the one looked at */
+    tn_arena arena;         /* of pairs */
+    tn_flow_steps flow;     /* the one looked at */
+    tn_kept_values *values; /* every set of values that some forward tree has */
+    size_t value_count, value_capacity;
     size_t entries_most;
     uint64_t forward_bound; /* on the MACs of Y alone; 0: not looked for */
     bool exact;             /* no tree, choice or order was left out so far */
@@ -24,6 +34,8 @@ typedef struct tn_training_state {
 /* Writes the flow with these choices into state->flow. */
 void tn_training_look_at(tn_training_state *state, uint32_t forward, uint32_t backward, uint64_t kept,
                          uint64_t shared);
+/* The same for a candidate. */
+void tn_training_look_at_candidate(tn_training_state *state, const tn_candidate *candidate);
 /* Least peak of one part of it. */
 tn_status tn_training_peak(tn_training_state *state, tn_part part, uint64_t *peak);
 /* Merges of the tree that may be kept or not: all but the root where there are few, else the largest ones
@@ -34,6 +46,11 @@ uint64_t tn_training_choices(tn_training_state *state, uint32_t tree, uint64_t *
  * halves that share nothing but what is kept; so each tree's halves are costed once for every set that it may
  * keep, and joined over equal sets. */
 tn_status tn_training_pairs(tn_training_state *state);
+/* One micro-batch, backward passes along any number of trees: where that takes fewer MACs than the front so
+ * far has at no more saved elements. Each set of kept values is bounded first, as in flow/training_bound.h,
+ * and where the bound leaves room the least MACs are found by trying all ways to make what is needed.
+ * *proven: none was given up for too much work. */
+tn_status tn_training_several(tn_training_state *state, bool *proven);
 /* Several micro-batches: every tree, with every set of its values kept and of its merges of cores shared. */
 tn_status tn_training_shared(tn_training_state *state);
 

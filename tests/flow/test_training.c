@@ -79,6 +79,7 @@ static void compare_random(uint32_t tensors, int rounds, uint64_t micro_batches,
         tn_network network = test_network(&kind, seed, &arena);
         if (trainable(&network)) {
             compare(&network, &(tn_training_options){.no_input_gradient = done % 4 == 3,
+                                                     .one_backward_tree = true,
                                                      .micro_batches = micro_batches});
             done++;
         }
@@ -107,6 +108,39 @@ static void fronts_with_micro_batches_equal_brute_force(void **state) {
     compare_random(5, 6, 4, 900);
 }
 
+/* Any number of backward trees: no flow has fewer MACs at no more saved elements, and nothing that two trees
+ * give is lost. */
+static bool check_any_trees(const tn_network *network, bool input_gradient, int *unproven) {
+    tn_arena arena = {0};
+    tn_training_options options = {.no_input_gradient = !input_gradient};
+    tn_training_front front = search(network, &options, &arena);
+    test_training_point point[TEST_TRAINING_FRONT];
+    bool several = false;
+    assert_true(front.exact && front.count <= TEST_TRAINING_FRONT);
+    *unproven += !front.exact_any_trees;
+    for (size_t i = 0; i < front.count; i++) {
+        const tn_training_flow *flow = &front.item[i];
+        point[i] =
+            (test_training_point){flow->cost.total_macs, flow->cost.saved_elements, flow->cost.peak_elements};
+        several |= flow->backward.tensors == 0;
+        test_audit_program(network, &flow->program, input_gradient);
+    }
+    if (front.exact_any_trees) assert_false(test_training_beats(network, input_gradient, point, front.count));
+    options.one_backward_tree = true;
+    tn_training_front trees = search(network, &options, &arena);
+    assert_false(trees.exact_any_trees);
+    for (size_t i = 0; i < trees.count; i++) {
+        bool covered = false;
+        for (size_t k = 0; k < front.count && !covered; k++)
+            covered = point[k].macs <= trees.item[i].cost.total_macs &&
+                      point[k].saved <= trees.item[i].cost.saved_elements &&
+                      point[k].peak <= trees.item[i].cost.peak_elements;
+        assert_true(covered);
+    }
+    tn_arena_free(&arena);
+    return several;
+}
+
 static tn_weight weight_of(tn_format format, uint32_t d, const uint64_t *m, const uint64_t *n,
                            uint64_t rank) {
     tn_weight weight = {.format = format, .d = d};
@@ -114,6 +148,47 @@ static tn_weight weight_of(tn_format format, uint32_t d, const uint64_t *m, cons
     memcpy(weight.n, n, d * sizeof *n);
     assert_int_equal(tn_weight_set_rank(&weight, rank, NULL), TN_OK);
     return weight;
+}
+
+static void several_backward_trees(void **state) {
+    (void)state;
+    int rounds = 0, several = 0, unproven = 0;
+    for (uint64_t seed = 1000; rounds < 90; seed++) {
+        tn_arena arena = {0};
+        const test_random_network kind = {2 + (uint32_t)(seed % 3), 4 + (uint32_t)(seed % 6), 6,
+                                          seed % 3 == 0};
+        tn_network network = test_network(&kind, seed, &arena);
+        if (trainable(&network)) {
+            several += check_any_trees(&network, seed % 5 != 0, &unproven);
+            rounds++;
+        }
+        tn_arena_free(&arena);
+    }
+    assert_true(several > 5);
+    assert_int_equal(unproven, 0);
+}
+
+/* On layers as they are: trains of two factors a side, five tensors. */
+static void several_backward_trees_of_trains(void **state) {
+    (void)state;
+    int several = 0, unproven = 0;
+    uint64_t seed = 9;
+    for (int round = 0; round < 30; round++) {
+        tn_arena arena = {0};
+        tn_network network;
+        tn_weight weight = {.format = TN_TT, .d = 2, .rank_count = 5, .rank = {1, 0, 0, 0, 1}};
+        for (int k = 0; k < 2; k++) {
+            weight.m[k] = 1 + test_random(&seed) % 16;
+            weight.n[k] = 1 + test_random(&seed) % 16;
+        }
+        for (int k = 1; k < 4; k++) weight.rank[k] = 1 + test_random(&seed) % 16;
+        uint64_t tokens = 1 + test_random(&seed) % 40;
+        assert_int_equal(tn_weight_forward(&weight, tokens, &arena, &network, NULL), TN_OK);
+        several += check_any_trees(&network, round % 5 != 0, &unproven);
+        tn_arena_free(&arena);
+    }
+    assert_true(several > 0);
+    assert_int_equal(unproven, 0);
 }
 
 static const uint64_t M[] = {12, 8, 8}, N[] = {8, 8, 12};
@@ -132,6 +207,7 @@ static void worked_example(void **state) {
         assert_int_equal(front.item[0].cost.total_macs, row[i].total);
         assert_int_equal(front.item[0].cost.recomputed_macs, 0);
         assert_int_equal(front.lower_bound_macs, row[i].total);
+        assert_true(front.exact_any_trees);
         assert_int_equal(front.item[front.count - 1].cost.saved_elements, 0);
         tn_arena_free(&arena);
     }
@@ -325,6 +401,8 @@ int main(void) {
         cmocka_unit_test(fronts_equal_brute_force),
         cmocka_unit_test(fronts_of_six_tensors_equal_brute_force),
         cmocka_unit_test(fronts_with_micro_batches_equal_brute_force),
+        cmocka_unit_test(several_backward_trees),
+        cmocka_unit_test(several_backward_trees_of_trains),
         cmocka_unit_test(worked_example),
         cmocka_unit_test(micro_batches_share_merges),
         cmocka_unit_test(never_worse_than_named_flows),

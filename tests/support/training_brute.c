@@ -419,15 +419,19 @@ static brute begin(const tn_network *network, bool input_gradient, uint64_t micr
     return w;
 }
 
+static void list_all_trees(brute *w, tree *trees) {
+    unsigned forest[TEST_TRAINING_TENSORS];
+    tree t = {0};
+    w->trees = trees;
+    for (int i = 0; i < w->tensors; i++) forest[i] = 1u << i;
+    list_trees(w, &t, 0, forest, w->tensors);
+}
+
 test_training_front test_training_brute(const tn_network *network, bool input_gradient,
                                         uint64_t micro_batches) {
     static tree trees[TREES];
     brute w = begin(network, input_gradient, micro_batches);
-    unsigned forest[TEST_TRAINING_TENSORS];
-    tree t = {0};
-    w.trees = trees;
-    for (int i = 0; i < w.tensors; i++) forest[i] = 1u << i;
-    list_trees(&w, &t, 0, forest, w.tensors);
+    list_all_trees(&w, trees);
     if (micro_batches == 1) pair_trees(&w);
     for (int i = 0; i < w.count && micro_batches > 1; i++) share_and_keep(&w, &w.trees[i]);
     qsort(w.front.point, w.front.count, sizeof *w.front.point, by_macs);
@@ -435,36 +439,102 @@ test_training_front test_training_brute(const tn_network *network, bool input_gr
 }
 
 /* All ways to make the sets that are needed, the largest first. */
-static void make_needed(const brute *w, bool *needed, uint64_t cost, uint64_t *best) {
+typedef struct {
+    unsigned all;
+    uint64_t macs[64][64], least[64]; /* of merging two sets; of making a set from its parts */
+    bool needed[64], free[64];
+    uint64_t best;
+} making;
+
+static void tabulate(const brute *w, making *m) {
+    assert_true(w->all < 64);
+    *m = (making){.all = w->all};
+    for (unsigned set = 1; set < w->all; set++) {
+        m->least[set] = UINT64_MAX;
+        for (unsigned a = (set - 1) & set; a; a = (a - 1) & set) {
+            m->macs[a][set ^ a] = macs(w, a, set ^ a);
+            if (m->macs[a][set ^ a] < m->least[set]) m->least[set] = m->macs[a][set ^ a];
+        }
+    }
+}
+
+static void need_gradients(const brute *w, making *m, bool with_y) {
+    memset(m->needed, 0, sizeof m->needed);
+    for (int t = 0; t <= w->tensors; t++)
+        if (t == w->tensors ? with_y : w->wanted >> t & 1) m->needed[w->all & ~(1u << t)] = true;
+}
+
+static bool may_need(making *m, unsigned set) {
+    bool had = m->needed[set];
+    if ((set & (set - 1)) != 0 && !m->free[set]) m->needed[set] = true;
+    return had;
+}
+
+static void make_needed(making *m, uint64_t cost) {
     unsigned next = 0;
-    if (cost >= *best) return;
-    for (int size = w->tensors; size >= 2 && !next; size--)
-        for (unsigned set = 1; set < w->all && !next; set++)
-            if (needed[set] && __builtin_popcount(set) == size) next = set;
+    uint64_t least = cost; /* every needed set takes a step of its own */
+    for (unsigned set = 1; set < m->all; set++) {
+        if (!m->needed[set]) continue;
+        least += m->least[set];
+        if (!next || __builtin_popcount(set) > __builtin_popcount(next)) next = set;
+    }
+    if (least >= m->best) return;
     if (!next) {
-        *best = cost;
+        m->best = cost;
         return;
     }
-    needed[next] = false;
+    m->needed[next] = false;
     for (unsigned a = (next - 1) & next; a; a = (a - 1) & next) {
         unsigned b = next ^ a;
         if (a < b) continue;
-        bool had_a = needed[a], had_b = needed[b];
-        needed[a] = needed[b] = true;
-        make_needed(w, needed, cost + macs(w, a, b), best);
-        needed[a] = had_a;
-        needed[b] = had_b;
+        bool had_a = may_need(m, a), had_b = may_need(m, b);
+        make_needed(m, cost + m->macs[a][b]);
+        m->needed[a] = had_a;
+        m->needed[b] = had_b;
     }
-    needed[next] = true;
+    m->needed[next] = true;
 }
 
 uint64_t test_training_least_macs(const tn_network *network, bool input_gradient) {
+    static making m;
     brute w = begin(network, input_gradient, 1);
-    bool needed[1 << (TEST_TRAINING_TENSORS + 1)] = {false};
-    uint64_t best = UINT64_MAX;
-    assert_true(w.tensors <= 4);
-    for (int t = 0; t <= w.tensors; t++)
-        if (t == w.tensors || w.wanted >> t & 1) needed[w.all & ~(1u << t)] = true;
-    make_needed(&w, needed, 0, &best);
-    return best;
+    tabulate(&w, &m);
+    need_gradients(&w, &m, true);
+    m.best = UINT64_MAX;
+    make_needed(&m, 0);
+    return m.best;
+}
+
+static bool beats_with(const brute *w, making *m, const tree *t, unsigned mask,
+                       const test_training_point *point, size_t count) {
+    unsigned sets[8];
+    int inner_sets = inner(w, t, sets);
+    uint64_t forward = 0, kept = 0, known = UINT64_MAX;
+    memset(m->free, 0, sizeof m->free);
+    for (int i = 0; i < inner_sets; i++)
+        if (mask >> i & 1) {
+            m->free[sets[i]] = true;
+            kept += elements(w, sets[i]);
+        }
+    for (int i = 0; i + 1 < w->tensors; i++) forward += m->macs[t->a[i]][t->b[i]];
+    for (size_t i = 0; i < count; i++)
+        if (point[i].saved <= kept && point[i].macs < known) known = point[i].macs;
+    if (forward >= known) return false;
+    need_gradients(w, m, false);
+    m->best = known - forward;
+    make_needed(m, 0);
+    return m->best < known - forward;
+}
+
+bool test_training_beats(const tn_network *network, bool input_gradient, const test_training_point *point,
+                         size_t count) {
+    static tree trees[TREES];
+    static making m;
+    brute w = begin(network, input_gradient, 1);
+    list_all_trees(&w, trees);
+    tabulate(&w, &m);
+    for (int t = 0; t < w.count; t++)
+        for (unsigned mask = 0; mask < 1u << (w.tensors - 2); mask++)
+            if (beats_with(&w, &m, &w.trees[t], mask, point, count)) return true;
+    return false;
 }

@@ -25,7 +25,12 @@ typedef struct test_training_front {
 test_training_front test_training_brute(const tn_network *network, bool input_gradient,
                                         uint64_t micro_batches);
 
-/* The least MACs of any set of steps that makes Y and the gradients, along however many trees; for up to 4
+/* Whether some flow of one tree forward, any of its values kept, and any number of trees backward takes fewer
+ * MACs than each of the points that have no more saved elements. For up to 5 tensors. */
+bool test_training_beats(const tn_network *network, bool input_gradient, const test_training_point *point,
+                         size_t count);
+
+/* The least MACs of any set of steps that makes Y and the gradients, along however many trees; for up to 5
  * tensors. */
 uint64_t test_training_least_macs(const tn_network *network, bool input_gradient);
 
