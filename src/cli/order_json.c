@@ -27,6 +27,23 @@ static void put_training_cost(tn_json *json, const tn_training_cost *cost) {
     tn_json_put_count(json, "recomputed_macs", cost->recomputed_macs);
 }
 
+/* The steps of a flow's program in order: phase, what is made, and of what. */
+static void put_steps(tn_json *json, const tn_program *program) {
+    char out[32], a[32], b[32];
+    tn_json_key(json, "steps");
+    tn_json_array(json);
+    for (uint32_t s = 0; s < program->steps; s++) {
+        const tn_program_step *step = &program->step[s];
+        tn_json_row(json);
+        tn_json_text(json, tn_phase_names[step->phase]);
+        tn_json_text(json, tn_program_tensor_name(program, step->out, out));
+        tn_json_text(json, tn_program_tensor_name(program, step->a, a));
+        tn_json_text(json, tn_program_tensor_name(program, step->b, b));
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
 /* The points are (total_macs, saved_elements, peak_elements); path is the forward tree. */
 static void put_training_front(tn_json *json, const tn_order *order) {
     tn_json_key(json, "front");
@@ -38,7 +55,8 @@ static void put_training_front(tn_json *json, const tn_order *order) {
         put_training_cost(json, &flow->cost);
         tn_json_put_count(json, "peak_elements", flow->cost.peak_elements);
         put_path(json, &flow->forward);
-        put_tree(json, "backward_path", &flow->backward);
+        if (flow->backward.tensors) put_tree(json, "backward_path", &flow->backward);
+        put_steps(json, &flow->program);
         tn_json_end(json);
     }
     tn_json_end(json);

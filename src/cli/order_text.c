@@ -153,6 +153,7 @@ static tn_status print_training_front(const tn_order *order, uint64_t least, FIL
         if (!tn_order_admits(order, flow->cost.peak_elements)) continue;
         put_training_row(&table, &flow->cost, least);
         tn_tree_expression(&order->network, &flow->forward, &text);
+        if (flow->backward.tensors == 0) tn_buffer_text(&text, ", several backward");
         tn_table_text(&table, text.data ? text.data : "");
         tn_buffer_free(&text);
     }
@@ -163,9 +164,10 @@ static void print_training_proof(const tn_order *order, uint64_t least, FILE *st
     const tn_training_front *front = &order->training_front;
     char bound[32];
     double gap = least ? 100 * (1 - (double)front->lower_bound_macs / (double)least) : 0;
-    fprintf(stream, "\n%s; no program of any kind takes fewer than %s MACs (gap %.3g %%)\n",
+    fprintf(stream, "\n%s%s; no program of any kind takes fewer than %s MACs (gap %.3g %%)\n",
             front->exact ? "proven over all training flows of one tree forward and one backward"
                          : "not proven: the best of the trees that searches and exchanges gave",
+            front->exact_any_trees ? ", in MACs and saved elements over any number of trees backward" : "",
             tn_count_text(front->lower_bound_macs, bound), gap);
 }
 
@@ -177,8 +179,9 @@ tn_status tn_order_print_training(const tn_order *order, FILE *stream, tn_error 
     if (order->best.found) {
         fprintf(stream, "\noptimal: forward ");
         TN_TRY(print_expression(&order->network, &order->best.tree, stream, error));
-        fprintf(stream, ", backward along ");
-        TN_TRY(print_expression(&order->network, order->flow[order->flows - 1].backward, stream, error));
+        const tn_tree *backward = order->flow[order->flows - 1].backward;
+        fprintf(stream, ", backward along %s", backward ? "" : "several trees");
+        if (backward) TN_TRY(print_expression(&order->network, backward, stream, error));
         fputc('\n', stream);
     } else {
         fprintf(stream, "\nno training flow was found within %s live elements\n",

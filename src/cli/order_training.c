@@ -59,7 +59,7 @@ static tn_status add_optimal(tn_order *order, tn_error *error) {
     if (!best) return TN_OK;
     *to = (tn_order_flow){.name = tn_flow_names[TN_FLOW_OPTIMAL],
                           .tree = best->forward,
-                          .backward = &best->backward,
+                          .backward = best->backward.tensors ? &best->backward : NULL,
                           .training = best->cost};
     TN_TRY(tn_tree_cost_of(&order->network, &to->tree, &to->cost, error));
     order->best.tree = to->tree;
