@@ -28,6 +28,8 @@
 #include "explore/space.h"
 #include "explore/sweep.h"
 #include "fit/allocation.h"
+#include "fit/factored.h"
+#include "fit/rank_plan.h"
 #include "fit/finetune_batch.h"
 #include "fit/finetune_bill.h"
 #include "fit/finetune_cross.h"

@@ -1,5 +1,6 @@
 /* tenfold ranks --matrix: one matrix, decomposed at some ranks or tolerances. */
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
@@ -330,7 +331,10 @@ static tn_status run(work *w) {
     TN_TRY(read_requests(w));
     TN_TRY(read_matrix(w));
     if (w->asked->output) TN_TRY(tn_folder_make(w->asked->output, w->error));
-    for (size_t i = 0; i < w->count; i++) TN_TRY(decompose(w, &w->row[i]));
+    for (size_t i = 0; i < w->count; i++) {
+        if (tn_interrupted()) return tn_fail(w->error, TN_INTERRUPTED, "stopped");
+        TN_TRY(decompose(w, &w->row[i]));
+    }
     if (w->asked->spectrum) TN_TRY(find_spectrum(w));
     for (size_t i = 0; has_bounds(w) && i < w->count; i++) bound_row(w, &w->row[i]);
     if (w->asked->output) TN_TRY(write_rows(w));

@@ -92,6 +92,17 @@ static tn_status read_foldings(work *w) {
     return TN_OK;
 }
 
+static tn_status read_formats(work *w) {
+    tn_ranks_texts texts;
+    tn_format *format;
+    TN_TRY(tn_ranks_split(w->asked->format, "--format", &w->arena, &texts, w->error));
+    TN_TRY(tn_arena_alloc(&w->arena, texts.count, sizeof *format, &format, w->error));
+    for (size_t i = 0; i < texts.count; i++) TN_TRY(tn_ranks_format(texts.item[i], &format[i], w->error));
+    w->rule.format = format;
+    w->rule.formats = texts.count;
+    return TN_OK;
+}
+
 /* What to try: what was asked for, else the default ranks; tolerances only where truncation errors count. */
 static tn_status read_rule(work *w) {
     const tn_ranks_asked *asked = w->asked;
@@ -110,6 +121,7 @@ static tn_status read_rule(work *w) {
         return tn_fail(w->error, TN_INPUT, "--depth %" PRIu64 " is more than %d factors",
                        rule->depth[rule->depths - 1], TN_FACTORS_MOST);
     TN_TRY(read_foldings(w));
+    if (asked->format) TN_TRY(read_formats(w));
     if (asked->cap || asked->tolerance) return TN_OK;
     rule->cap = default_caps;
     rule->caps = sizeof default_caps / sizeof *default_caps;
@@ -239,7 +251,6 @@ static tn_status put_answer(const work *w, tn_json *json) {
     tn_json_put_count(json, "candidates", p->first[p->layers]);
     tn_json_put_bool(json, "activation_aware", w->trained.moments != NULL);
     tn_ranks_put_solution(json, p, &w->goal, &o->solution);
-    tn_json_put_bool(json, "whole_design_fits", o->fits);
     tn_json_put_count(json, "rounds", o->rounds);
     tn_json_key(json, "layers");
     tn_json_array(json);
@@ -304,14 +315,11 @@ static void print_whole(const work *w) {
     printf(".\nRelative error of its trained weights together, %s: %.4f\n",
            w->trained.moments ? "as it shows in what the layers put out" : "Frobenius norm",
            whole_error(w, &o->solution.best));
-    if (o->rounds > 1 && o->fits)
-        printf("Cycles and blocks of a design are not the sum of its layers': chosen in %zu rounds, each "
-               "exact for\n"
-               "costs counted around the design before; this is the best that fits as a whole.\n",
+    if (o->rounds > 1)
+        printf("Cycles and blocks of a design are not the sum of its layers': this one was found in %zu "
+               "rounds,\n"
+               "each an exact choice for costs counted around the design before.\n",
                o->rounds);
-    if (!o->fits)
-        printf("Priced as a whole the design breaks a budget; give less to the others, or ask for smaller "
-               "ranks.\n");
 }
 
 static tn_status print_text(const work *w) {
@@ -323,8 +331,7 @@ static tn_status print_text(const work *w) {
         print_whole(w);
         printf("\n");
     }
-    TN_TRY(tn_ranks_print_methods(p, &w->goal, &w->outcome.solution,
-                                  w->outcome.rounds > 1 ? " for costs counted so" : "", w->error));
+    TN_TRY(tn_ranks_print_methods(p, &w->goal, &w->outcome.solution, w->error));
     if (w->accuracy)
         printf("\nRanks are chosen by measured accuracy; that losses of layers add up is an assumption.\n");
     printf("\n%s\n", tn_ranks_caution);

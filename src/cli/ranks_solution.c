@@ -105,7 +105,7 @@ static tn_status print_methods(const tn_rank_problem *p, const tn_rank_goal *goa
     tn_table_text(&table, "method");
     for (size_t k = 0; k < p->costs; k++) tn_table_text(&table, p->cost_name[k]);
     tn_table_text(&table, error_title(p));
-    tn_table_text(&table, "over the optimum");
+    tn_table_text(&table, s->exact ? "over the optimum" : "over the best");
     for (size_t i = 0; i < 3; i++) {
         tn_table_text(&table, name[i]);
         for (size_t k = 0; k < p->costs; k++)
@@ -146,10 +146,8 @@ static tn_status print_layers(const tn_rank_problem *p, const tn_rank_choice *c,
 }
 
 static void print_no_fit(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s) {
-    printf(
-        s->exact
-            ? "Nothing fits: no choice of candidates keeps all bounds at once.\n"
-            : "Nothing was found that fits, which is no proof that nothing does; --states looks at more.\n");
+    printf(s->exact ? "Nothing fits: no choice of candidates keeps all bounds at once.\n"
+                    : "Nothing was found that fits, which is no proof that nothing does.\n");
     for (size_t k = 0; k < goal->budgets; k++) {
         double least = tn_rank_least_cost(p, goal->budget[k].cost);
         printf("  %s: the budget is %.10g, the least that any choice takes is %.10g%s\n",
@@ -159,15 +157,15 @@ static void print_no_fit(const tn_rank_problem *p, const tn_rank_goal *goal, con
 }
 
 tn_status tn_ranks_print_methods(const tn_rank_problem *p, const tn_rank_goal *goal,
-                                 const tn_rank_solution *s, const char *proviso, tn_error *error) {
+                                 const tn_rank_solution *s, tn_error *error) {
     if (!s->best.met) {
         print_no_fit(p, goal, s);
         return TN_OK;
     }
     TN_TRY(print_methods(p, goal, s, error));
     if (s->exact)
-        printf("\nThe choice is the optimum%s.\n", proviso);
-    else
+        printf("\nThe choice is the optimum.\n");
+    else if (isfinite(s->gap))
         printf(
             "\nFronts were thinned; the choice is at most %.3g %% above the optimum (--states keeps more).\n",
             100 * s->gap);
@@ -178,7 +176,7 @@ tn_status tn_ranks_print_tables(const tn_rank_problem *p, const tn_rank_goal *go
                                 tn_error *error) {
     if (s->best.met) TN_TRY(print_layers(p, &s->best, error));
     if (s->best.met) printf("\n");
-    return tn_ranks_print_methods(p, goal, s, "", error);
+    return tn_ranks_print_methods(p, goal, s, error);
 }
 
 tn_status tn_ranks_print_solution(bool as_json, const tn_rank_problem *problem, const tn_rank_goal *goal,

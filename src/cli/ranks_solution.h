@@ -19,9 +19,8 @@ void tn_ranks_put_layers(tn_json *json, const tn_rank_problem *problem, const tn
 /* Tables and sentences: the layers (only where something fits), the methods side by side. */
 tn_status tn_ranks_print_tables(const tn_rank_problem *problem, const tn_rank_goal *goal,
                                 const tn_rank_solution *solution, tn_error *error);
-/* The parts: methods side by side and what they mean, or that nothing fits. `proviso` stands behind "the
- * optimum". */
+/* The parts: methods side by side and what they mean, or that nothing fits. */
 tn_status tn_ranks_print_methods(const tn_rank_problem *problem, const tn_rank_goal *goal,
-                                 const tn_rank_solution *solution, const char *proviso, tn_error *error);
+                                 const tn_rank_solution *solution, tn_error *error);
 
 #endif

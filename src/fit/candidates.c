@@ -15,16 +15,26 @@ enum { WIDE_SIDE = 2048, WIDE_WIDTH = 256, SIDE_BY_SIDE = 1 << 24 /* elements of
 /* --- foldings --- */
 
 static bool same_folding(const tn_weight *a, const tn_weight *b) {
-    return a->d == b->d && memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 &&
+    return a->format == b->format && a->d == b->d && memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 &&
            memcmp(a->n, b->n, a->d * sizeof *a->n) == 0;
 }
 
-static void add_folding(tn_candidates *of, const tn_weight *folding) {
-    tn_weight added = *folding;
-    added.format = of->folding[0].format;
-    for (size_t i = 0; i < of->foldings; i++)
-        if (same_folding(&of->folding[i], &added)) return;
-    if (of->foldings < TN_FOLDINGS_MOST) of->folding[of->foldings++] = added;
+/* In every format that is asked for, or in that of the first one. */
+static tn_status add_folding(tn_candidates *of, const tn_weight *folding, const tn_candidate_rule *rule,
+                             tn_error *error) {
+    size_t formats = rule->formats ? rule->formats : 1;
+    for (size_t f = 0; f < formats; f++) {
+        tn_weight added = *folding;
+        bool known = false;
+        added.format = rule->formats ? rule->format[f] : of->folding[0].format;
+        for (size_t i = 0; i < of->foldings; i++) known = known || same_folding(&of->folding[i], &added);
+        if (known) continue;
+        if (of->foldings == TN_FOLDINGS_MOST)
+            return tn_fail(error, TN_LIMIT, "more than %d foldings and formats for layer %s; try fewer",
+                           TN_FOLDINGS_MOST, of->name);
+        of->folding[of->foldings++] = added;
+    }
+    return TN_OK;
 }
 
 static int rising(const void *a, const void *b) {
@@ -51,7 +61,8 @@ static tn_status balanced(uint64_t size, uint32_t d, tn_arena *arena, uint64_t *
 }
 
 /* As published trains have it: the largest factors outside, 12x8x8 by 8x8x12. */
-static tn_status add_balanced(tn_candidates *of, uint64_t depth, tn_arena *arena, tn_error *error) {
+static tn_status add_balanced(tn_candidates *of, uint64_t depth, const tn_candidate_rule *rule,
+                              tn_arena *arena, tn_error *error) {
     tn_weight folding = {.d = (uint32_t)depth};
     bool rows, columns;
     TN_TRY(balanced(of->rows, folding.d, arena, folding.m, &rows, error));
@@ -62,20 +73,22 @@ static tn_status add_balanced(tn_candidates *of, uint64_t depth, tn_arena *arena
         folding.m[k] = folding.m[folding.d - 1 - k];
         folding.m[folding.d - 1 - k] = swap;
     }
-    add_folding(of, &folding);
-    return TN_OK;
+    return add_folding(of, &folding, rule, error);
 }
 
 static tn_status find_foldings(tn_candidates *of, const tn_weight *own, const tn_candidate_rule *rule,
                                tn_arena *arena, tn_error *error) {
     of->folding[0] = *own;
+    if (rule->formats) of->folding[0].format = rule->format[0];
     of->foldings = 1;
-    for (size_t i = 0; i < rule->depths; i++) TN_TRY(add_balanced(of, rule->depth[i], arena, error));
+    TN_TRY(add_folding(of, own, rule, error));
+    for (size_t i = 0; i < rule->depths; i++) TN_TRY(add_balanced(of, rule->depth[i], rule, arena, error));
     for (size_t i = 0; i < rule->foldings; i++) {
         uint64_t rows, columns;
         TN_TRY(tn_weight_rows(&rule->folding[i], &rows, error));
         TN_TRY(tn_weight_columns(&rule->folding[i], &columns, error));
-        if (rows == of->rows && columns == of->columns) add_folding(of, &rule->folding[i]);
+        if (rows == of->rows && columns == of->columns)
+            TN_TRY(add_folding(of, &rule->folding[i], rule, error));
     }
     return TN_OK;
 }

@@ -20,15 +20,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TN_FOLDINGS_MOST = 8 };
+enum { TN_FOLDINGS_MOST = 16 };
 
 /* What to try. */
 typedef struct tn_candidate_rule {
-    size_t caps, tolerances, depths, foldings;
+    size_t caps, tolerances, depths, foldings, formats;
     const uint64_t *cap;
     const double *tolerance;
     const uint64_t *depth;
     const tn_weight *folding; /* m and n alone count; tried where they fit a layer's size */
+    const tn_format *format;  /* of all candidates; none: the layer's own */
     tn_cut_method method;
     uint64_t seed;
 } tn_candidate_rule;

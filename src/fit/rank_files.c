@@ -158,8 +158,10 @@ tn_status tn_rank_write_error_table(const char *folder, const tn_rank_plan *plan
     for (size_t l = 0; l < plan->layers; l++) {
         size_t first = 0;
         while (entry_of(plan, first) != entry_of(plan, l)) first++;
-        for (uint32_t f = 0; first == l && f < plan->candidates[l].foldings; f++)
+        for (uint32_t f = 0; first == l && f < plan->candidates[l].foldings; f++) {
+            if (plan->candidates[l].folding[f].format != entry_of(plan, l)->weight.format) continue;
             for (size_t i = 0; i < rule->caps; i++) put_errors(plan, l, f, rule->cap[i], &out);
+        }
     }
     return finish(folder, "error.csv", &out, error);
 }

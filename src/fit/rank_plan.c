@@ -1,5 +1,6 @@
 #include "fit/rank_plan.h"
 
+#include "base/interrupt.h"
 #include "fit/own_weights.h"
 
 #include <inttypes.h>
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS_MOST = 6, LIST_TEXT = 21 * TN_RANKS_MOST };
+enum { ROUNDS_MOST = 40, FOLLOWERS = 6, LIST_TEXT = 21 * TN_RANKS_MOST };
 
 static const char *list_text(const uint64_t *number, uint32_t count, char apart, char text[LIST_TEXT]) {
     size_t length = 0;
@@ -152,33 +153,9 @@ static bool costs_interact(const tn_rank_goal *goal) {
     return interact;
 }
 
-/* The choice's candidates, priced as a whole; the budgets are tightened by what it takes too much. */
-static tn_status price(tn_rank_plan *plan, const tn_rank_goal *asked, const tn_candidate **choice,
-                       tn_rank_outcome *o, tn_rank_goal *tighter, tn_error *error) {
-    for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, &o->solution.best, l);
-    TN_TRY(tn_rank_costs_total(plan->costs, plan->candidates, plan->layers, choice, o->total, error));
-    o->fits = true;
-    for (size_t k = 0; k < asked->budgets; k++) {
-        double excess = o->total[asked->budget[k].cost] - asked->budget[k].most;
-        o->fits = o->fits && excess <= 0;
-        tighter->budget[k].most -= fmax(0, excess);
-    }
-    return TN_OK;
-}
-
-static double minimised(const tn_rank_goal *goal, const tn_rank_outcome *o) {
-    return goal->least_cost ? o->total[goal->minimised] : o->solution.best.squared_error;
-}
-
-/* Whether `now` is to be kept: it fits, and is better than what was kept. */
-static bool is_better(const tn_rank_goal *goal, const tn_rank_outcome *now, const tn_rank_outcome *kept) {
-    return now->fits && (!kept->fits || minimised(goal, now) < minimised(goal, kept));
-}
-
-/* Prices a way to choose as a whole, so that ways compare by what they take; it fits if the budgets hold
- * then. */
-static tn_status price_way(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
-                           tn_rank_choice *way, tn_error *error) {
+/* Puts a choice into the model and prices it as a whole: way->cost, and way->met if the budgets hold. */
+static tn_status price(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                       tn_rank_choice *way, tn_error *error) {
     if (!way->met) return TN_OK;
     for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, way, l);
     TN_TRY(tn_rank_costs_total(plan->costs, plan->candidates, plan->layers, choice, way->cost, error));
@@ -187,58 +164,153 @@ static tn_status price_way(tn_rank_plan *plan, const tn_rank_goal *goal, const t
     return TN_OK;
 }
 
-/* Leaves model and costs as the outcome chose: layers' costs counted around it. */
-static tn_status stand(tn_rank_plan *plan, const tn_rank_goal *goal, tn_rank_outcome *o,
-                       const tn_candidate **choice, tn_arena *arena, tn_error *error) {
-    TN_TRY(price_way(plan, goal, choice, &o->solution.greedy, error));
-    TN_TRY(price_way(plan, goal, choice, &o->solution.uniform, error));
-    for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, &o->solution.best, l);
+static double minimised(const tn_rank_goal *goal, const tn_rank_choice *way) {
+    return goal->least_cost ? way->cost[goal->minimised] : way->squared_error;
+}
+
+/* Counts costs anew around a choice. The problem keeps its candidates: what was chosen counts in them. */
+static tn_status count_around(tn_rank_plan *plan, const tn_rank_choice *way, const tn_candidate **choice,
+                              tn_arena *arena, tn_error *error) {
+    size_t usable = 0;
+    for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, way, l);
     TN_TRY(tn_rank_costs_find(plan->costs, plan->candidates, plan->layers, choice, plan->cost,
                               plan->problem.fixed, error));
-    TN_TRY(fill(plan, arena, error));
-    memcpy(o->solution.best.cost, o->total, sizeof o->total);
-    return TN_OK;
-}
-
-static size_t usable_candidates(const tn_rank_plan *plan) {
-    size_t count = 0;
     for (size_t l = 0; l < plan->layers; l++)
-        for (size_t i = 0; i < plan->candidates[l].count; i++) count += plan->candidates[l].item[i].usable;
-    return count;
+        for (size_t i = 0; i < plan->candidates[l].count; i++) usable += plan->candidates[l].item[i].usable;
+    if (usable != plan->problem.first[plan->layers])
+        return tn_fail(error, TN_OVERFLOW, "a design near the chosen one has counts past 64 bits");
+    return fill(plan, arena, error);
 }
 
-/* Further rounds with the last design as the base, as long as the problem keeps its candidates: what was
- * chosen counts in them. */
-static tn_status refine(tn_rank_plan *plan, const tn_rank_goal *goal, tn_rank_goal *tighter,
-                        const tn_candidate **choice, tn_arena *arena, tn_rank_outcome *kept,
-                        tn_error *error) {
-    for (size_t round = 1; round < ROUNDS_MOST; round++) {
-        tn_rank_outcome now = {0};
-        TN_TRY(tn_rank_costs_find(plan->costs, plan->candidates, plan->layers, choice, plan->cost,
-                                  plan->problem.fixed, error));
-        if (usable_candidates(plan) != plan->problem.first[plan->layers])
-            return tn_fail(error, TN_OVERFLOW, "a design near the chosen one has counts past 64 bits");
-        TN_TRY(fill(plan, arena, error));
-        TN_TRY(tn_rank_solve(&plan->problem, tighter, arena, &now.solution, error));
-        kept->rounds++;
-        if (!now.solution.best.met) return TN_OK;
-        TN_TRY(price(plan, goal, choice, &now, tighter, error));
-        now.rounds = kept->rounds;
-        if (is_better(goal, &now, kept)) *kept = now;
+/* The plan's problem with one more cost, 1 for every layer that leaves the base, and at most `most` of that.
+ */
+static tn_status solve_near(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_rank_choice *base,
+                            size_t most, tn_arena *arena, tn_rank_solution *solution, tn_error *error) {
+    static const char moved[] = "layers changed";
+    tn_rank_problem near = plan->problem;
+    tn_rank_goal bounded = *goal;
+    size_t costs = near.costs, candidates = near.first[near.layers];
+    if (goal->budgets + 1 + goal->least_cost > TN_COSTS_MOST)
+        return tn_fail(error, TN_LIMIT, "more than %d bounds at once; give fewer", TN_COSTS_MOST - 1);
+    TN_TRY(tn_arena_alloc(arena, candidates * (costs + 1), sizeof *near.cost, &near.cost, error));
+    TN_TRY(tn_arena_alloc(arena, costs + 1, sizeof *near.cost_name, &near.cost_name, error));
+    memcpy(near.cost_name, plan->problem.cost_name, costs * sizeof *near.cost_name);
+    near.cost_name[costs] = moved;
+    near.costs = costs + 1;
+    near.fixed[costs] = 0;
+    for (size_t l = 0; l < near.layers; l++)
+        for (size_t i = near.first[l]; i < near.first[l + 1]; i++) {
+            memcpy(near.cost + i * (costs + 1), plan->problem.cost + i * costs, costs * sizeof *near.cost);
+            near.cost[i * (costs + 1) + costs] = i != near.first[l] + base->choice[l];
+        }
+    bounded.budget[bounded.budgets++] = (tn_rank_budget){costs, (double)most};
+    return tn_rank_solve(&near, &bounded, arena, solution, error);
+}
+
+/* From a design that fits: exact choices for costs counted around it, with ever fewer layers allowed to
+ * change until what is chosen fits as a whole and is better; that is the next base. With one layer changed
+ * the counts are exact, so the end is a design that no change of one layer betters. */
+static tn_status descend(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                         tn_arena *arena, tn_rank_choice *base, size_t *rounds, tn_error *error) {
+    size_t most = plan->layers;
+    TN_TRY(count_around(plan, base, choice, arena, error));
+    for (size_t round = 0; round < ROUNDS_MOST && most > 0; round++) {
+        tn_rank_solution found;
+        if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
+        TN_TRY(solve_near(plan, goal, base, most, arena, &found, error));
+        ++*rounds;
+        TN_TRY(price(plan, goal, choice, &found.best, error));
+        if (found.best.met && minimised(goal, &found.best) < minimised(goal, base)) {
+            *base = found.best;
+            most = 2 * most < plan->layers ? 2 * most : plan->layers;
+            TN_TRY(count_around(plan, base, choice, arena, error));
+        } else {
+            most /= 2;
+        }
     }
     return TN_OK;
 }
 
+/* Tightens the budgets by what a design takes too much of them; or, where nothing kept them (`way` NULL),
+ * takes half of the tightening back. */
+static void tighten(const tn_rank_goal *goal, const tn_rank_choice *way, tn_rank_goal *tighter) {
+    for (size_t k = 0; k < goal->budgets; k++) {
+        double asked = goal->budget[k].most, now = tighter->budget[k].most;
+        double excess = way ? fmax(0, way->cost[goal->budget[k].cost] - asked) : 0;
+        tighter->budget[k].most = way ? now - excess : (asked + now) / 2;
+    }
+}
+
+/* Designs that follow from a first one when costs are counted around the last, whether that fits or not, and
+ * the budgets are tightened by what it takes too much. Adds those that fit as a whole to the starts. */
+static tn_status follow(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                        tn_arena *arena, tn_rank_choice last, size_t *rounds, tn_rank_choice *start,
+                        size_t *starts, tn_error *error) {
+    tn_rank_goal tighter = *goal;
+    tighten(goal, &last, &tighter);
+    for (int i = 0; i < FOLLOWERS; i++) {
+        tn_rank_solution found;
+        TN_TRY(count_around(plan, &last, choice, arena, error));
+        TN_TRY(tn_rank_solve(&plan->problem, &tighter, arena, &found, error));
+        ++*rounds;
+        if (!found.best.met) {
+            tighten(goal, NULL, &tighter);
+            continue;
+        }
+        last = found.best;
+        TN_TRY(price(plan, goal, choice, &found.best, error));
+        memcpy(last.cost, found.best.cost, sizeof last.cost);
+        tighten(goal, &last, &tighter);
+        if (found.best.met) start[(*starts)++] = found.best;
+    }
+    return TN_OK;
+}
+
+/* Designs to start from: the exact choice, what greedy and uniform rank give, and what follows from the
+ * first. */
+static tn_status find_starts(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                             tn_arena *arena, tn_rank_outcome *o, tn_rank_choice *start, size_t *starts,
+                             tn_error *error) {
+    tn_rank_choice *ways[] = {&o->solution.best, &o->solution.greedy, &o->solution.uniform};
+    bool chosen = o->solution.best.met;
+    *starts = 0;
+    for (size_t i = 0; i < 3; i++) {
+        TN_TRY(price(plan, goal, choice, ways[i], error));
+        if (ways[i]->met) start[(*starts)++] = *ways[i];
+    }
+    if (!chosen) return TN_OK;
+    return follow(plan, goal, choice, arena, o->solution.best, &o->rounds, start, starts, error);
+}
+
+static tn_status search(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                        tn_arena *arena, tn_rank_outcome *o, tn_error *error) {
+    tn_rank_choice start[3 + FOLLOWERS], *best = &o->solution.best;
+    size_t starts;
+    TN_TRY(find_starts(plan, goal, choice, arena, o, start, &starts, error));
+    o->solution.exact = false; /* designs as a whole are searched, not enumerated */
+    o->solution.gap = o->solution.lower_bound = NAN;
+    best->met = false;
+    for (size_t i = 0; i < starts; i++) {
+        TN_TRY(descend(plan, goal, choice, arena, &start[i], &o->rounds, error));
+        if (!best->met || minimised(goal, &start[i]) < minimised(goal, best)) *best = start[i];
+    }
+    if (!best->met) return TN_OK;
+    TN_TRY(count_around(plan, best, choice, arena, error));
+    return price(plan, goal, choice, best, error);
+}
+
 tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *arena,
                              tn_rank_outcome *outcome, tn_error *error) {
-    tn_rank_goal tighter = *goal;
     const tn_candidate **choice;
+    tn_rank_choice *best = &outcome->solution.best;
     *outcome = (tn_rank_outcome){.rounds = 1};
     TN_TRY(tn_arena_alloc(arena, plan->layers, sizeof *choice, &choice, error));
     TN_TRY(tn_rank_solve(&plan->problem, goal, arena, &outcome->solution, error));
-    if (!outcome->solution.best.met) return TN_OK;
-    TN_TRY(price(plan, goal, choice, outcome, &tighter, error));
-    if (!costs_interact(goal)) return TN_OK;
-    TN_TRY(refine(plan, goal, &tighter, choice, arena, outcome, error));
-    return stand(plan, goal, outcome, choice, arena, error);
+    if (costs_interact(goal))
+        TN_TRY(search(plan, goal, choice, arena, outcome, error));
+    else
+        TN_TRY(price(plan, goal, choice, best, error));
+    outcome->fits = best->met;
+    memcpy(outcome->total, best->cost, sizeof outcome->total);
+    return TN_OK;
 }

@@ -1,10 +1,10 @@
 /* From a model and its trained weights to the ranks and foldings that fit: candidates (fit/candidates.h),
  * their costs (fit/rank_costs.h), the exact choice (fit/rank_problem.h), and the design priced as a whole.
  *
- * Cycles and blocks of a whole design need not be the sum of what its candidates add. Where the design that
- * was chosen breaks a budget after all, the budget given to the choice is tightened by the excess and the
- * choice made anew, a few times: `tightened` counts them. The choice is then the best under the tighter
- * budget.
+ * Cycles and blocks of a whole design are not the sum of what its candidates add (fit/rank_costs.h). Where
+ * such a cost is bounded or minimised the choice is a search: from a design that fits as a whole, exact
+ * choices for costs counted around it, with fewer and fewer layers allowed to change until the choice fits as
+ * a whole and is better. It ends where no change of one layer is. Otherwise one exact choice is the optimum.
  */
 #ifndef TN_FIT_RANK_PLAN_H
 #define TN_FIT_RANK_PLAN_H
@@ -45,9 +45,9 @@ tn_status tn_rank_plan_make(const tn_model *model, const tn_trained *trained, co
 void tn_rank_plan_free(tn_rank_plan *plan);
 
 typedef struct tn_rank_outcome {
-    tn_rank_solution solution;
-    double total[TN_COSTS_MOST]; /* of the whole design, priced with the choice; 0 where none fits */
-    bool fits;                   /* the budgets hold for `total` */
+    tn_rank_solution solution;   /* of a search: exact = false, gap NaN; costs as of whole designs */
+    double total[TN_COSTS_MOST]; /* of the whole design, as chosen */
+    bool fits;                   /* something was found that keeps the budgets as a whole */
     size_t rounds;               /* choices made; 1 where costs add up */
 } tn_rank_outcome;
 

@@ -228,7 +228,7 @@ static void a_model(void **state) {
     assert_int_equal(json_array_size(json_object_get(j, "layers")), 4);
     const json_t *total = json_object_get(j, "total");
     assert_true(number(total, "parameters") <= 1500);
-    assert_true(json_is_true(json_object_get(j, "whole_design_fits")));
+    assert_true(json_is_true(json_object_get(j, "fits")));
     json_t *cost = test_program_json(0, "cost", in_folder("out/model.yaml"), "--json", NULL);
     assert_true(number(cost, "parameters") == number(total, "parameters"));
     json_decref(cost);

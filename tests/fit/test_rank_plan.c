@@ -251,9 +251,24 @@ static void designs_fit_as_a_whole(void **state) {
         assert_true(o.solution.best.squared_error >= relaxed && blocks <= 200);
         assert_true(o.rounds > 1);
     }
+    /* No change of one layer betters it. */
+    if (o.fits)
+        for (size_t l = 0; l < LAYERS; l++)
+            for (size_t i = w.plan.problem.first[l]; i < w.plan.problem.first[l + 1]; i++) {
+                const tn_candidate *choice[LAYERS];
+                double total[TN_RANK_COSTS];
+                for (size_t k = 0; k < LAYERS; k++)
+                    choice[k] = tn_rank_plan_chosen(&w.plan, &o.solution.best, k);
+                if (w.plan.candidate[i]->squared_error >= choice[l]->squared_error) continue;
+                choice[l] = w.plan.candidate[i];
+                assert_int_equal(
+                    tn_rank_costs_total(w.plan.costs, w.plan.candidates, LAYERS, choice, total, &error),
+                    TN_OK);
+                assert_true(total[TN_RANK_CYCLES] > goal.budget[1].most || total[TN_RANK_BRAM18] > 200);
+            }
     goal.budget[1].most = 1;
     assert_int_equal(tn_rank_plan_solve(&w.plan, &goal, &w.arena, &o, &error), TN_OK);
-    assert_true(!o.fits && !o.solution.best.met && o.solution.exact);
+    assert_true(!o.fits && !o.solution.best.met);
     close_world(&w);
 }
 
@@ -398,6 +413,33 @@ static void error_table_of_entries(void **state) {
     close_world(&w);
 }
 
+static void formats_to_try(void **state) {
+    (void)state;
+    static const tn_format formats[] = {TN_TT, TN_TTM, TN_RING, TN_TUCKER};
+    world w = {0};
+    tn_candidates *list;
+    size_t count;
+    w.model = test_model_named("transformer", &w.arena);
+    w.rule = (tn_candidate_rule){.caps = 2, .cap = caps, .formats = 4, .format = formats, .seed = 1};
+    assert_int_equal(tn_arrays_open(in_folder("weights.npz"), &w.trained.weights, &error), TN_OK);
+    assert_int_equal(tn_candidates_find(w.model, &w.trained, &w.rule, NULL, &w.arena, &list, &count, &error),
+                     TN_OK);
+    assert_int_equal(count, LAYERS);
+    for (size_t l = 0; l < LAYERS; l++) {
+        assert_int_equal(list[l].foldings, 4);
+        for (size_t i = 0; i < list[l].count; i++) {
+            tn_factored f;
+            assert_int_equal(list[l].item[i].weight.format, formats[list[l].item[i].folding]);
+            assert_int_equal(tn_candidate_factor(&w.trained, &w.rule, &list[l], &list[l].item[i], &f, &error),
+                             TN_OK);
+            assert_true(fabs(distance(l, &f, false) - list[l].item[i].squared_error) <
+                        1e-11 * list[l].squared_norm);
+            tn_factored_free(&f);
+        }
+    }
+    close_world(&w);
+}
+
 static void measured_accuracy_decides(void **state) {
     (void)state;
     world w = {0};
@@ -430,6 +472,7 @@ int main(void) {
         cmocka_unit_test(equal_layers_share_an_entry),
         cmocka_unit_test(cores_rebuild_with_the_stated_error),
         cmocka_unit_test(error_table_of_entries),
+        cmocka_unit_test(formats_to_try),
         cmocka_unit_test(measured_accuracy_decides),
     };
     int failed = cmocka_run_group_tests(tests, make_files, remove_files);
