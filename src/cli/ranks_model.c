@@ -200,7 +200,7 @@ static double layer_error(const work *w, size_t layer, const tn_candidate *candi
 }
 
 /* The plain relative error over all layers, whatever was made least. */
-static double whole_error(const work *w, const tn_rank_choice *choice) {
+static double whole_error(const work *w, const tn_rank_way *choice) {
     double sum = 0;
     for (size_t l = 0; l < w->plan.layers; l++)
         sum += tn_rank_plan_chosen(&w->plan, choice, l)->squared_error;
@@ -216,7 +216,7 @@ static void put_numbers(tn_json *json, const char *key, const uint64_t *number, 
 
 static tn_status put_layer(const work *w, size_t l, tn_json *json) {
     const tn_rank_problem *p = &w->plan.problem;
-    const tn_rank_choice *best = &w->outcome.solution.best;
+    const tn_rank_way *best = &w->outcome.solution.best;
     const tn_candidate *c = tn_rank_plan_chosen(&w->plan, best, l);
     size_t at = p->first[l] + best->choice[l];
     tn_weight requested = w->plan.candidates[l].folding[c->folding];
@@ -356,7 +356,7 @@ static tn_status write_front(const work *w) {
 
 static tn_status write_choice(const work *w) {
     const char *folder = w->asked->output;
-    const tn_rank_choice *best = &w->outcome.solution.best;
+    const tn_rank_way *best = &w->outcome.solution.best;
     tn_watch watch;
     TN_TRY(tn_rank_write_model(folder, &w->plan, w->error));
     tn_watch_begin(&watch, "layers written", w->asked->common.quiet);

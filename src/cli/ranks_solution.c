@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static size_t chosen(const tn_rank_problem *p, const tn_rank_choice *c, size_t layer) {
+static size_t chosen(const tn_rank_problem *p, const tn_rank_way *c, size_t layer) {
     return p->first[layer] + c->choice[layer];
 }
 
@@ -20,12 +20,12 @@ static void put_amount(tn_json *json, const char *key, double amount) {
         tn_json_put_real(json, key, amount);
 }
 
-static double minimised(const tn_rank_goal *goal, const tn_rank_choice *c) {
+static double minimised(const tn_rank_goal *goal, const tn_rank_way *c) {
     return goal->least_cost ? c->cost[goal->minimised] : c->squared_error;
 }
 
 static void put_choice(tn_json *json, const char *method, const tn_rank_problem *p, const tn_rank_goal *goal,
-                       const tn_rank_choice *c, const tn_rank_choice *best) {
+                       const tn_rank_way *c, const tn_rank_way *best) {
     tn_json_object(json);
     tn_json_put_text(json, "method", method);
     tn_json_put_bool(json, "fits", c->met);
@@ -42,7 +42,7 @@ static void put_choice(tn_json *json, const char *method, const tn_rank_problem 
     tn_json_end(json);
 }
 
-void tn_ranks_put_layers(tn_json *json, const tn_rank_problem *p, const tn_rank_choice *c) {
+void tn_ranks_put_layers(tn_json *json, const tn_rank_problem *p, const tn_rank_way *c) {
     tn_json_key(json, "layers");
     tn_json_array(json);
     for (size_t l = 0; l < p->layers && c->met; l++) {
@@ -98,7 +98,7 @@ static const char *error_title(const tn_rank_problem *p) {
 
 static tn_status print_methods(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s,
                                tn_error *error) {
-    const tn_rank_choice *way[] = {&s->best, &s->greedy, &s->uniform};
+    const tn_rank_way *way[] = {&s->best, &s->greedy, &s->uniform};
     const char *name[] = {s->exact ? "optimum" : "best found", "greedy", "uniform rank"};
     tn_table table;
     tn_table_begin(&table, 3 + p->costs);
@@ -125,7 +125,7 @@ static tn_status print_methods(const tn_rank_problem *p, const tn_rank_goal *goa
     return tn_table_end(&table, stdout, error);
 }
 
-static tn_status print_layers(const tn_rank_problem *p, const tn_rank_choice *c, tn_error *error) {
+static tn_status print_layers(const tn_rank_problem *p, const tn_rank_way *c, tn_error *error) {
     tn_table table;
     bool labels = p->label[0] != NULL;
     tn_table_begin(&table, 3 + labels + p->costs);

@@ -38,7 +38,7 @@ static void put_list(tn_buffer *out, const uint64_t *number, uint32_t count, cha
 }
 
 tn_status tn_rank_write_allocation(const char *folder, const tn_rank_problem *problem,
-                                   const tn_rank_choice *choice, tn_error *error) {
+                                   const tn_rank_way *choice, tn_error *error) {
     static const char *const names[] = {"layer", "cap", "ranks"};
     tn_buffer out = {0};
     const tn_rank_problem *p = problem;
@@ -185,7 +185,7 @@ typedef struct {
     size_t made;
 } cores;
 
-static tn_status make_cores(const tn_rank_plan *plan, const tn_rank_choice *choice, const tn_trained *trained,
+static tn_status make_cores(const tn_rank_plan *plan, const tn_rank_way *choice, const tn_trained *trained,
                             const tn_candidate_rule *rule, const tn_progress *progress, cores *c,
                             tn_error *error) {
     for (; c->made < plan->layers; c->made++) {
@@ -200,7 +200,7 @@ static tn_status make_cores(const tn_rank_plan *plan, const tn_rank_choice *choi
     return TN_OK;
 }
 
-tn_status tn_rank_write_cores(const char *folder, const tn_rank_plan *plan, const tn_rank_choice *choice,
+tn_status tn_rank_write_cores(const char *folder, const tn_rank_plan *plan, const tn_rank_way *choice,
                               const tn_trained *trained, const tn_candidate_rule *rule,
                               const tn_progress *progress, tn_error *error) {
     cores c = {0};
@@ -244,7 +244,7 @@ static tn_status put_spectrum(const tn_trained *trained, const tn_candidates *of
     return status;
 }
 
-tn_status tn_rank_write_spectra(const char *folder, const tn_rank_plan *plan, const tn_rank_choice *choice,
+tn_status tn_rank_write_spectra(const char *folder, const tn_rank_plan *plan, const tn_rank_way *choice,
                                 const tn_trained *trained, tn_error *error) {
     static const char *const names[] = {"layer", "bond", "index", "sigma"};
     tn_buffer out = {0};

@@ -136,8 +136,7 @@ void tn_rank_plan_free(tn_rank_plan *plan) {
     *plan = (tn_rank_plan){0};
 }
 
-const tn_candidate *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_choice *choice,
-                                        size_t layer) {
+const tn_candidate *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_way *choice, size_t layer) {
     return plan->candidate[plan->problem.first[layer] + choice->choice[layer]];
 }
 
@@ -155,7 +154,7 @@ static bool costs_interact(const tn_rank_goal *goal) {
 
 /* Puts a choice into the model and prices it as a whole: way->cost, and way->met if the budgets hold. */
 static tn_status price(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
-                       tn_rank_choice *way, tn_error *error) {
+                       tn_rank_way *way, tn_error *error) {
     if (!way->met) return TN_OK;
     for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, way, l);
     TN_TRY(tn_rank_costs_total(plan->costs, plan->candidates, plan->layers, choice, way->cost, error));
@@ -164,12 +163,12 @@ static tn_status price(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_ca
     return TN_OK;
 }
 
-static double minimised(const tn_rank_goal *goal, const tn_rank_choice *way) {
+static double minimised(const tn_rank_goal *goal, const tn_rank_way *way) {
     return goal->least_cost ? way->cost[goal->minimised] : way->squared_error;
 }
 
 /* Counts costs anew around a choice. The problem keeps its candidates: what was chosen counts in them. */
-static tn_status count_around(tn_rank_plan *plan, const tn_rank_choice *way, const tn_candidate **choice,
+static tn_status count_around(tn_rank_plan *plan, const tn_rank_way *way, const tn_candidate **choice,
                               tn_arena *arena, tn_error *error) {
     size_t usable = 0;
     for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, way, l);
@@ -184,7 +183,7 @@ static tn_status count_around(tn_rank_plan *plan, const tn_rank_choice *way, con
 
 /* The plan's problem with one more cost, 1 for every layer that leaves the base, and at most `most` of that.
  */
-static tn_status solve_near(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_rank_choice *base,
+static tn_status solve_near(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_rank_way *base,
                             size_t most, tn_arena *arena, tn_rank_solution *solution, tn_error *error) {
     static const char moved[] = "layers changed";
     tn_rank_problem near = plan->problem;
@@ -211,7 +210,7 @@ static tn_status solve_near(tn_rank_plan *plan, const tn_rank_goal *goal, const 
  * change until what is chosen fits as a whole and is better; that is the next base. With one layer changed
  * the counts are exact, so the end is a design that no change of one layer betters. */
 static tn_status descend(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
-                         tn_arena *arena, tn_rank_choice *base, size_t *rounds, tn_error *error) {
+                         tn_arena *arena, tn_rank_way *base, size_t *rounds, tn_error *error) {
     size_t most = plan->layers;
     TN_TRY(count_around(plan, base, choice, arena, error));
     for (size_t round = 0; round < ROUNDS_MOST && most > 0; round++) {
@@ -233,7 +232,7 @@ static tn_status descend(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_
 
 /* Tightens the budgets by what a design takes too much of them; or, where nothing kept them (`way` NULL),
  * takes half of the tightening back. */
-static void tighten(const tn_rank_goal *goal, const tn_rank_choice *way, tn_rank_goal *tighter) {
+static void tighten(const tn_rank_goal *goal, const tn_rank_way *way, tn_rank_goal *tighter) {
     for (size_t k = 0; k < goal->budgets; k++) {
         double asked = goal->budget[k].most, now = tighter->budget[k].most;
         double excess = way ? fmax(0, way->cost[goal->budget[k].cost] - asked) : 0;
@@ -244,8 +243,8 @@ static void tighten(const tn_rank_goal *goal, const tn_rank_choice *way, tn_rank
 /* Designs that follow from a first one when costs are counted around the last, whether that fits or not, and
  * the budgets are tightened by what it takes too much. Adds those that fit as a whole to the starts. */
 static tn_status follow(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
-                        tn_arena *arena, tn_rank_choice last, size_t *rounds, tn_rank_choice *start,
-                        size_t *starts, tn_error *error) {
+                        tn_arena *arena, tn_rank_way last, size_t *rounds, tn_rank_way *start, size_t *starts,
+                        tn_error *error) {
     tn_rank_goal tighter = *goal;
     tighten(goal, &last, &tighter);
     for (int i = 0; i < FOLLOWERS; i++) {
@@ -269,9 +268,9 @@ static tn_status follow(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_c
 /* Designs to start from: the exact choice, what greedy and uniform rank give, and what follows from the
  * first. */
 static tn_status find_starts(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
-                             tn_arena *arena, tn_rank_outcome *o, tn_rank_choice *start, size_t *starts,
+                             tn_arena *arena, tn_rank_outcome *o, tn_rank_way *start, size_t *starts,
                              tn_error *error) {
-    tn_rank_choice *ways[] = {&o->solution.best, &o->solution.greedy, &o->solution.uniform};
+    tn_rank_way *ways[] = {&o->solution.best, &o->solution.greedy, &o->solution.uniform};
     bool chosen = o->solution.best.met;
     *starts = 0;
     for (size_t i = 0; i < 3; i++) {
@@ -284,7 +283,7 @@ static tn_status find_starts(tn_rank_plan *plan, const tn_rank_goal *goal, const
 
 static tn_status search(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
                         tn_arena *arena, tn_rank_outcome *o, tn_error *error) {
-    tn_rank_choice start[3 + FOLLOWERS], *best = &o->solution.best;
+    tn_rank_way start[3 + FOLLOWERS], *best = &o->solution.best;
     size_t starts;
     TN_TRY(find_starts(plan, goal, choice, arena, o, start, &starts, error));
     o->solution.exact = false; /* designs as a whole are searched, not enumerated */
@@ -302,7 +301,7 @@ static tn_status search(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_c
 tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *arena,
                              tn_rank_outcome *outcome, tn_error *error) {
     const tn_candidate **choice;
-    tn_rank_choice *best = &outcome->solution.best;
+    tn_rank_way *best = &outcome->solution.best;
     *outcome = (tn_rank_outcome){.rounds = 1};
     TN_TRY(tn_arena_alloc(arena, plan->layers, sizeof *choice, &choice, error));
     TN_TRY(tn_rank_solve(&plan->problem, goal, arena, &outcome->solution, error));

@@ -55,7 +55,7 @@ tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_ar
                              tn_rank_outcome *outcome, tn_error *error);
 
 /* The candidate that a choice of the problem takes for a layer. */
-const tn_candidate *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_choice *choice, size_t layer);
+const tn_candidate *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_way *choice, size_t layer);
 
 /* Relative error of what is summed: sqrt(sum / squared_norm), or the sum itself where accuracy counts. */
 double tn_rank_plan_relative(const tn_rank_plan *plan, double sum);

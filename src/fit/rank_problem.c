@@ -143,7 +143,7 @@ static tn_status pose(const tn_rank_problem *p, const tn_rank_goal *goal, tn_are
     return TN_OK;
 }
 
-static void settle(const tn_rank_problem *p, tn_rank_choice *c) {
+static void settle(const tn_rank_problem *p, tn_rank_way *c) {
     if (!c->met) return;
     tn_choices all = {p->layers, p->costs, p->first, p->error, p->cost};
     c->squared_error = tn_choices_objective(&all, c->choice);
@@ -156,7 +156,7 @@ tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal
     posed q = {0};
     *solution = (tn_rank_solution){0};
     TN_TRY(pose(problem, goal, arena, &q, error));
-    tn_rank_choice *ways[] = {&solution->best, &solution->greedy, &solution->uniform};
+    tn_rank_way *ways[] = {&solution->best, &solution->greedy, &solution->uniform};
     for (size_t i = 0; i < 3; i++)
         TN_TRY(tn_arena_alloc(arena, problem->layers, sizeof *ways[i]->choice, &ways[i]->choice, error));
     tn_allocation a;

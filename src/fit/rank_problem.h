@@ -54,15 +54,15 @@ typedef struct tn_rank_goal {
 } tn_rank_goal;
 
 /* One way to choose; choice counts within each layer. */
-typedef struct tn_rank_choice {
+typedef struct tn_rank_way {
     bool met; /* keeps the budgets */
     size_t *choice;
     double squared_error;
     double cost[TN_COSTS_MOST]; /* of every cost of the problem */
-} tn_rank_choice;
+} tn_rank_way;
 
 typedef struct tn_rank_solution {
-    tn_rank_choice best, greedy, uniform;
+    tn_rank_way best, greedy, uniform;
     bool exact;
     double lower_bound, gap; /* of what was minimised; see fit/allocation.h */
     uint64_t states;

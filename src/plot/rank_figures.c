@@ -50,7 +50,7 @@ static const char *error_title(const tn_rank_problem *problem) {
 tn_status tn_front_figure(const char *folder, const tn_rank_problem *problem, size_t cost,
                           const tn_front *front, const tn_rank_solution *solution, tn_error *error) {
     canvas c = {0};
-    const tn_rank_choice *way[] = {&solution->best, &solution->greedy, &solution->uniform};
+    const tn_rank_way *way[] = {&solution->best, &solution->greedy, &solution->uniform};
     for (size_t i = 0; i < front->count; i++)
         tn_buffer_format(&c.data, "%.17g %.17g %.17g\n", front->point[i].cost, front->point[i].objective,
                          front->point[i].lower_bound);
@@ -74,7 +74,7 @@ tn_status tn_front_figure(const char *folder, const tn_rank_problem *problem, si
 tn_status tn_allocation_figure(const char *folder, const tn_rank_problem *problem, size_t cost,
                                const tn_rank_solution *solution, tn_error *error) {
     canvas c = {0};
-    const tn_rank_choice *way[] = {&solution->best, &solution->greedy, &solution->uniform};
+    const tn_rank_way *way[] = {&solution->best, &solution->greedy, &solution->uniform};
     bool any = false;
     for (size_t l = 0; l < problem->layers; l++) {
         tn_figure_cell(&c.data, problem->layer[l]);
