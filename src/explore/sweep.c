@@ -64,7 +64,7 @@ tn_status tn_outcome_merge(tn_outcome *outcome, const tn_outcome *from, tn_error
 
 typedef struct {
     uint64_t slices, chunks; /* slices of one outer combination; all chunks of the space */
-    uint64_t *order, todo;   /* chunks to evaluate, in the order of evaluation */
+    uint64_t *order, chosen; /* chunks to evaluate, in the order of evaluation */
     bool *done;              /* [chunks] finished before */
     bool sampled;            /* the budget leaves some out */
 } plan;
@@ -79,18 +79,18 @@ static tn_status choose_chunks(const tn_space *space, const tn_sweep_options *op
                                tn_error *error) {
     for (uint64_t chunk = 0; chunk < work->chunks; chunk++)
         if (options->shards == 0 || chunk % options->shards == options->shard - 1)
-            work->order[work->todo++] = chunk;
+            work->order[work->chosen++] = chunk;
     if (options->budget == 0 || options->budget >= space->designs) return TN_OK;
     gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
     if (!random) return tn_fail(error, TN_MEMORY, "no memory for a random number generator");
     gsl_rng_set(random, (unsigned long)options->seed);
-    gsl_ran_shuffle(random, work->order, work->todo, sizeof *work->order);
+    gsl_ran_shuffle(random, work->order, work->chosen, sizeof *work->order);
     gsl_rng_free(random);
     uint64_t designs = 0, kept = 0;
-    while (kept < work->todo && designs < options->budget)
+    while (kept < work->chosen && designs < options->budget)
         designs += chunk_designs(space, work, work->order[kept++]);
-    work->sampled = kept < work->todo;
-    work->todo = kept;
+    work->sampled = kept < work->chosen;
+    work->chosen = kept;
     return TN_OK;
 }
 
@@ -227,8 +227,8 @@ static bool take_chunk(run *all, uint64_t *chunk) {
     bool taken = false;
 #pragma omp critical(tenfold_sweep)
     {
-        while (all->next < all->work.todo && all->work.done[all->work.order[all->next]]) all->next++;
-        if (all->status == TN_OK && !tn_interrupted() && all->next < all->work.todo) {
+        while (all->next < all->work.chosen && all->work.done[all->work.order[all->next]]) all->next++;
+        if (all->status == TN_OK && !tn_interrupted() && all->next < all->work.chosen) {
             *chunk = all->work.order[all->next++];
             taken = true;
         }
@@ -258,7 +258,7 @@ static void work_through(run *all) {
 }
 
 static void count_work(run *all) {
-    for (uint64_t i = 0; i < all->work.todo; i++) {
+    for (uint64_t i = 0; i < all->work.chosen; i++) {
         uint64_t designs = chunk_designs(all->space, &all->work, all->work.order[i]);
         all->total_designs += designs;
         if (all->work.done[all->work.order[i]]) all->finished_designs += designs;
