@@ -1,5 +1,5 @@
 /* How fast rooflines predict and are fitted. */
-#include "hardware/roofline_fit.h"
+#include "roofline/fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

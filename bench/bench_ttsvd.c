@@ -6,11 +6,11 @@
  *   - a layer's candidates: one shared first cut, then each folding and rank
  *   - allocation over 38 layers x 40 candidates under 1, 2 and 3 budgets */
 #include "base/memory.h"
-#include "fit/allocation.h"
-#include "fit/factored.h"
-#include "fit/halves.h"
-#include "fit/lapack.h"
-#include "fit/ttsvd.h"
+#include "decompose/factored.h"
+#include "decompose/lapack.h"
+#include "decompose/middle_cut.h"
+#include "decompose/ttsvd.h"
+#include "knapsack/allocation.h"
 #include "run/trial.h"
 #include "text/arrays.h"
 

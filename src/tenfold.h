@@ -14,7 +14,7 @@
  *   a model file             model/model.h -> hardware/price.h (one design), run/validate.h (execute it)
  *   a space file             explore/space.h -> explore/sweep.h -> explore/result.h -> plot/sweep_figures.h
  *   a hardware question      hardware/memory.h, multiply.h, dot.h, systolic.h, loop.h, roofline.h
- *   trained weights, or a fine-tuning job   the headers of fit/
+ *   trained weights, or a fine-tuning job   the headers of decompose/, ranks/, finetune/
  */
 #ifndef TENFOLD_H
 #define TENFOLD_H
@@ -23,18 +23,16 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
+#include "decompose/factored.h"
+#include "decompose/ttsvd.h"
 #include "explore/merge.h"
 #include "explore/result.h"
 #include "explore/space.h"
 #include "explore/sweep.h"
-#include "fit/allocation.h"
-#include "fit/factored.h"
-#include "fit/finetune_batch.h"
-#include "fit/finetune_bill.h"
-#include "fit/finetune_cross.h"
-#include "fit/finetune_transfer.h"
-#include "fit/rank_plan.h"
-#include "fit/ttsvd.h"
+#include "finetune/batch.h"
+#include "finetune/bill.h"
+#include "finetune/cross_validation.h"
+#include "finetune/transfer.h"
 #include "flow/named.h"
 #include "flow/program.h"
 #include "flow/search.h"
@@ -46,12 +44,14 @@
 #include "hardware/memory.h"
 #include "hardware/multiply.h"
 #include "hardware/price.h"
-#include "hardware/roofline.h"
 #include "hardware/systolic.h"
+#include "knapsack/allocation.h"
 #include "model/model.h"
 #include "model/step.h"
 #include "plot/finetune_figures.h"
 #include "plot/sweep_figures.h"
+#include "ranks/rank_plan.h"
+#include "roofline/roofline.h"
 #include "run/validate.h"
 #include "tensor/einsum.h"
 #include "tensor/network.h"

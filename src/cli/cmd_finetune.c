@@ -3,8 +3,8 @@
 
 #include "base/suggest.h"
 #include "cli/commands.h"
-#include "fit/finetune_count.h"
-#include "fit/finetune_model.h"
+#include "finetune/count.h"
+#include "finetune/language_model.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "fit/finetune_cross.h"
+#include "finetune/cross_validation.h"
 #include "text/json.h"
 
 extern const tn_command tn_finetune_fit_command, tn_finetune_batch_command, tn_finetune_cost_command,

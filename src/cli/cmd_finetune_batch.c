@@ -1,8 +1,8 @@
 /* tenfold finetune max-batch MODEL: the largest batch by the published formula, a fitted one, and a count. */
 #include "cli/cmd_finetune.h"
 #include "cli/table.h"
-#include "fit/finetune_batch.h"
-#include "fit/finetune_gpu.h"
+#include "finetune/batch.h"
+#include "finetune/gpu.h"
 #include "text/number.h"
 
 #include <math.h>

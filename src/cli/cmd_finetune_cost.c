@@ -1,8 +1,8 @@
 /* tenfold finetune cost: hours and dollars of a fine-tuning, cheapest GPU first. */
 #include "cli/cmd_finetune.h"
 #include "cli/table.h"
-#include "fit/finetune_bill.h"
-#include "fit/finetune_transfer.h"
+#include "finetune/bill.h"
+#include "finetune/transfer.h"
 #include "plot/finetune_figures.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* tenfold finetune count MODEL: parameters, bytes and operations of a language model's fine-tuning. */
 #include "cli/cmd_finetune.h"
 #include "cli/table.h"
-#include "fit/finetune_count.h"
+#include "finetune/count.h"
 
 #include <stdio.h>
 

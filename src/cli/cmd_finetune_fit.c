@@ -3,7 +3,7 @@
 #include "cli/cmd_finetune.h"
 #include "cli/table.h"
 #include "cli/watch.h"
-#include "fit/finetune_law.h"
+#include "finetune/law.h"
 #include "plot/finetune_figures.h"
 #include "text/number.h"
 

@@ -1,7 +1,7 @@
 /* tenfold finetune predict DATA.csv --gpu NAME: throughput on a GPU from other GPUs' measurements. */
 #include "cli/cmd_finetune.h"
 #include "cli/table.h"
-#include "fit/finetune_transfer.h"
+#include "finetune/transfer.h"
 #include "text/number.h"
 
 #include <math.h>

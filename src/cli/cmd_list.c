@@ -1,6 +1,6 @@
 /* tenfold list models|devices|spaces|flows|formats|techniques */
 #include "base/arena.h"
-#include "base/locate.h"
+#include "base/search_path.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/output.h"

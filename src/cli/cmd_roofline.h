@@ -3,7 +3,7 @@
 #define TN_CLI_CMD_ROOFLINE_H
 
 #include "cli/options.h"
-#include "hardware/roofline.h"
+#include "roofline/roofline.h"
 
 tn_status tn_roofline_run_fit(int argc, char **argv, tn_error *error);
 tn_status tn_roofline_run_step(int argc, char **argv, tn_error *error);

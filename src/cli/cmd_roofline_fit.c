@@ -4,8 +4,8 @@
 #include "cli/output.h"
 #include "cli/table.h"
 #include "cli/watch.h"
-#include "hardware/roofline_fit.h"
-#include "hardware/roofline_step.h"
+#include "roofline/fit.h"
+#include "roofline/step.h"
 #include "text/json.h"
 
 #include <inttypes.h>

@@ -2,9 +2,9 @@
 #include "cli/cmd_roofline.h"
 #include "cli/output.h"
 #include "cli/table.h"
-#include "hardware/roofline_step.h"
 #include "model/model.h"
 #include "plot/roofline.h"
+#include "roofline/step.h"
 #include "text/json.h"
 
 #include <inttypes.h>

@@ -5,9 +5,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "cli/options.h"
-#include "fit/cut.h"
-#include "fit/factored.h"
-#include "fit/rank_problem.h"
+#include "decompose/factored.h"
+#include "decompose/truncated_svd.h"
+#include "ranks/problem.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,9 +5,9 @@
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/table.h"
-#include "fit/factored_files.h"
-#include "fit/fold.h"
-#include "fit/matrix_source.h"
+#include "decompose/factored_files.h"
+#include "decompose/fold.h"
+#include "decompose/matrix_source.h"
 #include "text/csv.h"
 #include "text/json.h"
 

@@ -6,9 +6,9 @@
 #include "cli/sets.h"
 #include "cli/table.h"
 #include "cli/watch.h"
-#include "fit/rank_files.h"
-#include "fit/rank_plan.h"
 #include "plot/rank_figures.h"
+#include "ranks/files.h"
+#include "ranks/rank_plan.h"
 #include "text/json.h"
 #include "text/number.h"
 

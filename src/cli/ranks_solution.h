@@ -3,7 +3,7 @@
 #define TN_CLI_RANKS_SOLUTION_H
 
 #include "base/error.h"
-#include "fit/rank_problem.h"
+#include "ranks/problem.h"
 #include "text/json.h"
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 #include "base/file.h"
 #include "cli/ranks.h"
 #include "cli/ranks_solution.h"
-#include "fit/rank_files.h"
 #include "plot/rank_figures.h"
+#include "ranks/files.h"
 
 static tn_status write(const char *folder, const tn_rank_problem *problem, const tn_rank_goal *goal,
                        const tn_rank_solution *solution, tn_error *error) {

@@ -2,8 +2,8 @@
 
 #include "base/suggest.h"
 #include "hardware/device.h"
-#include "hardware/roofline.h"
 #include "model/model.h"
+#include "roofline/roofline.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "explore/identity.h"
-#include "explore/store.h"
+#include "explore/sweep_db.h"
 
 #include <inttypes.h>
 #include <stdio.h>

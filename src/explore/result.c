@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "explore/identity.h"
 #include "explore/knee.h"
-#include "explore/store.h"
+#include "explore/sweep_db.h"
 #include "text/csv.h"
 #include "text/json.h"
 

@@ -1,7 +1,7 @@
 #include "explore/space.h"
 
 #include "base/checked.h"
-#include "base/locate.h"
+#include "base/search_path.h"
 #include "text/schema.h"
 
 #include <inttypes.h>

@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "explore/archive.h"
-#include "explore/choice.h"
+#include "explore/axis.h"
 #include "explore/error_table.h"
 #include "explore/quantity.h"
 #include "hardware/device.h"

@@ -4,7 +4,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "explore/identity.h"
-#include "explore/store.h"
+#include "explore/sweep_db.h"
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>

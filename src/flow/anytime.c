@@ -3,9 +3,9 @@
 #include "base/interrupt.h"
 #include "flow/exact.h"
 #include "flow/greedy.h"
+#include "flow/mutable_tree.h"
 #include "flow/problem.h"
 #include "flow/random.h"
-#include "flow/sketch.h"
 
 #include <math.h>
 #include <string.h>

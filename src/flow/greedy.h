@@ -3,7 +3,7 @@
 #ifndef TN_FLOW_GREEDY_H
 #define TN_FLOW_GREEDY_H
 
-#include "flow/sketch.h"
+#include "flow/mutable_tree.h"
 
 /* Merges the network of the sketch (whose tree is not looked at) into merge[tensors - 1]. Each pair is scored
  * log2(result) - log2(a + b), in elements, plus `noise` times a random number (Gumbel). Pairs that share no

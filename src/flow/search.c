@@ -2,7 +2,7 @@
 
 #include "base/checked.h"
 #include "base/interrupt.h"
-#include "flow/session.h"
+#include "flow/search_state.h"
 
 #include <inttypes.h>
 #include <string.h>

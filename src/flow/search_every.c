@@ -1,6 +1,6 @@
 /* Every tree there is (flow/search.h). Trees over the first k tensors become trees over k+1 by putting tensor
  * k beside any of their 2k-1 nodes; each tree arises once. */
-#include "flow/session.h"
+#include "flow/search_state.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* Searches in which peak live elements count (flow/search.h). */
 #include "base/checked.h"
-#include "flow/session.h"
-#include "flow/split.h"
+#include "flow/last_merge_bound.h"
+#include "flow/search_state.h"
 
 #include <stdlib.h>
 

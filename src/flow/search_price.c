@@ -1,7 +1,7 @@
 /* Searches under foreign prices (flow/search.h). */
 #include "base/checked.h"
 #include "flow/schedule.h"
-#include "flow/session.h"
+#include "flow/search_state.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 #include "hardware/device_data.h"
 
-#include "base/locate.h"
+#include "base/search_path.h"
 #include "base/suggest.h"
 #include "hardware/multiply.h"
 #include "text/yaml.h"

@@ -1,7 +1,7 @@
 #include "model/model.h"
 
 #include "base/checked.h"
-#include "base/locate.h"
+#include "base/search_path.h"
 #include "model/graph.h"
 
 #include <inttypes.h>

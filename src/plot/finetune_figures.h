@@ -4,9 +4,9 @@
 #define TN_PLOT_FINETUNE_FIGURES_H
 
 #include "base/error.h"
-#include "fit/finetune_bill.h"
-#include "fit/finetune_data.h"
-#include "fit/finetune_fit.h"
+#include "finetune/bill.h"
+#include "finetune/data.h"
+#include "finetune/fit.h"
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/file.h"
-#include "base/locate.h"
 #include "base/memory.h"
+#include "base/search_path.h"
 #include "base/suggest.h"
 #include "plot/child.h"
 #include "text/number.h"

@@ -8,9 +8,9 @@
 #define TN_PLOT_RANK_FIGURES_H
 
 #include "base/error.h"
-#include "fit/front.h"
-#include "fit/rank_plan.h"
-#include "fit/rank_problem.h"
+#include "knapsack/tradeoff.h"
+#include "ranks/problem.h"
+#include "ranks/rank_plan.h"
 
 #include <stddef.h>
 

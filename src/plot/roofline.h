@@ -3,7 +3,7 @@
 #ifndef TN_PLOT_ROOFLINE_H
 #define TN_PLOT_ROOFLINE_H
 
-#include "hardware/roofline_step.h"
+#include "roofline/step.h"
 
 /* `path` ends in .png, .svg or .pdf; the script and the numbers lie beside it. */
 tn_status tn_roofline_draw(const char *path, const tn_roofline *roofline, const tn_step *step,

@@ -2,8 +2,8 @@
 
 #include "base/checked.h"
 #include "base/memory.h"
+#include "run/live_tensors.h"
 #include "run/permute.h"
-#include "run/store.h"
 
 #include <cblas.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* tenfold ranks: one matrix, a table, a model, through the program, and that other commands take what it
  * writes. */
-#include "fit/ttsvd.h"
+#include "decompose/ttsvd.h"
 #include "support/arrays.h"
 #include "support/matrix.h"
 #include "support/program.h"

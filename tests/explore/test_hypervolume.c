@@ -1,8 +1,8 @@
 /* The hypervolume against exact areas and volumes counted cell by cell, the knee against its definition, and
  * foldings against trying every tuple. */
-#include "explore/folding.h"
 #include "explore/hypervolume.h"
 #include "explore/knee.h"
+#include "tensor/folding.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,9 +7,9 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "flow/last_merge_bound.h"
 #include "flow/profile.h"
 #include "flow/search.h"
-#include "flow/split.h"
 #include "support/brute.h"
 
 /* ---- lemma 2: outer products in optimal trees of plain connected networks ---- */

@@ -1,7 +1,7 @@
 /* Any bytes as a device file: refused with an error, or a device. */
 #include "hardware/device.h"
-#include "hardware/roofline.h"
 #include "named_file.h"
+#include "roofline/roofline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* Any bytes as a table of measured throughput: refused with an error, or data; small groups are fitted, and a
  * fitted law is finite, positive and never falls with the batch. */
-#include "fit/finetune_fit.h"
+#include "finetune/fit.h"
 #include "named_file.h"
 
 #include <math.h>

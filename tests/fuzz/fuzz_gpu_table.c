@@ -1,5 +1,5 @@
 /* Any bytes as a table of GPUs: refused with an error, or rows with positive figures. */
-#include "fit/finetune_gpu.h"
+#include "finetune/gpu.h"
 #include "named_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* Any bytes as a language model: refused with an error, or a model that is counted or overflows. */
-#include "fit/finetune_count.h"
+#include "finetune/count.h"
 #include "named_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,7 +2,7 @@
 #ifndef TEST_SUPPORT_FINETUNE_H
 #define TEST_SUPPORT_FINETUNE_H
 
-#include "fit/finetune_data.h"
+#include "finetune/data.h"
 
 #include <stdint.h>
 
@@ -10,7 +10,7 @@
 double test_uniform(uint64_t *state);
 double test_noise(uint64_t *state);
 
-/* Seconds of a step by the law of fit/finetune_law.h, straight from its formula. */
+/* Seconds of a step by the law of finetune/law.h, straight from its formula. */
 typedef struct test_step_law {
     double fixed, query, g, h, p, m;
 } test_step_law;

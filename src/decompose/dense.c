@@ -1,0 +1,222 @@
+#include "decompose/dense.h"
+
+#include "base/memory.h"
+#include "decompose/lapack.h"
+
+#include <cblas.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    PRODUCT_BLOCK = 512, /* rows or columns of a product's result done at once */
+    SUM_BLOCK = 1 << 14, /* values summed at once */
+    REDUCE_GROUPS = 8,   /* streams of columns that a reduction runs side by side */
+    RESIDUAL_ROWS = 128,
+    QR_BLOCK = 64,       /* LAPACK workspace, columns */
+    SVD_LIMIT = 1 << 14, /* least dimension of an SVD: its workspace, 4 k^2, is counted in 32 bits */
+};
+
+/* Below this share of |a|^2 the difference of two squared norms has lost too many digits. */
+static const double DIFFERENCE_TRUSTED = 1e-6;
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+tn_status tn_dense_check(uint64_t p, uint64_t q, tn_error *error) {
+    if (p <= INT_MAX && q <= INT_MAX && least(p, q) <= SVD_LIMIT) return TN_OK;
+    return tn_fail(error, TN_LIMIT, "a matrix of %llu x %llu is too large to decompose; at most %d x %d",
+                   (unsigned long long)p, (unsigned long long)q, SVD_LIMIT, INT_MAX);
+}
+
+/* Splits the longer side of c; each block is a product of its own. */
+void tn_dense_multiply(bool transpose_a, bool transpose_b, uint64_t m, uint64_t n, uint64_t k,
+                       const double *a, const double *b, double *c) {
+    bool by_rows = m > n;
+    int lda = (int)(transpose_a ? m : k), ldb = (int)(transpose_b ? k : n);
+    int64_t blocks = (int64_t)(((by_rows ? m : n) + PRODUCT_BLOCK - 1) / PRODUCT_BLOCK);
+#pragma omp parallel for schedule(static) if (blocks > 1)
+    for (int64_t block = 0; block < blocks; block++) {
+        uint64_t first = (uint64_t)block * PRODUCT_BLOCK;
+        uint64_t rows = by_rows ? least(PRODUCT_BLOCK, m - first) : m;
+        uint64_t columns = by_rows ? n : least(PRODUCT_BLOCK, n - first);
+        const double *a_block = by_rows ? a + (transpose_a ? first : first * k) : a;
+        const double *b_block = by_rows ? b : b + (transpose_b ? first * k : first);
+        cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+                    transpose_b ? CblasTrans : CblasNoTrans, (int)rows, (int)columns, (int)k, 1.0, a_block,
+                    lda, b_block, ldb, 0.0, c + (by_rows ? first * n : first), (int)n);
+    }
+}
+
+static double sum_block(const double *x, const double *y, uint64_t count) {
+    double sum = 0;
+    if (!y) {
+        for (uint64_t i = 0; i < count; i++) sum += x[i] * x[i];
+        return sum;
+    }
+    for (uint64_t i = 0; i < count; i++) sum += (x[i] - y[i]) * (x[i] - y[i]);
+    return sum;
+}
+
+/* Pairwise over blocks, so that the rounding error grows with the logarithm of the count. */
+static double sum_pairwise(const double *x, const double *y, uint64_t count) {
+    if (count <= SUM_BLOCK) return sum_block(x, y, count);
+    uint64_t half = (count / 2 + SUM_BLOCK - 1) / SUM_BLOCK * SUM_BLOCK;
+    return sum_pairwise(x, y, half) + sum_pairwise(x + half, y ? y + half : NULL, count - half);
+}
+
+double tn_sum_of_squares(const double *x, uint64_t count) {
+    return sum_pairwise(x, NULL, count);
+}
+
+double tn_sum_of_squared_differences(const double *x, const double *y, uint64_t count) {
+    return sum_pairwise(x, y, count);
+}
+
+uint64_t tn_first_not_finite(const double *x, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++)
+        if (!isfinite(x[i])) return i;
+    return count;
+}
+
+static tn_status residual_directly(uint64_t p, uint64_t q, uint64_t width, const double *a,
+                                   const double *basis, const double *b, double *squares, tn_error *error) {
+    double *product = NULL;
+    TN_TRY(tn_alloc(least(p, RESIDUAL_ROWS) * q, sizeof *product, &product, error));
+    *squares = 0;
+    for (uint64_t first = 0; first < p; first += RESIDUAL_ROWS) {
+        uint64_t rows = least(p - first, RESIDUAL_ROWS);
+        tn_dense_multiply(false, false, rows, q, width, basis + first * width, b, product);
+        *squares += tn_sum_of_squared_differences(a + first * q, product, rows * q);
+    }
+    tn_free(product);
+    return TN_OK;
+}
+
+tn_status tn_dense_residual(uint64_t p, uint64_t q, uint64_t width, const double *a, const double *basis,
+                            const double *b, double *squares, tn_error *error) {
+    double whole = tn_sum_of_squares(a, p * q);
+    *squares = whole - tn_sum_of_squares(b, width * q);
+    if (*squares >= DIFFERENCE_TRUSTED * whole) return TN_OK;
+    return residual_directly(p, q, width, a, basis, b, squares, error);
+}
+
+/* A C-order p x q matrix is LAPACK's q x p: what it calls U is our V^T and the other way round. */
+tn_status tn_dense_svd(uint64_t p, uint64_t q, double *a, double *u, double *s, double *vt, tn_error *error) {
+    TN_TRY(tn_dense_check(p, q, error));
+    int m = (int)q, n = (int)p, k = (int)least(p, q), info = 0, ask = -1, lwork;
+    const char *job = u ? "S" : "N";
+    double best, unused;
+    int *integers = NULL;
+    double *work = NULL;
+    dgesdd_(job, &m, &n, a, &m, s, vt ? vt : &unused, &m, u ? u : &unused, &k, &best, &ask, &info, &info);
+    if (info == 0 && best > INT_MAX) info = 1;
+    if (info != 0) return tn_fail(error, TN_LIMIT, "a matrix of %d x %d is too large to decompose", n, m);
+    lwork = (int)best;
+    tn_status status = tn_alloc((size_t)lwork, sizeof *work, &work, error);
+    if (status == TN_OK) status = tn_alloc(8 * (size_t)k, sizeof *integers, &integers, error);
+    if (status == TN_OK) {
+        dgesdd_(job, &m, &n, a, &m, s, vt ? vt : &unused, &m, u ? u : &unused, &k, work, &lwork, integers,
+                &info);
+        if (info != 0)
+            status =
+                tn_fail(error, TN_INPUT, "the singular values of a %d x %d matrix do not converge", n, m);
+    }
+    tn_free(work);
+    tn_free(integers);
+    return status;
+}
+
+/* The upper triangle of a column-major factor, zeros below. */
+static void keep_triangle(int n, double *a, int lda) {
+    for (int j = 0; j < n; j++)
+        memset(a + (size_t)j * (size_t)lda + j + 1, 0, (size_t)(n - 1 - j) * sizeof *a);
+}
+
+/* One thin QR is on the transpose of what LAPACK sees, so it works on a column-major copy. */
+tn_status tn_dense_qr(uint64_t p, uint64_t q, double *a, double *r, tn_error *error) {
+    TN_TRY(tn_dense_check(p, q, error));
+    int m = (int)p, n = (int)q, lwork = (int)q * QR_BLOCK, info;
+    double *copy = NULL, *work = NULL;
+    tn_status status = tn_alloc(p * q, sizeof *copy, &copy, error);
+    if (status == TN_OK) status = tn_alloc((size_t)lwork + q, sizeof *work, &work, error);
+    if (status == TN_OK) {
+        double *tau = work + lwork;
+        for (uint64_t i = 0; i < p; i++)
+            for (uint64_t j = 0; j < q; j++) copy[j * p + i] = a[i * q + j];
+        dgeqrf_(&m, &n, copy, &m, tau, work, &lwork, &info);
+        for (uint64_t i = 0; r && i < q; i++)
+            for (uint64_t j = 0; j < q; j++) r[i * q + j] = j >= i ? copy[j * p + i] : 0;
+        dorgqr_(&m, &n, &n, copy, &m, tau, work, &lwork, &info);
+        for (uint64_t i = 0; i < p; i++)
+            for (uint64_t j = 0; j < q; j++) a[i * q + j] = copy[j * p + i];
+    }
+    tn_free(copy);
+    tn_free(work);
+    return status;
+}
+
+/* One stream of a reduction. The window holds, column-major, a triangle of p rows over `chunk` rows of a^T.
+ */
+typedef struct {
+    double *window, *work, *tau;
+    int lwork;
+} reducer;
+
+static tn_status reducer_new(reducer *r, uint64_t p, uint64_t chunk, tn_error *error) {
+    *r = (reducer){.lwork = (int)p * QR_BLOCK};
+    uint64_t window = (p + chunk) * p;
+    TN_TRY(tn_alloc(window + (uint64_t)r->lwork + p, sizeof *r->window, &r->window, error));
+    r->work = r->window + window;
+    r->tau = r->work + r->lwork;
+    return TN_OK;
+}
+
+/* Leaves the triangle of columns first..last-1 of `a` on top of the window. */
+static void reduce_stream(const reducer *r, uint64_t p, uint64_t q, const double *a, uint64_t first,
+                          uint64_t last, uint64_t chunk) {
+    int lda = (int)(p + chunk), n = (int)p, info;
+    uint64_t top = 0; /* rows of the triangle so far */
+    for (uint64_t at = first; at < last; at += chunk) {
+        uint64_t rows = least(chunk, last - at);
+        for (uint64_t i = 0; i < p; i++)
+            memcpy(r->window + i * (uint64_t)lda + top, a + i * q + at, rows * sizeof *a);
+        int m = (int)(top + rows);
+        dgeqrf_(&m, &n, r->window, &lda, r->tau, r->work, &r->lwork, &info);
+        keep_triangle(n, r->window, lda);
+        top = p;
+    }
+}
+
+/* Puts the triangle of `from` below that of `to` and reduces both to one. */
+static void reduce_join(const reducer *to, const reducer *from, uint64_t p, uint64_t chunk) {
+    int lda = (int)(p + chunk), m = (int)(2 * p), n = (int)p, info;
+    for (uint64_t i = 0; i < p; i++)
+        memcpy(to->window + i * (uint64_t)lda + p, from->window + i * (uint64_t)lda, p * sizeof(double));
+    dgeqrf_(&m, &n, to->window, &lda, to->tau, to->work, &to->lwork, &info);
+    keep_triangle(n, to->window, lda);
+}
+
+tn_status tn_dense_reduce(uint64_t p, uint64_t q, const double *a, double *l, tn_error *error) {
+    TN_TRY(tn_dense_check(p, q, error));
+    /* Every stream and every first chunk has at least p columns; later chunks are long against the triangle
+     * they are joined to. */
+    int64_t groups = (int64_t)(q / (2 * p));
+    groups = groups < 1 ? 1 : groups > REDUCE_GROUPS ? REDUCE_GROUPS : groups;
+    uint64_t chunk = groups == 1 && q <= 6 * p ? q : p < 64 ? 512 : 4 * p;
+    reducer stream[REDUCE_GROUPS] = {{0}};
+    tn_status status = TN_OK;
+    for (int64_t g = 0; g < groups && status == TN_OK; g++) status = reducer_new(&stream[g], p, chunk, error);
+    if (status == TN_OK) {
+#pragma omp parallel for schedule(static) if (groups > 1)
+        for (int64_t g = 0; g < groups; g++)
+            reduce_stream(&stream[g], p, q, a, q * (uint64_t)g / (uint64_t)groups,
+                          q * (uint64_t)(g + 1) / (uint64_t)groups, chunk);
+        for (int64_t g = 1; g < groups; g++) reduce_join(&stream[0], &stream[g], p, chunk);
+        /* The column-major triangle R of a^T is, read in C order, R^T = l. */
+        for (uint64_t i = 0; i < p; i++) memcpy(l + i * p, stream[0].window + i * (p + chunk), p * sizeof *l);
+    }
+    for (int64_t g = 0; g < groups; g++) tn_free(stream[g].window);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* A weight with values: the cores of one matrix in some format, and how far they are from it. */
+#ifndef TN_DECOMPOSE_FACTORED_H
+#define TN_DECOMPOSE_FACTORED_H
+
+#include "base/error.h"
+#include "decompose/truncated_svd.h"
+#include "decompose/ttsvd.h"
+#include "tensor/weight.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tn_factored {
+    tn_weight weight;            /* with the ranks that were reached */
+    uint32_t cores;              /* as tn_weight_cores(&weight) */
+    double *core[TN_RANKS_MOST]; /* shaped as tn_weight_core_shape says, C order */
+    double squared_norm;         /* |W|^2 */
+    double squared_loss;         /* |W - rebuilt|^2, from what was cut */
+    double
+        squared_excess; /* bound on the part of it that exact cuts might have saved; see decompose/truncated_svd.h */
+    bool randomised;
+} tn_factored;
+
+/* How to decompose: `weight` of the call holds format, folding and, with `capped`, the most rank of every
+ * bond. */
+typedef struct tn_factor_rule {
+    bool capped;
+    double tolerance; /* relative; each of the cuts may lose tolerance / sqrt(cuts) of the norm; negative:
+                         none */
+    tn_cut_method method;
+    uint64_t seed;
+} tn_factor_rule;
+
+/* `folded` is the matrix folded for the weight (decompose/fold.h). TT, TTM, ring and Tucker; TN_INPUT for others.
+ */
+tn_status tn_factor(const tn_weight *weight, const double *folded, const tn_factor_rule *rule,
+                    tn_factored *factored, tn_error *error);
+void tn_factored_free(tn_factored *factored);
+
+/* Moves the cores of a TT or TTM train in. The train is empty afterwards. */
+void tn_factored_take_train(tn_train *train, const tn_weight *weight, tn_factored *factored);
+
+/* *squared_error = |W - rebuilt|^2 by rebuilding. */
+tn_status tn_factored_error(const tn_factored *factored, const double *folded, double *squared_error,
+                            tn_error *error);
+/* *tensor = the rebuilt matrix, folded; tn_free it. */
+tn_status tn_factored_rebuild(const tn_factored *factored, double **tensor, tn_error *error);
+
+/* sqrt(squares / squared_norm); 0 for a matrix of zeros. */
+double tn_factored_relative(const tn_factored *factored, double squares);
+
+#endif

@@ -1,0 +1,412 @@
+#include "explore/axis.h"
+
+#include "base/checked.h"
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "text/number.h"
+#include "text/schema.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VALUES_MOST = 1000000 };
+
+/* {from, to, step} or {from, to, times} */
+typedef struct {
+    uint64_t from, to, step, times;
+} range;
+static const tn_field range_fields[] = {
+    {.key = "from",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(range, from),
+     .required = true,
+     .help = "first value"},
+    {.key = "to",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(range, to),
+     .required = true,
+     .help = "last value"},
+    {.key = "step",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(range, step),
+     .help = "distance of values; default 1"},
+    {.key = "times",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(range, times),
+     .help = "instead of step: each value is the one before times this, from 2"},
+};
+static const tn_schema range_schema = TN_SCHEMA("range of values", range, range_fields);
+
+typedef struct {
+    tn_count_list factors;
+    uint64_t smallest, largest;
+    uint32_t pairs;
+} foldings_request;
+enum { PAIRS_ALL, PAIRS_MIRRORED, PAIRS_SAME };
+static const char *const pair_names[] = {"all", "mirrored", "same", NULL};
+static const tn_field foldings_fields[] = {
+    {.key = "factors",
+     .type = TN_FIELD_COUNT_LIST,
+     .offset = offsetof(foldings_request, factors),
+     .required = true,
+     .minimum = 1,
+     .maximum = TN_FACTORS_MOST,
+     .help = "numbers of factors to fold each side into"},
+    {.key = "smallest",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(foldings_request, smallest),
+     .fallback = "2",
+     .minimum = 1,
+     .maximum = 1e15,
+     .help = "least factor"},
+    {.key = "largest",
+     .type = TN_FIELD_COUNT,
+     .offset = offsetof(foldings_request, largest),
+     .required = true,
+     .minimum = 1,
+     .maximum = 1e15,
+     .help = "greatest factor"},
+    {.key = "pairs",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(foldings_request, pairs),
+     .fallback = "all",
+     .choices = pair_names,
+     .help =
+         "all: every m with every n; mirrored: n is m backwards; same: n is m (both need a square matrix)"},
+};
+static const tn_schema foldings_schema = TN_SCHEMA("foldings", foldings_request, foldings_fields);
+
+void tn_choice_document(tn_buffer *out) {
+    tn_schema_document(&foldings_schema, out);
+    tn_schema_document(&range_schema, out);
+}
+
+/* ---- foldings
+ * ------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    tn_folding_pair *item;
+    size_t count, capacity;
+} pair_list;
+
+static tn_status add_pair(pair_list *list, const tn_folding *m, const tn_folding *n, tn_error *error) {
+    if (list->count == VALUES_MOST)
+        return tn_fail(error, TN_LIMIT, "over %d foldings; narrow the bounds of the factors", VALUES_MOST);
+    TN_TRY(tn_grow(&list->item, &list->capacity, list->count + 1, sizeof *list->item, error));
+    list->item[list->count++] = (tn_folding_pair){*m, *n};
+    return TN_OK;
+}
+
+static tn_folding backwards(const tn_folding *folding) {
+    tn_folding mirror = {.d = folding->d};
+    for (uint32_t i = 0; i < folding->d; i++) mirror.factor[i] = folding->factor[folding->d - 1 - i];
+    return mirror;
+}
+
+static tn_status enumerate_pairs(const foldings_request *request, uint64_t rows, uint64_t columns,
+                                 tn_arena *arena, pair_list *list, tn_error *error) {
+    for (size_t i = 0; i < request->factors.count; i++) {
+        uint32_t d = (uint32_t)request->factors.item[i];
+        tn_foldings m, n;
+        TN_TRY(tn_foldings_all(rows, d, request->smallest, request->largest, arena, &m, error));
+        TN_TRY(tn_foldings_all(columns, d, request->smallest, request->largest, arena, &n, error));
+        for (size_t a = 0; a < m.count; a++) {
+            tn_folding mirror = backwards(&m.item[a]);
+            if (request->pairs == PAIRS_MIRRORED) TN_TRY(add_pair(list, &m.item[a], &mirror, error));
+            if (request->pairs == PAIRS_SAME) TN_TRY(add_pair(list, &m.item[a], &m.item[a], error));
+            for (size_t b = 0; request->pairs == PAIRS_ALL && b < n.count; b++)
+                TN_TRY(add_pair(list, &m.item[a], &n.item[b], error));
+        }
+    }
+    return TN_OK;
+}
+
+/* Reads one side, "12x8x8", up to `end`. */
+static const char *read_folding(const char *text, tn_folding *folding, uint64_t *product) {
+    *folding = (tn_folding){0};
+    *product = 1;
+    for (;;) {
+        char digits[24];
+        size_t length = strspn(text, "0123456789");
+        if (length == 0 || length >= sizeof digits || folding->d == TN_FACTORS_MOST) return NULL;
+        memcpy(digits, text, length);
+        digits[length] = '\0';
+        uint64_t factor;
+        if (tn_read_count(digits, &factor) != TN_NUMBER_OK || factor == 0 ||
+            !tn_mul(*product, factor, product))
+            return NULL;
+        folding->factor[folding->d++] = factor;
+        text += length;
+        if (*text != 'x') return text;
+        text++;
+    }
+}
+
+static tn_status read_pair(const tn_yaml *node, uint64_t rows, uint64_t columns, pair_list *list,
+                           tn_error *error) {
+    tn_folding m, n;
+    uint64_t m_size, n_size;
+    const char *rest = node->kind == TN_YAML_SCALAR ? read_folding(node->text, &m, &m_size) : NULL;
+    if (rest && *rest == ',')
+        rest = read_folding(rest + 1, &n, &n_size);
+    else
+        rest = NULL;
+    if (!rest || *rest || m.d != n.d)
+        return tn_fail_at(error, TN_INPUT, node->at,
+                          "not a folding; write both sides with equally many factors, as \"12x8x8,8x8x12\"");
+    if (m_size != rows || n_size != columns)
+        return tn_fail_at(error, TN_INPUT, node->at,
+                          "folding multiplies to %" PRIu64 " x %" PRIu64 "; the matrix is %" PRIu64
+                          " x %" PRIu64,
+                          m_size, n_size, rows, columns);
+    return add_pair(list, &m, &n, error);
+}
+
+static tn_status list_pairs(const tn_yaml *values, uint64_t rows, uint64_t columns, tn_arena *arena,
+                            pair_list *list, tn_error *error) {
+    if (values->kind == TN_YAML_SEQUENCE) {
+        for (size_t i = 0; i < values->count; i++)
+            TN_TRY(read_pair(values->item[i], rows, columns, list, error));
+        return TN_OK;
+    }
+    foldings_request request;
+    TN_TRY(tn_schema_decode(&foldings_schema, values, arena, &request, error));
+    if (request.pairs != PAIRS_ALL && rows != columns)
+        return tn_fail_at(error, TN_INPUT, values->at,
+                          "pairs: %s needs a square matrix, this one is %" PRIu64 " x %" PRIu64
+                          "; use pairs: all",
+                          pair_names[request.pairs], rows, columns);
+    tn_status status = enumerate_pairs(&request, rows, columns, arena, list, error);
+    if (status == TN_LIMIT)
+        return tn_fail_at(error, TN_LIMIT, values->at, "over %d foldings; narrow the bounds of the factors",
+                          VALUES_MOST);
+    return status;
+}
+
+static tn_status decode_foldings(const tn_yaml *values, const tn_weight *weight, tn_arena *arena,
+                                 tn_choice *choice, tn_error *error) {
+    uint64_t rows, columns;
+    TN_TRY(tn_weight_rows(weight, &rows, error));
+    TN_TRY(tn_weight_columns(weight, &columns, error));
+    pair_list list = {0};
+    tn_status status = list_pairs(values, rows, columns, arena, &list, error);
+    if (status == TN_OK)
+        status = tn_arena_alloc(arena, list.count, sizeof *list.item, &choice->folding, error);
+    if (status == TN_OK && list.count) memcpy(choice->folding, list.item, list.count * sizeof *list.item);
+    choice->count = list.count;
+    tn_free(list.item);
+    return status;
+}
+
+/* ---- numbers, names, texts
+ * ------------------------------------------------------------------------------------ */
+
+static tn_status expand_range(const tn_yaml *values, tn_arena *arena, tn_choice *choice, tn_error *error) {
+    range over;
+    TN_TRY(tn_schema_decode(&range_schema, values, arena, &over, error));
+    if (over.from > over.to)
+        return tn_fail_at(error, TN_INPUT, values->at,
+                          "range from %" PRIu64 " to %" PRIu64 " is empty; from is the lesser", over.from,
+                          over.to);
+    if (over.step && over.times)
+        return tn_fail_at(error, TN_INPUT, values->at, "a range has step or times, not both");
+    if (over.times == 1 || (over.times && over.from == 0))
+        return tn_fail_at(error, TN_INPUT, values->at,
+                          "a range by times starts at 1 and multiplies by 2 or more");
+    uint64_t step = over.step ? over.step : 1, count = 1;
+    for (uint64_t v = over.from;
+         (over.times ? over.to / over.times >= v : over.to - v >= step) && count <= VALUES_MOST;
+         v = over.times ? v * over.times : v + step)
+        count++;
+    if (count > VALUES_MOST)
+        return tn_fail_at(error, TN_LIMIT, values->at, "a range of over %d values; take a larger step",
+                          VALUES_MOST);
+    TN_TRY(tn_arena_alloc(arena, count, sizeof *choice->number, &choice->number, error));
+    choice->count = count;
+    choice->number[0] = over.from;
+    for (size_t i = 1; i < count; i++)
+        choice->number[i] = over.times ? choice->number[i - 1] * over.times : choice->number[i - 1] + step;
+    return TN_OK;
+}
+
+/* Each item of the list through `read`, which fills number[i] (and text[i]). */
+typedef tn_status item_reader(const tn_yaml *item, const void *user, uint64_t *number, const char **text,
+                              tn_error *error);
+
+static tn_status decode_list(const tn_yaml *values, item_reader *read, const void *user, tn_arena *arena,
+                             tn_choice *choice, tn_error *error) {
+    if (values->kind != TN_YAML_SEQUENCE)
+        return tn_fail_at(error, TN_INPUT, values->at, "a choice needs the list of its values, as [a, b]");
+    choice->count = values->count;
+    TN_TRY(tn_arena_alloc(arena, choice->count, sizeof *choice->number, &choice->number, error));
+    TN_TRY(tn_arena_alloc(arena, choice->count, sizeof *choice->text, &choice->text, error));
+    for (size_t i = 0; i < values->count; i++) {
+        if (values->item[i]->kind != TN_YAML_SCALAR)
+            return tn_fail_at(error, TN_INPUT, values->item[i]->at, "a value must be one word or number");
+        TN_TRY(read(values->item[i], user, &choice->number[i], &choice->text[i], error));
+    }
+    return TN_OK;
+}
+
+static tn_status read_number(const tn_yaml *item, const void *user, uint64_t *number, const char **text,
+                             tn_error *error) {
+    (void)user;
+    *text = NULL;
+    if (tn_read_count(item->text, number) != TN_NUMBER_OK)
+        return tn_fail_at(error, TN_INPUT, item->at, "'%s' is no whole number from 0", item->text);
+    return TN_OK;
+}
+
+static tn_status read_name(const tn_yaml *item, const void *user, uint64_t *number, const char **text,
+                           tn_error *error) {
+    const char *const *names = user;
+    size_t count = 0;
+    for (; names[count]; count++)
+        if (strcmp(item->text, names[count]) == 0) {
+            *number = count;
+            *text = names[count];
+            return TN_OK;
+        }
+    const char *near = tn_suggest(item->text, names, count);
+    if (near)
+        return tn_fail_at(error, TN_INPUT, item->at, "'%s' is unknown here; did you mean '%s'?", item->text,
+                          near);
+    return tn_fail_at(error, TN_INPUT, item->at, "'%s' is unknown here; known are %s, %s, ...", item->text,
+                      names[0], names[1] ? names[1] : names[0]);
+}
+
+static tn_status read_text(const tn_yaml *item, const void *user, uint64_t *number, const char **text,
+                           tn_error *error) {
+    (void)user;
+    (void)number;
+    (void)error;
+    *text = item->text;
+    return TN_OK;
+}
+
+static tn_status decode_numbers(const tn_yaml *values, tn_arena *arena, tn_choice *choice, tn_error *error) {
+    if (values->kind == TN_YAML_MAPPING) return expand_range(values, arena, choice, error);
+    return decode_list(values, read_number, NULL, arena, choice, error);
+}
+
+/* ---- kinds
+ * ---------------------------------------------------------------------------------------------------- */
+
+static tn_status decode_build(const tn_yaml *values, const char *name, tn_arena *arena, tn_choice *choice,
+                              tn_error *error) {
+    const char *names[64];
+    size_t known = 0;
+    for (size_t i = 0; i < tn_build_schema.count && known < 64; i++) {
+        const tn_field *field = &tn_build_schema.field[i];
+        names[known++] = field->key;
+        if (strcmp(field->key, name) == 0) choice->field = field;
+    }
+    if (!choice->field) {
+        const char *near = tn_suggest(name, names, known);
+        return tn_fail_at(error, TN_INPUT, choice->at, "a build has no key '%s'; %s%s", name,
+                          near ? "did you mean " : "the page of the build lists them", near ? near : "");
+    }
+    choice->kind = TN_CHOICE_BUILD;
+    if (choice->field->type == TN_FIELD_CHOICE)
+        return decode_list(values, read_name, choice->field->choices, arena, choice, error);
+    if (choice->field->type != TN_FIELD_COUNT)
+        return tn_fail_at(error, TN_INPUT, choice->at,
+                          "build.%s can't be varied; whole numbers and names can", name);
+    TN_TRY(decode_numbers(values, arena, choice, error));
+    for (size_t i = 0; i < choice->count; i++)
+        if ((double)choice->number[i] < choice->field->minimum ||
+            (choice->field->maximum > 0 && (double)choice->number[i] > choice->field->maximum))
+            return tn_fail_at(error, TN_INPUT, values->at,
+                              "build.%s = %" PRIu64 " is out of range; %.0f to %.0f", name, choice->number[i],
+                              choice->field->minimum, choice->field->maximum);
+    return TN_OK;
+}
+
+/* "weights.NAME.WHAT": finds the weight and the kind; other keys below a weight are model keys. */
+static tn_status split_weight_key(tn_model *model, tn_choice *choice, const char **what, tn_error *error) {
+    const char *name = choice->key + strlen("weights.");
+    const char *dot = strchr(name, '.');
+    const char *names[256];
+    size_t count = tn_model_weights(model);
+    for (size_t i = 0; dot && i < count; i++) {
+        const char *known = tn_model_weight_at(model, i)->name;
+        if (i < 256) names[i] = known;
+        if (strlen(known) == (size_t)(dot - name) && strncmp(known, name, (size_t)(dot - name)) == 0) {
+            choice->weight = i;
+            *what = dot + 1;
+            return TN_OK;
+        }
+    }
+    if (!dot)
+        return tn_fail_at(error, TN_INPUT, choice->at, "write weights.NAME.KEY, as weights.square.rank");
+    char given[64];
+    snprintf(given, sizeof given, "%.*s", (int)(dot - name), name);
+    const char *near = tn_suggest(given, names, count < 256 ? count : 256);
+    return tn_fail_at(error, TN_INPUT, choice->at, "the model has no weight '%s'%s%s%s", given,
+                      near ? "; did you mean '" : "; its `weights:` lists them", near ? near : "",
+                      near ? "'?" : "");
+}
+
+static tn_status decode_ranks(const tn_yaml *values, tn_arena *arena, tn_choice *choice, tn_error *error) {
+    TN_TRY(decode_numbers(values, arena, choice, error));
+    for (size_t i = 0; i < choice->count; i++)
+        if (choice->number[i] == 0) return tn_fail_at(error, TN_INPUT, values->at, "a rank is at least 1");
+    return TN_OK;
+}
+
+static tn_status decode_values(const tn_yaml *values, tn_model *model, tn_arena *arena, tn_choice *choice,
+                               tn_error *error) {
+    if (strncmp(choice->key, "build.", 6) == 0)
+        return decode_build(values, choice->key + 6, arena, choice, error);
+    if (strncmp(choice->key, "weights.", 8) == 0) {
+        const char *what;
+        TN_TRY(split_weight_key(model, choice, &what, error));
+        if (strcmp(what, "folding") == 0) {
+            choice->kind = TN_CHOICE_FOLDING;
+            return decode_foldings(values, &tn_model_weight_at(model, choice->weight)->weight, arena, choice,
+                                   error);
+        }
+        if (strcmp(what, "rank") == 0) {
+            choice->kind = TN_CHOICE_RANK;
+            return decode_ranks(values, arena, choice, error);
+        }
+        if (strcmp(what, "flow") == 0) {
+            choice->kind = TN_CHOICE_FLOW;
+            return decode_list(values, read_name, tn_flow_names, arena, choice, error);
+        }
+        if (strcmp(what, "format") == 0) {
+            choice->kind = TN_CHOICE_FORMAT;
+            return decode_list(values, read_name, tn_format_names, arena, choice, error);
+        }
+    }
+    choice->kind = TN_CHOICE_MODEL_KEY;
+    return decode_list(values, read_text, NULL, arena, choice, error);
+}
+
+tn_status tn_choice_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
+                           tn_arena *arena, tn_choice *choice, tn_error *error) {
+    *choice = (tn_choice){.key = key, .at = at};
+    TN_TRY(decode_values(values, model, arena, choice, error));
+    if (choice->count == 0)
+        return tn_fail_at(error, TN_INPUT, values->at,
+                          "%s has no value to choose from; widen its bounds or list some", key);
+    return TN_OK;
+}
+
+static void put_folding(const tn_folding *folding, tn_buffer *out) {
+    for (uint32_t i = 0; i < folding->d; i++)
+        tn_buffer_format(out, i ? "x%" PRIu64 : "%" PRIu64, folding->factor[i]);
+}
+
+void tn_choice_value(const tn_choice *choice, size_t digit, tn_buffer *out) {
+    if (choice->kind == TN_CHOICE_FOLDING) {
+        put_folding(&choice->folding[digit].m, out);
+        tn_buffer_text(out, ",");
+        put_folding(&choice->folding[digit].n, out);
+    } else if (choice->text && choice->text[digit]) {
+        tn_buffer_text(out, choice->text[digit]);
+    } else {
+        tn_buffer_format(out, "%" PRIu64, choice->number[digit]);
+    }
+}

@@ -1,0 +1,59 @@
+/* One choice of a space: a key and the values it may take.
+ *
+ *   weights.NAME.folding   pairs of foldings (m, n)         {factors: [2, 3, 4], smallest: 4, largest: 48,
+ * pairs: all} or a list of "12x8x8,8x8x12" weights.NAME.rank      one rank for all bonds           [2, 4, 8]
+ * or {from: 2, to: 48, step: 2} weights.NAME.format    tt, ttm, ...                     [tt, ttm]
+ *   weights.NAME.flow      names of flows                   [right-to-left, optimal]
+ *   build.KEY              a key of the build (docs)        [1, 2, 4], {from: 1, to: 64, times: 2}, [bram,
+ * uram] anything else          a key of the model file          any list of scalars
+ */
+#ifndef TN_EXPLORE_AXIS_H
+#define TN_EXPLORE_AXIS_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "hardware/build.h"
+#include "model/model.h"
+#include "tensor/folding.h"
+#include "text/yaml.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum tn_choice_kind {
+    TN_CHOICE_MODEL_KEY, /* text values; the model is loaded anew with KEY=VALUE */
+    TN_CHOICE_FORMAT,
+    TN_CHOICE_FOLDING,
+    TN_CHOICE_RANK,
+    TN_CHOICE_FLOW,
+    TN_CHOICE_BUILD,
+} tn_choice_kind;
+
+typedef struct tn_folding_pair {
+    tn_folding m, n;
+} tn_folding_pair;
+
+typedef struct tn_choice {
+    const char *key;
+    tn_position at;
+    tn_choice_kind kind;
+    size_t weight;         /* position in the model, for the kinds of weights */
+    const tn_field *field; /* of tn_build, for builds */
+    size_t count;          /* values */
+    tn_folding_pair *folding;
+    uint64_t *number;  /* ranks, formats, flows, builds (a choice's place among the field's names) */
+    const char **text; /* model keys, and the names behind number where it is a name */
+} tn_choice;
+
+/* Reads one entry of `choices:`; the model gives the weights' names and sizes. */
+tn_status tn_choice_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
+                           tn_arena *arena, tn_choice *choice, tn_error *error);
+
+/* Value `digit` as text: "12x8x8,8x8x12", "12", "optimal". */
+void tn_choice_value(const tn_choice *choice, size_t digit, tn_buffer *out);
+
+/* Appends the tables of what a choice's values may be, for the page of the space file. */
+void tn_choice_document(tn_buffer *out);
+
+#endif

@@ -1,0 +1,25 @@
+/* What a fine-tuning costs: hours = queries x epochs / throughput / 3600, dollars = hours x price of an hour
+ * [arXiv 2408.04693]. A throughput's interval carries over: its upper end is the least cost. */
+#ifndef TN_FINETUNE_BILL_H
+#define TN_FINETUNE_BILL_H
+
+#include "base/error.h"
+#include "finetune/fit.h"
+
+#include <stddef.h>
+
+typedef struct tn_bill {
+    const char *gpu;
+    double batch;
+    tn_finetune_interval queries_per_s, hours, usd;
+    double usd_per_hour;
+    bool price_unverified, predicted; /* predicted: this GPU was not measured */
+} tn_bill;
+
+/* Fills hours and usd from the rest. TN_INPUT where the throughput is not positive. */
+tn_status tn_bill_reckon(tn_bill *bill, double queries, double epochs, tn_error *error);
+
+/* Cheapest first; ties by name. */
+void tn_bill_sort(tn_bill *bill, size_t count);
+
+#endif

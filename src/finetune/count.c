@@ -1,0 +1,269 @@
+#include "finetune/count.h"
+
+#include "base/checked.h"
+
+#include <math.h>
+
+/* Sums that stay failed after the first overflow, so that a count is checked once at its end. */
+typedef struct {
+    uint64_t value;
+    bool overflow;
+} sum;
+
+static void add(sum *s, uint64_t a, uint64_t b, uint64_t c) {
+    uint64_t factor[] = {a, b, c}, product;
+    s->overflow = s->overflow || !tn_product(factor, 3, &product) || !tn_add(s->value, product, &s->value);
+}
+
+/* What the layers of a kind come to; multiply-adds and activations per token. */
+typedef struct {
+    uint64_t layers;
+    sum matrices, others;   /* parameters of one layer */
+    sum active;             /* those of them that a token meets */
+    sum adapters;           /* parameters of one layer's adapters */
+    sum macs, trained_macs; /* of a token */
+    sum elements;           /* kept activations */
+    sum adapter_inputs;     /* elements of the copies that adapters keep */
+    uint64_t largest_matrix;
+} layer;
+
+typedef struct {
+    const tn_language_model *model;
+    uint64_t sequence, active;
+} setting;
+
+/* `copies` matrices of m x n, of which a token meets `met`; `adapted`: with an adapter. */
+static void add_matrix(layer *l, const setting *s, uint64_t copies, uint64_t met, uint64_t m, uint64_t n,
+                       bool adapted) {
+    const tn_language_training *t = &s->model->training;
+    add(&l->matrices, copies, m, n);
+    add(&l->active, met, m, n);
+    add(&l->macs, met, m, n);
+    if (m * n > l->largest_matrix) l->largest_matrix = m * n;
+    if (t->method == TN_TUNE_FULL) add(&l->trained_macs, met, m, n);
+    if (t->method == TN_TUNE_FULL || !adapted) return;
+    uint64_t rank = t->adapters.rank;
+    add(&l->adapters, copies, rank, m + n);
+    add(&l->macs, met, rank, m + n);
+    add(&l->trained_macs, met, rank, m + n);
+    add(&l->elements, met, rank, 1);
+    if (t->adapters.input_bits) add(&l->adapter_inputs, met, n, 1);
+}
+
+static void add_other(layer *l, uint64_t a, uint64_t b) {
+    add(&l->others, a, b, 1);
+    add(&l->active, a, b, 1);
+}
+
+static layer attention(const setting *s) {
+    const tn_language_attention *a = &s->model->attention;
+    uint64_t hidden = s->model->hidden, wide = a->heads * a->head_size, narrow = a->kv_heads * a->head_size;
+    bool adapted = s->model->training.adapters.attention;
+    layer l = {.layers = a->layers};
+    add_other(&l, hidden, 1);
+    add_matrix(&l, s, 1, 1, wide, hidden, adapted);
+    add_matrix(&l, s, 2, 2, narrow, hidden, adapted);
+    add_matrix(&l, s, 1, 1, hidden, wide, adapted);
+    add(&l.macs, wide, s->sequence, 1); /* scores and values, each over half the sequence */
+    add(&l.elements, 2, hidden + wide + narrow, 1);
+    if (!a->flash) add(&l.elements, 2, a->heads, s->sequence);
+    return l;
+}
+
+static layer state_space(const setting *s) {
+    const tn_language_state_space *b = &s->model->state_space;
+    uint64_t hidden = s->model->hidden, inner = b->expansion * hidden, mixed = b->step_rank + 2 * b->state;
+    bool adapted = s->model->training.adapters.state_space;
+    layer l = {.layers = b->layers};
+    add_other(&l, hidden, 1);
+    add_matrix(&l, s, 1, 1, 2 * inner, hidden, adapted);
+    add_other(&l, inner, b->convolution + 1);
+    add_matrix(&l, s, 1, 1, mixed, inner, false);
+    add_matrix(&l, s, 1, 1, inner, b->step_rank, false);
+    add_other(&l, inner, b->state + 2); /* A, D, the step's bias */
+    add_matrix(&l, s, 1, 1, hidden, inner, adapted);
+    add(&l.macs, inner, b->convolution, 1);
+    add(&l.macs, 3, inner, b->state);
+    add(&l.elements, 1, 2 * hidden + 6 * inner + mixed, 1);
+    return l;
+}
+
+static layer feed_forward(const setting *s) {
+    const tn_language_feed_forward *f = &s->model->feed_forward;
+    const tn_language_adapters *with = &s->model->training.adapters;
+    uint64_t hidden = s->model->hidden;
+    layer l = {.layers = f->layers};
+    add_other(&l, hidden, 1);
+    add_matrix(&l, s, f->experts * (f->matrices - 1), s->active * (f->matrices - 1), f->size, hidden,
+               with->feed_forward);
+    add_matrix(&l, s, f->experts, s->active, hidden, f->size, with->feed_forward);
+    add(&l.elements, 2, hidden, 1);
+    add(&l.elements, s->active, 2 * hidden + (f->matrices == 3 ? 4 : 2) * f->size, 1);
+    if (f->experts == 1) return l;
+    add_other(&l, hidden, f->experts);
+    add(&l.macs, hidden, f->experts, 1);
+    add(&l.elements, f->experts, 1, 1);
+    if (s->model->training.method == TN_TUNE_FULL)
+        add(&l.trained_macs, hidden, f->experts, 1);
+    else if (with->router)
+        add(&l.adapters, with->rank, hidden + f->experts, 1);
+    return l;
+}
+
+/* Bytes of `count` elements of `bits` each, rounded up. */
+static void add_bytes(sum *to, uint64_t count, double bits) {
+    double bytes = ceil((double)count * bits / 8);
+    if (bytes >= 0x1p63)
+        to->overflow = true;
+    else
+        add(to, (uint64_t)bytes, 1, 1);
+}
+
+static void add_bits(sum *to, uint64_t count, uint64_t bits) {
+    uint64_t all;
+    if (!tn_mul(count, bits, &all))
+        to->overflow = true;
+    else
+        add(to, tn_ceil_div(all, 8), 1, 1);
+}
+
+enum { KINDS = 3 };
+
+typedef struct {
+    sum matrices, others, active, trained, macs, flops, tokens_bytes;
+} totals;
+
+static void merge(sum *to, uint64_t times, const sum *from) {
+    to->overflow = to->overflow || from->overflow;
+    add(to, times, from->value, 1);
+}
+
+/* Bytes per token that a layer keeps while it runs. */
+static sum kept_bytes(const layer *l, const tn_language_training *t) {
+    sum bytes = {.overflow = l->elements.overflow || l->adapter_inputs.overflow};
+    add_bits(&bytes, l->elements.value, t->activation_bits);
+    add_bits(&bytes, l->adapter_inputs.value, t->adapters.input_bits);
+    return bytes;
+}
+
+/* Bytes per token over all layers: everything; or each layer's input, and the largest layer whole. */
+static sum layers_bytes(const setting *s, const layer *kind) {
+    const tn_language_training *t = &s->model->training;
+    sum all = {0}, largest = {0};
+    for (int i = 0; i < KINDS; i++) {
+        if (kind[i].layers == 0) continue;
+        sum whole = kept_bytes(&kind[i], t), input = {0};
+        add_bits(&input, s->model->hidden, t->activation_bits);
+        if (t->checkpointing) {
+            merge(&all, kind[i].layers, &input);
+            if (whole.overflow || whole.value > largest.value) largest = whole;
+        } else
+            merge(&all, kind[i].layers, &whole);
+    }
+    merge(&all, 1, &largest);
+    return all;
+}
+
+static totals total(const setting *s, const layer *kind) {
+    const tn_language_model *model = s->model;
+    const tn_language_training *t = &model->training;
+    totals all = {0};
+    sum trained_macs = {0};
+    for (int i = 0; i < KINDS; i++) {
+        merge(&all.matrices, kind[i].layers, &kind[i].matrices);
+        merge(&all.others, kind[i].layers, &kind[i].others);
+        merge(&all.active, kind[i].layers, &kind[i].active);
+        merge(&all.trained, kind[i].layers, &kind[i].adapters);
+        merge(&all.macs, kind[i].layers, &kind[i].macs);
+        merge(&trained_macs, kind[i].layers, &kind[i].trained_macs);
+    }
+    uint64_t tables = model->tied_embeddings ? 1 : 2;
+    add(&all.others, tables, model->vocabulary, model->hidden);
+    add(&all.others, model->hidden, 1, 1);
+    add(&all.active, tables, model->vocabulary, model->hidden);
+    add(&all.active, model->hidden, 1, 1);
+    if (t->method == TN_TUNE_FULL) {
+        merge(&all.trained, 1, &all.matrices);
+        merge(&all.trained, 1, &all.others);
+        add(&trained_macs, model->vocabulary, model->hidden, 1);
+    }
+    /* Layers run forward again under checkpointing, the output projection does not. */
+    merge(&all.flops, t->checkpointing ? 6 : 4, &all.macs);
+    merge(&all.flops, 2, &trained_macs);
+    add(&all.flops, 4, model->vocabulary, model->hidden);
+    add(&all.macs, model->vocabulary, model->hidden, 1);
+    all.tokens_bytes = layers_bytes(s, kind);
+    return all;
+}
+
+static uint64_t largest_matrix(const layer *kind) {
+    uint64_t largest = 0;
+    for (int i = 0; i < KINDS; i++)
+        if (kind[i].layers && kind[i].largest_matrix > largest) largest = kind[i].largest_matrix;
+    return largest;
+}
+
+tn_status tn_language_count_of(const tn_language_model *model, uint64_t sequence, uint64_t active,
+                               tn_language_count *count, tn_error *error) {
+    const tn_language_training *t = &model->training;
+    setting s = {model, sequence, active};
+    layer kind[KINDS] = {attention(&s), state_space(&s), feed_forward(&s)};
+    totals all = total(&s, kind);
+    sum weights = {0}, gradients = {0}, optimizer = {0}, workspace = {0}, logits = {0}, activations = {0};
+    add_bytes(&weights, all.matrices.value, model->matrix_bits);
+    add_bytes(&weights, all.others.value, model->other_bits);
+    if (t->method == TN_TUNE_LORA) add_bits(&weights, all.trained.value, t->adapters.bits);
+    add_bits(&gradients, all.trained.value, t->gradient_bits);
+    add_bits(&optimizer, all.trained.value, t->optimizer_bits);
+    if (model->matrix_bits < (double)t->activation_bits)
+        add_bits(&workspace, largest_matrix(kind), t->activation_bits);
+    add_bits(&logits, model->vocabulary, t->logit_bits);
+    merge(&activations, sequence, &all.tokens_bytes);
+    merge(&activations, sequence, &logits);
+    sum parameters = all.matrices, macs = {0}, flops = {0}, query_logits = {0}, reserve = {0};
+    merge(&parameters, 1, &all.others);
+    merge(&macs, sequence, &all.macs);
+    merge(&flops, sequence, &all.flops);
+    merge(&query_logits, sequence, &logits);
+    add_bytes(&reserve, 1, t->reserve_GB * 8e9);
+    const struct {
+        const sum *from;
+        uint64_t *to;
+        const char *what;
+    } result[] = {
+        {&parameters, &count->parameters, "parameters"},
+        {&all.active, &count->active_parameters, "active parameters"},
+        {&all.trained, &count->trained_parameters, "trained parameters"},
+        {&all.matrices, &count->matrix_parameters, "parameters of matrices"},
+        {&weights, &count->weight_bytes, "bytes of weights"},
+        {&gradients, &count->gradient_bytes, "bytes of gradients"},
+        {&optimizer, &count->optimizer_bytes, "bytes of optimizer state"},
+        {&workspace, &count->workspace_bytes, "bytes of workspace"},
+        {&reserve, &count->reserve_bytes, "bytes of reserve"},
+        {&activations, &count->activation_bytes, "bytes of activations"},
+        {&query_logits, &count->logit_bytes, "bytes of logits"},
+        {&macs, &count->forward_macs, "multiply-adds"},
+        {&flops, &count->training_flops, "FLOPs"},
+    };
+    for (size_t i = 0; i < sizeof result / sizeof *result; i++) {
+        if (result[i].from->overflow)
+            return tn_fail(error, TN_OVERFLOW,
+                           "%s of model %s are beyond 64 bits; a size in its file is too large",
+                           result[i].what, model->name);
+        *result[i].to = result[i].from->value;
+    }
+    return TN_OK;
+}
+
+tn_status tn_language_active(const tn_language_model *model, double sparsity, uint64_t *active,
+                             tn_error *error) {
+    uint64_t experts = model->feed_forward.experts;
+    double exact = sparsity * (double)experts, whole = round(exact);
+    if (!(sparsity > 0 && sparsity <= 1) || fabs(exact - whole) > 1e-6 * (double)experts || whole < 1)
+        return tn_fail(error, TN_INPUT,
+                       "sparsity %g of %llu experts is %g experts; it must be 1/%llu to 1 in steps of 1/%llu",
+                       sparsity, (unsigned long long)experts, exact, (unsigned long long)experts,
+                       (unsigned long long)experts);
+    *active = (uint64_t)whole;
+    return TN_OK;
+}

@@ -1,0 +1,52 @@
+/* A law fitted to one group of measured throughputs: its coefficients, how sure they are, how well it fits.
+ *
+ * The log law is a straight line in log(b)/s, fitted by least squares on queries per second as in arXiv
+ * 2408.04693; the law of the step's time is fitted by finetune/step_law.h. Intervals hold with 95 %; one that
+ * the data leave open is NAN. */
+#ifndef TN_FINETUNE_FIT_H
+#define TN_FINETUNE_FIT_H
+
+#include "base/error.h"
+#include "finetune/data.h"
+#include "finetune/law.h"
+#include "finetune/step_law.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tn_finetune_interval {
+    double value, low, high;
+} tn_finetune_interval;
+
+typedef struct tn_finetune_fit {
+    tn_finetune_law law;
+    size_t points;
+    tn_finetune_interval coefficient[TN_FINETUNE_MOST_COEFFICIENTS];
+    /* Whether the data say what the coefficient is: tn_step_determined, or
+     * it is not just a convention (C3 of the log law when not given). */
+    bool determined[TN_FINETUNE_MOST_COEFFICIENTS];
+    double rmse;          /* queries per second */
+    double relative_rmse; /* root mean square of (fitted - measured) / measured */
+    bool one_sparsity;    /* the data have one: how throughput depends on it is not determined */
+    double sparsity;      /* then this one */
+    /* What intervals of a throughput follow from. */
+    tn_step_estimate step;                                       /* step law */
+    double slope_variance, covariance, offset_variance, degrees; /* log law; degrees 0: no interval */
+} tn_finetune_fit;
+
+/* `c3` of the log law, 0 where it is not known: then 1 is taken, as only C2/C3 can be determined.
+ * Points of one batch size, or none, are TN_INPUT. */
+tn_status tn_finetune_fit_points(const tn_finetune_point *point, size_t count, tn_finetune_law law, double c3,
+                                 tn_finetune_fit *fit, tn_error *error);
+/* The same with the group's place and name in the error. */
+tn_status tn_finetune_fit_group(const tn_finetune_group *group, tn_finetune_law law, double c3,
+                                tn_finetune_fit *fit, tn_error *error);
+
+/* Queries per second at this batch and sparsity, with the interval that the coefficients' uncertainty gives.
+ */
+tn_finetune_interval tn_finetune_fitted(const tn_finetune_fit *fit, double batch, double sparsity);
+
+/* Queries per second that the step law approaches as the batch grows; INFINITY for the log law. */
+double tn_finetune_saturation(const tn_finetune_fit *fit, double sparsity);
+
+#endif

@@ -1,0 +1,219 @@
+#include "finetune/gpu.h"
+
+#include "base/search_path.h"
+#include "base/suggest.h"
+#include "hardware/device_data.h"
+#include "roofline/roofline.h"
+#include "text/yaml.h"
+
+#include <string.h>
+
+static const char folder[] = "models/prices";
+static const char *const kind_names[] = {"gpu-table", NULL};
+
+typedef struct {
+    double memory_GB, peak_TFLOPS, bandwidth_GBps;
+    uint32_t origin; /* tn_origin */
+    const char *source;
+} figures;
+
+typedef struct {
+    double usd_per_hour;
+    uint32_t origin; /* tn_origin */
+    const char *source;
+} price;
+
+typedef struct {
+    const char *name, *device, *precision;
+    figures figures;
+    price price;
+    tn_position device_at, figures_at, price_at;
+} row;
+
+typedef struct {
+    uint32_t kind;
+    tn_item_list gpus; /* row */
+} table_file;
+
+static const tn_field figures_fields[] = {
+    {.key = "memory_GB",
+     .type = TN_FIELD_REAL,
+     .offset = offsetof(figures, memory_GB),
+     .required = true,
+     .minimum = 0.001,
+     .maximum = 1e6,
+     .help = "memory, 1e9 bytes"},
+    {.key = "peak_TFLOPS",
+     .type = TN_FIELD_REAL,
+     .offset = offsetof(figures, peak_TFLOPS),
+     .required = true,
+     .minimum = 0.001,
+     .maximum = 1e9,
+     .help = "peak of the training precision, dense"},
+    {.key = "bandwidth_GBps",
+     .type = TN_FIELD_REAL,
+     .offset = offsetof(figures, bandwidth_GBps),
+     .required = true,
+     .minimum = 0.001,
+     .maximum = 1e9,
+     .help = "bandwidth of that memory"},
+    {.key = "origin",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(figures, origin),
+     .choices = tn_origin_names,
+     .fallback = "unverified",
+     .help = "where the figures come from"},
+    {.key = "source",
+     .type = TN_FIELD_TEXT,
+     .offset = offsetof(figures, source),
+     .help = "what they were read in"},
+};
+static const tn_schema figures_schema = TN_SCHEMA("gpu-table.gpu.figures", figures, figures_fields);
+
+static const tn_field price_fields[] = {
+    {.key = "usd_per_hour",
+     .type = TN_FIELD_REAL,
+     .offset = offsetof(price, usd_per_hour),
+     .required = true,
+     .minimum = 1e-6,
+     .maximum = 1e6,
+     .help = "price of one GPU, US dollars an hour"},
+    {.key = "origin",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(price, origin),
+     .choices = tn_origin_names,
+     .fallback = "unverified",
+     .help = "where the price comes from"},
+    {.key = "source",
+     .type = TN_FIELD_TEXT,
+     .offset = offsetof(price, source),
+     .help = "what it was read in"},
+};
+static const tn_schema price_schema = TN_SCHEMA("gpu-table.gpu.price", price, price_fields);
+
+static const tn_field row_fields[] = {
+    {.key = "device",
+     .type = TN_FIELD_TEXT,
+     .offset = offsetof(row, device),
+     .seen_offset = offsetof(row, device_at),
+     .help = "roofline device whose memory, peak and bandwidth this GPU has"},
+    {.key = "precision",
+     .type = TN_FIELD_TEXT,
+     .offset = offsetof(row, precision),
+     .fallback = "bf16",
+     .help = "the device's precision whose peak counts"},
+    {.key = "figures",
+     .type = TN_FIELD_MAPPING,
+     .offset = offsetof(row, figures),
+     .sub = &figures_schema,
+     .seen_offset = offsetof(row, figures_at),
+     .help = "instead of device: the figures themselves"},
+    {.key = "price",
+     .type = TN_FIELD_MAPPING,
+     .offset = offsetof(row, price),
+     .sub = &price_schema,
+     .seen_offset = offsetof(row, price_at),
+     .help = "without one, the GPU is left out of bills"},
+};
+static const tn_schema row_schema = TN_SCHEMA("gpu-table.gpu", row, row_fields);
+
+static const tn_field fields[] = {
+    {.key = "kind",
+     .type = TN_FIELD_CHOICE,
+     .offset = offsetof(table_file, kind),
+     .required = true,
+     .choices = kind_names,
+     .help = "tells this kind of file apart"},
+    {.key = "gpus",
+     .type = TN_FIELD_TABLE,
+     .offset = offsetof(table_file, gpus),
+     .required = true,
+     .sub = &row_schema,
+     .help = "GPUs by the names that measurements use"},
+};
+const tn_schema tn_gpu_table_schema = TN_SCHEMA("gpu-table", table_file, fields);
+
+static bool is_unverified(const tn_roofline *roofline, const tn_roofline_precision *precision) {
+    static const char *const used[] = {"bandwidth_GBps", "memory_bytes"};
+    if (roofline->origin == TN_UNVERIFIED || precision->origin == TN_UNVERIFIED) return true;
+    for (size_t i = 0; i < roofline->unverified.count; i++)
+        for (size_t j = 0; j < sizeof used / sizeof *used; j++)
+            if (strcmp(roofline->unverified.item[i], used[j]) == 0) return true;
+    return false;
+}
+
+static tn_status from_device(const row *from, tn_arena *arena, tn_gpu *gpu, tn_error *error) {
+    tn_device *device;
+    tn_roofline *roofline;
+    const tn_roofline_precision *precision;
+    TN_TRY(tn_device_load(from->device, NULL, 0, arena, &device, error));
+    TN_TRY(tn_roofline_of(device, arena, &roofline, error));
+    TN_TRY(tn_roofline_precision_find(roofline, from->precision, &precision, error));
+    if (roofline->memory_bytes == 0)
+        return tn_fail(error, TN_INPUT, "device %s says no memory_bytes", from->device);
+    gpu->memory_GB = (double)roofline->memory_bytes / 1e9;
+    gpu->peak_TFLOPS = precision->peak_TFLOPS;
+    gpu->bandwidth_GBps = roofline->bandwidth_GBps;
+    gpu->figures_unverified = is_unverified(roofline, precision);
+    return tn_arena_format(arena, &gpu->figures_source, error, "device %s", from->device);
+}
+
+static tn_status make(const row *from, tn_position at, tn_arena *arena, tn_gpu *gpu, tn_error *error) {
+    *gpu = (tn_gpu){.name = from->name};
+    if ((from->device_at.line != 0) == (from->figures_at.line != 0))
+        return tn_fail_at(error, TN_INPUT, at, "gpu %s needs a device or figures, and only one of them",
+                          from->name);
+    if (from->device_at.line) {
+        tn_error cause = {0};
+        tn_status status = from_device(from, arena, gpu, &cause);
+        if (status != TN_OK) {
+            char text[sizeof cause.file + sizeof cause.message + 32];
+            tn_error_text(&cause, text, sizeof text);
+            return tn_fail_at(error, status, from->device_at, "%s", text);
+        }
+    } else {
+        gpu->memory_GB = from->figures.memory_GB;
+        gpu->peak_TFLOPS = from->figures.peak_TFLOPS;
+        gpu->bandwidth_GBps = from->figures.bandwidth_GBps;
+        gpu->figures_source = from->figures.source;
+        gpu->figures_unverified = from->figures.origin == TN_UNVERIFIED;
+    }
+    if (from->price_at.line) {
+        gpu->usd_per_hour = from->price.usd_per_hour;
+        gpu->price_unverified = from->price.origin == TN_UNVERIFIED;
+        gpu->price_source = from->price.source;
+    }
+    return TN_OK;
+}
+
+tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *table, tn_error *error) {
+    const char *path;
+    tn_yaml *root;
+    table_file file;
+    TN_TRY(tn_locate(folder, name, arena, &path, error));
+    TN_TRY(tn_yaml_load(path, arena, &root, error));
+    TN_TRY(tn_schema_decode(&tn_gpu_table_schema, root, arena, &file, error));
+    const row *rows = file.gpus.item;
+    const tn_yaml *list = tn_yaml_get(root, "gpus");
+    tn_gpu_table made = {.file = path, .count = file.gpus.count};
+    TN_TRY(tn_arena_alloc(arena, made.count, sizeof *made.gpu, &made.gpu, error));
+    for (size_t i = 0; i < made.count; i++)
+        TN_TRY(make(&rows[i], list->key[i]->at, arena, &made.gpu[i], error));
+    *table = made;
+    return TN_OK;
+}
+
+tn_status tn_gpu_find(const tn_gpu_table *table, const char *name, const tn_gpu **gpu, tn_error *error) {
+    const char *near = NULL;
+    for (size_t i = 0; i < table->count; i++) {
+        if (strcmp(table->gpu[i].name, name) == 0) {
+            *gpu = &table->gpu[i];
+            return TN_OK;
+        }
+        const char *const nearer[] = {near ? near : table->gpu[i].name, table->gpu[i].name};
+        near = tn_suggest(name, nearer, 2);
+    }
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = table->file},
+                      "no gpu called '%s' in this table; %s%s%s", name,
+                      near ? "did you mean '" : "add a row for it", near ? near : "", near ? "'?" : "");
+}

@@ -1,0 +1,49 @@
+/* A contraction tree under change: every node knows its parent, its children, its open indices and its size,
+ * so that a rotation is a local operation. Internal to the room. Sizes are doubles, for they only guide; what
+ * is reported is counted exactly from the finished tree. */
+#ifndef TN_FLOW_MUTABLE_TREE_H
+#define TN_FLOW_MUTABLE_TREE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "flow/tree.h"
+#include "tensor/network.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tn_sketch_node {
+    uint32_t parent, child[2];
+    uint64_t *open; /* [words] bits of indices */
+} tn_sketch_node;
+
+/* Leaves are nodes 0..tensors-1. */
+typedef struct tn_sketch {
+    const tn_network *network;
+    uint32_t words, root;
+    tn_sketch_node *node; /* [2 * tensors - 1] */
+    uint64_t *output;     /* [words] */
+    double *log_size;     /* [64 * words] log2 of the size of each index */
+} tn_sketch;
+
+#define TN_SKETCH_NONE UINT32_MAX
+
+tn_status tn_sketch_new(const tn_network *network, tn_arena *arena, tn_sketch *sketch, tn_error *error);
+
+/* Elements of what the bits span. */
+double tn_sketch_elements(const tn_sketch *sketch, const uint64_t *bits);
+/* MACs of making the node from its children. */
+double tn_sketch_macs(const tn_sketch *sketch, uint32_t node);
+bool tn_sketch_share(const tn_sketch *sketch, const uint64_t *a, const uint64_t *b);
+
+/* Turns ((b c) a) into (b (a c)): node's child `inner_side` is an inner node (b c); its child `kept_side`, b,
+ * takes the place beside a new (a c) that keeps the inner node's number. Turning again with the same sides
+ * undoes it. */
+void tn_sketch_rotate(tn_sketch *sketch, uint32_t node, int inner_side, int kept_side);
+
+/* Sets the tree. Scratch memory comes from the arena. */
+tn_status tn_sketch_load(tn_sketch *sketch, const tn_tree *tree, tn_arena *arena, tn_error *error);
+/* Writes the tree as merges, children before parents. */
+void tn_sketch_store(const tn_sketch *sketch, tn_merge *merge);
+
+#endif

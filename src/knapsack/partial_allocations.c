@@ -1,0 +1,173 @@
+#include "knapsack/partial_allocations.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER = 4, BLOCK = 64, BLOCKS_SCANNED = 16 };
+
+tn_status tn_state_front_new(tn_state_front *front, size_t costs, size_t limit, tn_error *error) {
+    *front =
+        (tn_state_front){.costs = costs, .limit = limit, .capacity = BUFFER * limit, .dropped = INFINITY};
+    TN_TRY(tn_alloc(front->capacity, sizeof *front->state, &front->state, error));
+    size_t blocks = front->capacity / BLOCK + 1;
+    return tn_alloc(blocks * BLOCK * (costs + 1), sizeof *front->least, &front->least, error);
+}
+
+void tn_state_front_clear(tn_state_front *front) {
+    front->count = 0;
+    front->dropped = INFINITY;
+}
+
+void tn_state_front_free(tn_state_front *front) {
+    tn_free(front->state);
+    tn_free(front->least);
+    *front = (tn_state_front){0};
+}
+
+static int compare(double a, double b) {
+    return (a > b) - (a < b);
+}
+
+static int by_origin(const tn_state *x, const tn_state *y) {
+    if (x->parent != y->parent) return x->parent < y->parent ? -1 : 1;
+    return (x->choice > y->choice) - (x->choice < y->choice);
+}
+
+/* Unused costs are 0 in every state. */
+static int by_amounts(const void *a, const void *b) {
+    const tn_state *x = a, *y = b;
+    int order = compare(x->objective, y->objective);
+    for (size_t k = 0; k < TN_COSTS_MOST && order == 0; k++) order = compare(x->cost[k], y->cost[k]);
+    return order ? order : by_origin(x, y);
+}
+
+static int by_bound(const void *a, const void *b) {
+    const tn_state *x = a, *y = b;
+    int order = compare(x->bound, y->bound);
+    return order ? order : by_amounts(a, b);
+}
+
+/* The dominated are found in rising order of the objective, so a state is dominated where one of those kept
+ * before has no greater costs. One cost: the least so far decides. */
+static bool below_least(tn_state_front *front, const tn_state *state) {
+    if (front->count > 0 && state->cost[0] >= front->least[0]) return true;
+    front->least[0] = state->cost[0];
+    return false;
+}
+
+/* Two costs: the kept ones that matter form a staircase, first cost rising, second falling. Its steps are
+ * pairs in `least`. */
+static bool below_stairs(tn_state_front *front, const tn_state *state) {
+    double *stair = front->least;
+    size_t low = 0, high = front->stairs; /* the first step whose first cost is greater */
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (stair[2 * middle] > state->cost[0])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low > 0 && stair[2 * low - 1] <= state->cost[1]) return true;
+    size_t from = low > 0 && stair[2 * low - 2] == state->cost[0] ? low - 1 : low, to = from;
+    while (to < front->stairs && stair[2 * to + 1] >= state->cost[1]) to++; /* steps that it makes useless */
+    memmove(stair + 2 * (from + 1), stair + 2 * to, (front->stairs - to) * 2 * sizeof *stair);
+    front->stairs += 1 + from - to;
+    stair[2 * from] = state->cost[0];
+    stair[2 * from + 1] = state->cost[1];
+    return false;
+}
+
+/* More costs: the latest blocks of kept states are scanned, cost by cost. To look no farther keeps some
+ * dominated states, which costs time but loses nothing. `least` holds blocks of BLOCK values per cost. */
+static bool below_blocks(tn_state_front *front, const tn_state *state) {
+    size_t costs = front->costs, blocks = (front->count + BLOCK - 1) / BLOCK;
+    size_t first = blocks > BLOCKS_SCANNED ? blocks - BLOCKS_SCANNED : 0;
+    for (size_t b = blocks; b-- > first;) {
+        size_t size = b + 1 < blocks ? BLOCK : front->count - b * BLOCK;
+        const double *least = front->least + b * BLOCK * costs;
+        unsigned char covers[BLOCK];
+        int any = 0;
+        for (size_t i = 0; i < size; i++) covers[i] = least[i] <= state->cost[0];
+        for (size_t k = 1; k < costs; k++)
+            for (size_t i = 0; i < size; i++) covers[i] &= least[k * BLOCK + i] <= state->cost[k];
+        for (size_t i = 0; i < size; i++) any |= covers[i];
+        if (any) return true;
+    }
+    double *place = front->least + front->count / BLOCK * BLOCK * costs + front->count % BLOCK;
+    for (size_t k = 0; k < costs; k++) place[k * BLOCK] = state->cost[k];
+    return false;
+}
+
+static bool is_dominated(tn_state_front *front, const tn_state *state) {
+    switch (front->costs) {
+    case 0:
+        return front->count > 0;
+    case 1:
+        return below_least(front, state);
+    case 2:
+        return below_stairs(front, state);
+    default:
+        return below_blocks(front, state);
+    }
+}
+
+static void drop_dominated(tn_state_front *front) {
+    size_t count = front->count;
+    qsort(front->state, count, sizeof *front->state, by_amounts);
+    front->count = front->stairs = 0;
+    for (size_t i = 0; i < count; i++) {
+        tn_state state = front->state[i];
+        if (!is_dominated(front, &state)) front->state[front->count++] = state;
+    }
+}
+
+void tn_state_front_settle(tn_state_front *front) {
+    drop_dominated(front);
+    if (front->count <= front->limit) return;
+    qsort(front->state, front->count, sizeof *front->state, by_bound);
+    front->dropped = fmin(front->dropped, front->state[front->limit].bound);
+    front->count = front->limit;
+}
+
+tn_status tn_state_front_add(tn_state_front *front, const tn_state *state, tn_error *error) {
+    if (front->count == front->capacity) tn_state_front_settle(front);
+    if (front->count > UINT32_MAX - 1) return tn_fail(error, TN_LIMIT, "too many partial allocations");
+    front->state[front->count++] = *state;
+    return TN_OK;
+}
+
+tn_status tn_state_trail_new(tn_state_trail *trail, size_t layers, tn_error *error) {
+    return tn_alloc(layers, sizeof *trail->layer, &trail->layer, error);
+}
+
+tn_status tn_state_trail_keep(tn_state_trail *trail, size_t layer, const tn_state_front *front,
+                              tn_error *error) {
+    struct tn_state_steps *steps = &trail->layer[layer];
+    TN_TRY(tn_alloc(front->count, sizeof *steps->parent, &steps->parent, error));
+    TN_TRY(tn_alloc(front->count, sizeof *steps->choice, &steps->choice, error));
+    for (size_t i = 0; i < front->count; i++) {
+        steps->parent[i] = front->state[i].parent;
+        steps->choice[i] = front->state[i].choice;
+    }
+    return TN_OK;
+}
+
+void tn_state_trail_follow(const tn_state_trail *trail, size_t layers, size_t last, size_t *choice) {
+    for (size_t l = layers; l-- > 0;) {
+        choice[l] = trail->layer[l].choice[last];
+        last = trail->layer[l].parent[last];
+    }
+}
+
+void tn_state_trail_free(tn_state_trail *trail, size_t layers) {
+    for (size_t l = 0; trail->layer && l < layers; l++) {
+        tn_free(trail->layer[l].parent);
+        tn_free(trail->layer[l].choice);
+    }
+    tn_free(trail->layer);
+    *trail = (tn_state_trail){0};
+}

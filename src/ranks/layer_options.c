@@ -1,0 +1,320 @@
+#include "ranks/layer_options.h"
+
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "decompose/fold.h"
+#include "tensor/folding.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDE_SIDE = 2048, WIDE_WIDTH = 256, SIDE_BY_SIDE = 1 << 24 /* elements of the largest layer */ };
+
+/* --- foldings --- */
+
+static bool same_folding(const tn_weight *a, const tn_weight *b) {
+    return a->format == b->format && a->d == b->d && memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 &&
+           memcmp(a->n, b->n, a->d * sizeof *a->n) == 0;
+}
+
+/* In every format that is asked for, or in that of the first one. */
+static tn_status add_folding(tn_candidates *of, const tn_weight *folding, const tn_candidate_rule *rule,
+                             tn_error *error) {
+    size_t formats = rule->formats ? rule->formats : 1;
+    for (size_t f = 0; f < formats; f++) {
+        tn_weight added = *folding;
+        bool known = false;
+        added.format = rule->formats ? rule->format[f] : of->folding[0].format;
+        for (size_t i = 0; i < of->foldings; i++) known = known || same_folding(&of->folding[i], &added);
+        if (known) continue;
+        if (of->foldings == TN_FOLDINGS_MOST)
+            return tn_fail(error, TN_LIMIT, "more than %d foldings and formats for layer %s; try fewer",
+                           TN_FOLDINGS_MOST, of->name);
+        of->folding[of->foldings++] = added;
+    }
+    return TN_OK;
+}
+
+static int rising(const void *a, const void *b) {
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The factors of least sum, rising; false where there are none but 1. */
+static tn_status balanced(uint64_t size, uint32_t d, tn_arena *arena, uint64_t *factor, bool *found,
+                          tn_error *error) {
+    tn_foldings all;
+    uint64_t least = UINT64_MAX;
+    TN_TRY(tn_foldings_all(size, d, 2, size, arena, &all, error));
+    for (size_t i = 0; i < all.count; i++) {
+        uint64_t sum = 0;
+        for (uint32_t k = 0; k < d; k++) sum += all.item[i].factor[k];
+        if (sum >= least) continue;
+        least = sum;
+        memcpy(factor, all.item[i].factor, d * sizeof *factor);
+    }
+    *found = all.count > 0;
+    if (*found) qsort(factor, d, sizeof *factor, rising);
+    return TN_OK;
+}
+
+/* As published trains have it: the largest factors outside, 12x8x8 by 8x8x12. */
+static tn_status add_balanced(tn_candidates *of, uint64_t depth, const tn_candidate_rule *rule,
+                              tn_arena *arena, tn_error *error) {
+    tn_weight folding = {.d = (uint32_t)depth};
+    bool rows, columns;
+    TN_TRY(balanced(of->rows, folding.d, arena, folding.m, &rows, error));
+    TN_TRY(balanced(of->columns, folding.d, arena, folding.n, &columns, error));
+    if (!rows || !columns) return TN_OK;
+    for (uint32_t k = 0; k < folding.d / 2; k++) {
+        uint64_t swap = folding.m[k];
+        folding.m[k] = folding.m[folding.d - 1 - k];
+        folding.m[folding.d - 1 - k] = swap;
+    }
+    return add_folding(of, &folding, rule, error);
+}
+
+static tn_status find_foldings(tn_candidates *of, const tn_weight *own, const tn_candidate_rule *rule,
+                               tn_arena *arena, tn_error *error) {
+    of->folding[0] = *own;
+    if (rule->formats) of->folding[0].format = rule->format[0];
+    of->foldings = 1;
+    TN_TRY(add_folding(of, own, rule, error));
+    for (size_t i = 0; i < rule->depths; i++) TN_TRY(add_balanced(of, rule->depth[i], rule, arena, error));
+    for (size_t i = 0; i < rule->foldings; i++) {
+        uint64_t rows, columns;
+        TN_TRY(tn_weight_rows(&rule->folding[i], &rows, error));
+        TN_TRY(tn_weight_columns(&rule->folding[i], &columns, error));
+        if (rows == of->rows && columns == of->columns)
+            TN_TRY(add_folding(of, &rule->folding[i], rule, error));
+    }
+    return TN_OK;
+}
+
+/* --- one layer --- */
+
+static uint64_t width_of(const tn_candidates *of, const tn_candidate_rule *rule) {
+    uint64_t side = of->rows < of->columns ? of->rows : of->columns, most = 1;
+    for (size_t i = 0; i < rule->caps; i++)
+        if (rule->cap[i] > most) most = rule->cap[i];
+    if (rule->tolerances == 0) return most;
+    uint64_t needed = side > WIDE_SIDE ? WIDE_WIDTH : side;
+    return needed > most ? needed : most;
+}
+
+/* The layer's second moments: an array of its name, or the only one of the file; N x N or N. */
+static tn_status read_moments(const tn_trained *trained, const tn_candidates *of, tn_covariance *covariance,
+                              double **values, tn_error *error) {
+    size_t position = 0;
+    if (tn_arrays_count(trained->moments) != 1)
+        TN_TRY(tn_arrays_find(trained->moments, of->name, &position, error));
+    const tn_array_info *info = tn_arrays_info(trained->moments, position);
+    bool diagonal = info->axes == 1, square = info->axes == 2 && info->shape[0] == info->shape[1];
+    if ((!diagonal && !square) || info->shape[0] != of->columns)
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = trained->moments_path},
+                          "\"%.100s\" does not hold second moments of the %" PRIu64
+                          " inputs of layer %.100s; an array of %" PRIu64 " x %" PRIu64
+                          ", or its diagonal, is needed",
+                          info->name, of->columns, of->name, of->columns, of->columns);
+    TN_TRY(tn_alloc(info->elements, sizeof **values, values, error));
+    *covariance = (tn_covariance){.inputs = of->columns, .diagonal = diagonal};
+    return tn_arrays_read(trained->moments, position, *values, error);
+}
+
+/* Reads the matrix in its own order, and its moments. One thread at a time: files have one place to read at.
+ */
+static tn_status read_layer(const tn_trained *trained, const tn_candidates *of, double **w,
+                            tn_covariance *covariance, double **moments, tn_error *error) {
+    tn_arena arena = {0};
+    tn_matrix_source source;
+    tn_weight order = of->folding[0];
+    if (order.format == TN_TTM) order.format = TN_TT; /* the order of the matrix */
+    tn_status status =
+        tn_checkpoint_find(&trained->checkpoint, of->name, trained->weights, &arena, &source, error);
+    if (status == TN_OK) status = tn_alloc(of->rows * of->columns, sizeof **w, w, error);
+    if (status == TN_OK)
+        status = tn_matrix_read(trained->weights, trained->weights_path, &source, &order, *w, error);
+    if (status == TN_OK && trained->moments) status = read_moments(trained, of, covariance, moments, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status open_layer(const tn_trained *trained, const tn_candidate_rule *rule, const tn_candidates *of,
+                            tn_layer_weight *layer, tn_error *error) {
+    double *w = NULL, *moments = NULL;
+    tn_covariance covariance = {0};
+    tn_status status;
+    *layer = (tn_layer_weight){0};
+#pragma omp critical(tn_read_layer)
+    status = read_layer(trained, of, &w, &covariance, &moments, error);
+    if (status != TN_OK) {
+        tn_free(w);
+        tn_free(moments);
+        return status;
+    }
+    return tn_layer_weight_open(w, of->rows, of->columns, covariance, moments, width_of(of, rule),
+                                rule->method, rule->seed, of->name, layer, error);
+}
+
+static uint64_t greatest(const tn_weight *weight) {
+    uint64_t most = 0;
+    for (uint32_t k = 0; k < weight->rank_count; k++)
+        if (weight->rank[k] > most) most = weight->rank[k];
+    return most;
+}
+
+static tn_status evaluate(tn_layer_weight *layer, tn_candidates *of, tn_candidate *candidate,
+                          tn_error *error) {
+    tn_factored f;
+    TN_TRY(tn_layer_weight_factor(layer, &candidate->weight, candidate->tolerance < 0, candidate->tolerance,
+                                  &candidate->usable, &f, error));
+    if (!candidate->usable) return TN_OK;
+    candidate->weight = f.weight;
+    if (candidate->tolerance >= 0) candidate->cap = greatest(&f.weight);
+    of->randomised |= f.randomised;
+    of->excess = fmax(of->excess, f.squared_excess);
+    tn_status status = tn_weight_parameters(&f.weight, &candidate->parameters, error);
+    if (status == TN_OK) status = tn_layer_weight_error(layer, &f, &candidate->squared_error, error);
+    tn_factored_free(&f);
+    return status;
+}
+
+static tn_status evaluate_layer(const tn_trained *trained, const tn_candidate_rule *rule, tn_candidates *of,
+                                tn_error *error) {
+    tn_layer_weight layer;
+    TN_TRY(open_layer(trained, rule, of, &layer, error));
+    of->squared_norm = layer.squared_norm;
+    tn_status status = TN_OK;
+    for (size_t i = 0; i < of->count && status == TN_OK; i++) {
+        if (tn_interrupted()) status = tn_fail(error, TN_INTERRUPTED, "stopped");
+        if (status == TN_OK) status = evaluate(&layer, of, &of->item[i], error);
+    }
+    tn_layer_weight_close(&layer);
+    return status;
+}
+
+/* --- all layers --- */
+
+/* A cap whose useful ranks are those of the cap before it would only repeat it. */
+static tn_status list_caps(tn_candidates *of, uint32_t folding, const tn_candidate_rule *rule,
+                           tn_error *error) {
+    uint64_t useful[TN_RANKS_MOST], before[TN_RANKS_MOST] = {0};
+    for (size_t i = 0; i < rule->caps; i++) {
+        tn_weight weight = of->folding[folding];
+        TN_TRY(tn_weight_set_rank(&weight, rule->cap[i], error));
+        TN_TRY(tn_weight_useful_ranks(&weight, useful, error));
+        if (i > 0 && memcmp(useful, before, weight.rank_count * sizeof *useful) == 0) continue;
+        memcpy(before, useful, sizeof before);
+        of->item[of->count++] =
+            (tn_candidate){.weight = weight, .cap = rule->cap[i], .tolerance = -1, .folding = folding};
+    }
+    return TN_OK;
+}
+
+static tn_status list_candidates(tn_candidates *of, const tn_candidate_rule *rule, tn_arena *arena,
+                                 tn_error *error) {
+    TN_TRY(tn_arena_alloc(arena, of->foldings * (rule->caps + rule->tolerances), sizeof *of->item, &of->item,
+                          error));
+    for (uint32_t f = 0; f < of->foldings; f++) {
+        TN_TRY(list_caps(of, f, rule, error));
+        for (size_t i = 0; i < rule->tolerances; i++)
+            of->item[of->count++] =
+                (tn_candidate){.weight = of->folding[f], .tolerance = rule->tolerance[i], .folding = f};
+    }
+    return TN_OK;
+}
+
+static tn_status list_layers(const tn_model *model, const tn_candidate_rule *rule, tn_arena *arena,
+                             tn_candidates **list, size_t *count, tn_error *error) {
+    tn_candidates *of;
+    TN_TRY(tn_arena_alloc(arena, tn_model_layers(model), sizeof *of, &of, error));
+    *count = 0;
+    for (size_t i = 0; i < tn_model_layers(model); i++) {
+        tn_model_layer layer = tn_model_layer_at(model, i);
+        if (!layer.weight || layer.weight->weight.format == TN_DENSE) continue;
+        of[*count] =
+            (tn_candidates){.layer = i, .name = layer.name, .rows = layer.rows, .columns = layer.columns};
+        TN_TRY(find_foldings(&of[*count], &layer.weight->weight, rule, arena, error));
+        TN_TRY(list_candidates(&of[(*count)++], rule, arena, error));
+    }
+    *list = of;
+    if (*count == 0)
+        return tn_fail(error, TN_INPUT,
+                       "no layer of the model has a weight in a tensor format; name one in `weights`");
+    return TN_OK;
+}
+
+/* Errors of layers side by side: the first layer's counts, whatever order they ended in. */
+typedef struct {
+    tn_status *status;
+    tn_error *error;
+} outcomes;
+
+static tn_status run_all(const tn_trained *trained, const tn_candidate_rule *rule,
+                         const tn_progress *progress, tn_candidates *of, size_t count, const outcomes *out) {
+    uint64_t largest = 0, done = 0;
+    for (size_t i = 0; i < count; i++)
+        if (of[i].rows * of[i].columns > largest) largest = of[i].rows * of[i].columns;
+#pragma omp parallel for schedule(dynamic, 1) if (largest <= SIDE_BY_SIDE)
+    for (size_t i = 0; i < count; i++) {
+        out->status[i] = evaluate_layer(trained, rule, &of[i], &out->error[i]);
+#pragma omp critical(tn_candidates_progress)
+        tn_progress_report(progress, ++done, count);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (out->status[i] != TN_OK) return out->status[i];
+    return TN_OK;
+}
+
+tn_status tn_candidates_find(const tn_model *model, const tn_trained *trained, const tn_candidate_rule *rule,
+                             const tn_progress *progress, tn_arena *arena, tn_candidates **candidates,
+                             size_t *count, tn_error *error) {
+    outcomes out;
+    TN_TRY(list_layers(model, rule, arena, candidates, count, error));
+    TN_TRY(tn_arena_alloc(arena, *count, sizeof *out.status, &out.status, error));
+    TN_TRY(tn_arena_alloc(arena, *count, sizeof *out.error, &out.error, error));
+    tn_status status = run_all(trained, rule, progress, *candidates, *count, &out);
+    for (size_t i = 0; i < *count && status != TN_OK; i++) {
+        if (out.status[i] == TN_OK) continue;
+        if (error) *error = out.error[i];
+        break;
+    }
+    return status;
+}
+
+tn_status tn_candidate_factor(const tn_trained *trained, const tn_candidate_rule *rule,
+                              const tn_candidates *of, const tn_candidate *candidate, tn_factored *factored,
+                              tn_error *error) {
+    tn_layer_weight layer;
+    tn_weight weight = of->folding[candidate->folding];
+    bool met = true, capped = candidate->tolerance < 0;
+    if (capped) TN_TRY(tn_weight_set_rank(&weight, candidate->cap, error));
+    TN_TRY(open_layer(trained, rule, of, &layer, error));
+    tn_status status =
+        tn_layer_weight_factor(&layer, &weight, capped, candidate->tolerance, &met, factored, error);
+    tn_layer_weight_close(&layer);
+    return status;
+}
+
+tn_status tn_candidate_spectrum(const tn_trained *trained, const tn_candidates *of, const tn_weight *folding,
+                                double **value, uint64_t *count, size_t *bonds, tn_error *error) {
+    double *w = NULL, *moments = NULL, *folded = NULL;
+    uint64_t mode[TN_TRAIN_MODES];
+    tn_covariance covariance;
+    tn_trained plain = *trained;
+    size_t modes = tn_fold_modes(folding, mode);
+    plain.moments = NULL;
+    *bonds = 0;
+    tn_status status = read_layer(&plain, of, &w, &covariance, &moments, error);
+    if (status == TN_OK) status = tn_alloc(of->rows * of->columns, sizeof *folded, &folded, error);
+    if (status == TN_OK) status = tn_fold(folding, w, folded, error);
+    while (status == TN_OK && *bonds + 1 < modes) {
+        status = tn_unfolding_values(folded, mode, modes, *bonds + 1, &value[*bonds], &count[*bonds], error);
+        *bonds += status == TN_OK;
+    }
+    tn_free(w);
+    tn_free(folded);
+    return status;
+}

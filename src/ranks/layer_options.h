@@ -1,0 +1,85 @@
+/* Candidates: for every layer of a model that has a weight of its own kind, what each folding and rank would
+ * leave of the trained matrix.
+ *
+ * Foldings are the layer's own and, where asked for, the most balanced one of other depths and any that fits
+ * its size. Ranks are caps (one number for all bonds; candidates that would only repeat the useful ranks of a
+ * smaller cap are left out) and tolerances (each bond gets the rank it needs).
+ */
+#ifndef TN_RANKS_LAYER_OPTIONS_H
+#define TN_RANKS_LAYER_OPTIONS_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "model/model.h"
+#include "ranks/checkpoint.h"
+#include "ranks/layer_weight.h"
+#include "text/arrays.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TN_FOLDINGS_MOST = 16 };
+
+/* What to try. */
+typedef struct tn_candidate_rule {
+    size_t caps, tolerances, depths, foldings, formats;
+    const uint64_t *cap;
+    const double *tolerance;
+    const uint64_t *depth;
+    const tn_weight *folding; /* m and n alone count; tried where they fit a layer's size */
+    const tn_format *format;  /* of all candidates; none: the layer's own */
+    tn_cut_method method;
+    uint64_t seed;
+} tn_candidate_rule;
+
+/* Where the trained weights are. */
+typedef struct tn_trained {
+    tn_arrays *weights;
+    const char *weights_path;
+    tn_checkpoint checkpoint;
+    tn_arrays *moments; /* second moments of inputs by layer name, or one array for all; NULL: none */
+    const char *moments_path;
+} tn_trained;
+
+typedef struct tn_candidate {
+    tn_weight weight; /* with the ranks reached */
+    uint64_t cap;     /* requested, or the greatest rank that a tolerance led to */
+    double tolerance; /* negative: by cap */
+    uint32_t folding; /* 0: the model's own */
+    uint64_t parameters;
+    double squared_error; /* in the layer's measure */
+    bool usable;          /* false: the tolerance was out of reach */
+} tn_candidate;
+
+typedef struct tn_candidates {
+    size_t layer; /* position in the model */
+    const char *name;
+    uint64_t rows, columns;
+    double squared_norm; /* of the matrix, in its measure */
+    double excess;       /* bound on how much of a squared error exact cuts might have saved */
+    bool randomised;
+    size_t foldings;
+    tn_weight folding[TN_FOLDINGS_MOST];
+    size_t count;
+    tn_candidate *item;
+} tn_candidates;
+
+/* One entry for each layer of `model` whose weight names an entry of `weights`, in order; layers side by side
+ * on the threads of OpenMP. Lives in `arena`. TN_INTERRUPTED where asked to stop. */
+tn_status tn_candidates_find(const tn_model *model, const tn_trained *trained, const tn_candidate_rule *rule,
+                             const tn_progress *progress, tn_arena *arena, tn_candidates **candidates,
+                             size_t *count, tn_error *error);
+
+/* The cores of one candidate, decomposed as in the search: the same cores, bit by bit. */
+tn_status tn_candidate_factor(const tn_trained *trained, const tn_candidate_rule *rule,
+                              const tn_candidates *of, const tn_candidate *candidate, tn_factored *factored,
+                              tn_error *error);
+
+/* Singular values of the unfoldings of a layer's matrix at the bonds of a candidate's folding;
+ * value[b][count[b]], each tn_free'd by the caller; bonds = modes - 1. TT and TTM. */
+tn_status tn_candidate_spectrum(const tn_trained *trained, const tn_candidates *of, const tn_weight *folding,
+                                double **value, uint64_t *count, size_t *bonds, tn_error *error);
+
+#endif

@@ -1,0 +1,315 @@
+#include "ranks/rank_plan.h"
+
+#include "base/interrupt.h"
+#include "ranks/own_weights.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROUNDS_MOST = 40, FOLLOWERS = 6, LIST_TEXT = 21 * TN_RANKS_MOST };
+
+static const char *list_text(const uint64_t *number, uint32_t count, char apart, char text[LIST_TEXT]) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t k = 0; k < count; k++) {
+        if (k) text[length++] = apart;
+        length += (size_t)snprintf(text + length, 21, "%" PRIu64, number[k]);
+    }
+    return text;
+}
+
+/* "tt 12x8x8 by 8x8x12, ranks 1 12 12 12 12 12 1" */
+static tn_status label_of(const tn_weight *weight, tn_arena *arena, const char **label, tn_error *error) {
+    char m[LIST_TEXT], n[LIST_TEXT], ranks[LIST_TEXT];
+    return tn_arena_format(arena, label, error, "%s %s by %s, ranks %s", tn_format_names[weight->format],
+                           list_text(weight->m, weight->d, 'x', m), list_text(weight->n, weight->d, 'x', n),
+                           list_text(weight->rank, weight->rank_count, ' ', ranks));
+}
+
+/* What a candidate adds to the sum that is made least; *usable = false where accuracies do not cover it. */
+static tn_status objective_of(const tn_rank_plan *plan, const tn_candidates *of,
+                              const tn_candidate *candidate, bool in_range, double *objective, bool *usable,
+                              tn_error *error) {
+    double least, most, rank = (double)candidate->cap;
+    *usable = true;
+    *objective = candidate->squared_error;
+    if (!plan->accuracy) return TN_OK;
+    TN_TRY(tn_accuracy_range(plan->accuracy, of->name, &least, &most, error));
+    *usable = !in_range || (rank >= least && rank <= most);
+    if (!*usable) return TN_OK;
+    return tn_accuracy_loss(plan->accuracy, of->name, plan->layers, rank, objective, error);
+}
+
+static tn_status drop_uncovered(tn_rank_plan *plan, bool in_range, tn_error *error) {
+    for (size_t l = 0; l < plan->layers; l++) {
+        tn_candidates *of = &plan->candidates[l];
+        bool any = false;
+        for (size_t i = 0; i < of->count; i++) {
+            bool usable;
+            double objective;
+            if (!of->item[i].usable) continue;
+            TN_TRY(objective_of(plan, of, &of->item[i], in_range, &objective, &usable, error));
+            of->item[i].usable = usable;
+            any |= usable;
+        }
+        if (!any)
+            return tn_fail(
+                error, TN_INPUT,
+                "no candidate of layer %s lies within the measured ranks; ask for others with --cap",
+                of->name);
+    }
+    return TN_OK;
+}
+
+static tn_status make_room(tn_rank_plan *plan, size_t candidates, tn_arena *arena, tn_error *error) {
+    tn_rank_problem *p = &plan->problem;
+    TN_TRY(tn_arena_alloc(arena, plan->layers, sizeof *p->layer, &p->layer, error));
+    TN_TRY(tn_arena_alloc(arena, plan->layers + 1, sizeof *p->first, &p->first, error));
+    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *p->error, &p->error, error));
+    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *p->cap, &p->cap, error));
+    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *p->group, &p->group, error));
+    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *p->label, &p->label, error));
+    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *plan->candidate, &plan->candidate, error));
+    return tn_arena_alloc(arena, candidates * p->costs, sizeof *p->cost, &p->cost, error);
+}
+
+/* The candidates that can be used, as the problem's. */
+static tn_status fill(tn_rank_plan *plan, tn_arena *arena, tn_error *error) {
+    tn_rank_problem *p = &plan->problem;
+    size_t at = 0, kept = 0;
+    for (size_t l = 0; l < plan->layers; l++) {
+        const tn_candidates *of = &plan->candidates[l];
+        p->layer[l] = of->name;
+        p->first[l] = kept;
+        for (size_t i = 0; i < of->count; i++, at++) {
+            const tn_candidate *candidate = &of->item[i];
+            bool usable;
+            if (!candidate->usable) continue;
+            TN_TRY(objective_of(plan, of, candidate, false, &p->error[kept], &usable, error));
+            TN_TRY(label_of(&candidate->weight, arena, &p->label[kept], error));
+            p->cap[kept] = candidate->cap;
+            p->group[kept] =
+                candidate->folding == 0 && candidate->tolerance < 0 ? candidate->cap : UINT64_MAX;
+            memcpy(p->cost + kept * p->costs, plan->cost + at * p->costs, p->costs * sizeof *p->cost);
+            plan->candidate[kept++] = candidate;
+        }
+    }
+    p->first[plan->layers] = kept;
+    return TN_OK;
+}
+
+static tn_status pose(tn_rank_plan *plan, bool in_range, tn_arena *arena, tn_error *error) {
+    tn_rank_problem *p = &plan->problem;
+    size_t candidates = 0;
+    TN_TRY(drop_uncovered(plan, in_range, error));
+    for (size_t l = 0; l < plan->layers; l++) candidates += plan->candidates[l].count;
+    p->layers = plan->layers;
+    p->costs = tn_rank_costs_count(plan->costs);
+    p->cost_name = (const char **)tn_rank_cost_names;
+    p->error_name = plan->accuracy ? "accuracy_loss" : "sqerr";
+    TN_TRY(make_room(plan, candidates, arena, error));
+    TN_TRY(tn_arena_alloc(arena, candidates * p->costs, sizeof *plan->cost, &plan->cost, error));
+    TN_TRY(
+        tn_rank_costs_find(plan->costs, plan->candidates, plan->layers, NULL, plan->cost, p->fixed, error));
+    for (size_t l = 0; l < plan->layers; l++) plan->squared_norm += plan->candidates[l].squared_norm;
+    return fill(plan, arena, error);
+}
+
+tn_status tn_rank_plan_make(const tn_model *model, const tn_trained *trained, const tn_candidate_rule *rule,
+                            const tn_device *device, const tn_accuracy *accuracy, bool in_range,
+                            const tn_progress *progress, tn_arena *arena, tn_rank_plan *plan,
+                            tn_error *error) {
+    *plan = (tn_rank_plan){.model = model, .accuracy = accuracy};
+    TN_TRY(tn_own_weights_make(model, arena, &plan->own, error));
+    TN_TRY(
+        tn_candidates_find(model, trained, rule, progress, arena, &plan->candidates, &plan->layers, error));
+    TN_TRY(tn_rank_costs_new(model, plan->own, device, &plan->costs, error));
+    tn_status status = pose(plan, in_range, arena, error);
+    if (status != TN_OK) tn_rank_plan_free(plan);
+    return status;
+}
+
+void tn_rank_plan_free(tn_rank_plan *plan) {
+    tn_rank_costs_free(plan->costs);
+    *plan = (tn_rank_plan){0};
+}
+
+const tn_candidate *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_way *choice, size_t layer) {
+    return plan->candidate[plan->problem.first[layer] + choice->choice[layer]];
+}
+
+double tn_rank_plan_relative(const tn_rank_plan *plan, double sum) {
+    if (plan->accuracy) return sum;
+    return plan->squared_norm > 0 ? sqrt(fmax(0, sum) / plan->squared_norm) : 0;
+}
+
+/* Whether a cost that belongs to the whole design is bounded or minimised. */
+static bool costs_interact(const tn_rank_goal *goal) {
+    bool interact = goal->least_cost && goal->minimised >= TN_RANK_CYCLES;
+    for (size_t k = 0; k < goal->budgets; k++) interact |= goal->budget[k].cost >= TN_RANK_CYCLES;
+    return interact;
+}
+
+/* Puts a choice into the model and prices it as a whole: way->cost, and way->met if the budgets hold. */
+static tn_status price(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                       tn_rank_way *way, tn_error *error) {
+    if (!way->met) return TN_OK;
+    for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, way, l);
+    TN_TRY(tn_rank_costs_total(plan->costs, plan->candidates, plan->layers, choice, way->cost, error));
+    for (size_t k = 0; k < goal->budgets; k++)
+        way->met = way->met && way->cost[goal->budget[k].cost] <= goal->budget[k].most;
+    return TN_OK;
+}
+
+static double minimised(const tn_rank_goal *goal, const tn_rank_way *way) {
+    return goal->least_cost ? way->cost[goal->minimised] : way->squared_error;
+}
+
+/* Counts costs anew around a choice. The problem keeps its candidates: what was chosen counts in them. */
+static tn_status count_around(tn_rank_plan *plan, const tn_rank_way *way, const tn_candidate **choice,
+                              tn_arena *arena, tn_error *error) {
+    size_t usable = 0;
+    for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, way, l);
+    TN_TRY(tn_rank_costs_find(plan->costs, plan->candidates, plan->layers, choice, plan->cost,
+                              plan->problem.fixed, error));
+    for (size_t l = 0; l < plan->layers; l++)
+        for (size_t i = 0; i < plan->candidates[l].count; i++) usable += plan->candidates[l].item[i].usable;
+    if (usable != plan->problem.first[plan->layers])
+        return tn_fail(error, TN_OVERFLOW, "a design near the chosen one has counts past 64 bits");
+    return fill(plan, arena, error);
+}
+
+/* The plan's problem with one more cost, 1 for every layer that leaves the base, and at most `most` of that.
+ */
+static tn_status solve_near(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_rank_way *base,
+                            size_t most, tn_arena *arena, tn_rank_solution *solution, tn_error *error) {
+    static const char moved[] = "layers changed";
+    tn_rank_problem near = plan->problem;
+    tn_rank_goal bounded = *goal;
+    size_t costs = near.costs, candidates = near.first[near.layers];
+    if (goal->budgets + 1 + goal->least_cost > TN_COSTS_MOST)
+        return tn_fail(error, TN_LIMIT, "more than %d bounds at once; give fewer", TN_COSTS_MOST - 1);
+    TN_TRY(tn_arena_alloc(arena, candidates * (costs + 1), sizeof *near.cost, &near.cost, error));
+    TN_TRY(tn_arena_alloc(arena, costs + 1, sizeof *near.cost_name, &near.cost_name, error));
+    memcpy(near.cost_name, plan->problem.cost_name, costs * sizeof *near.cost_name);
+    near.cost_name[costs] = moved;
+    near.costs = costs + 1;
+    near.fixed[costs] = 0;
+    for (size_t l = 0; l < near.layers; l++)
+        for (size_t i = near.first[l]; i < near.first[l + 1]; i++) {
+            memcpy(near.cost + i * (costs + 1), plan->problem.cost + i * costs, costs * sizeof *near.cost);
+            near.cost[i * (costs + 1) + costs] = i != near.first[l] + base->choice[l];
+        }
+    bounded.budget[bounded.budgets++] = (tn_rank_budget){costs, (double)most};
+    return tn_rank_solve(&near, &bounded, arena, solution, error);
+}
+
+/* From a design that fits: exact choices for costs counted around it, with ever fewer layers allowed to
+ * change until what is chosen fits as a whole and is better; that is the next base. With one layer changed
+ * the counts are exact, so the end is a design that no change of one layer betters. */
+static tn_status descend(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                         tn_arena *arena, tn_rank_way *base, size_t *rounds, tn_error *error) {
+    size_t most = plan->layers;
+    TN_TRY(count_around(plan, base, choice, arena, error));
+    for (size_t round = 0; round < ROUNDS_MOST && most > 0; round++) {
+        tn_rank_solution found;
+        if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
+        TN_TRY(solve_near(plan, goal, base, most, arena, &found, error));
+        ++*rounds;
+        TN_TRY(price(plan, goal, choice, &found.best, error));
+        if (found.best.met && minimised(goal, &found.best) < minimised(goal, base)) {
+            *base = found.best;
+            most = 2 * most < plan->layers ? 2 * most : plan->layers;
+            TN_TRY(count_around(plan, base, choice, arena, error));
+        } else {
+            most /= 2;
+        }
+    }
+    return TN_OK;
+}
+
+/* Tightens the budgets by what a design takes too much of them; or, where nothing kept them (`way` NULL),
+ * takes half of the tightening back. */
+static void tighten(const tn_rank_goal *goal, const tn_rank_way *way, tn_rank_goal *tighter) {
+    for (size_t k = 0; k < goal->budgets; k++) {
+        double asked = goal->budget[k].most, now = tighter->budget[k].most;
+        double excess = way ? fmax(0, way->cost[goal->budget[k].cost] - asked) : 0;
+        tighter->budget[k].most = way ? now - excess : (asked + now) / 2;
+    }
+}
+
+/* Designs that follow from a first one when costs are counted around the last, whether that fits or not, and
+ * the budgets are tightened by what it takes too much. Adds those that fit as a whole to the starts. */
+static tn_status follow(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                        tn_arena *arena, tn_rank_way last, size_t *rounds, tn_rank_way *start, size_t *starts,
+                        tn_error *error) {
+    tn_rank_goal tighter = *goal;
+    tighten(goal, &last, &tighter);
+    for (int i = 0; i < FOLLOWERS; i++) {
+        tn_rank_solution found;
+        TN_TRY(count_around(plan, &last, choice, arena, error));
+        TN_TRY(tn_rank_solve(&plan->problem, &tighter, arena, &found, error));
+        ++*rounds;
+        if (!found.best.met) {
+            tighten(goal, NULL, &tighter);
+            continue;
+        }
+        last = found.best;
+        TN_TRY(price(plan, goal, choice, &found.best, error));
+        memcpy(last.cost, found.best.cost, sizeof last.cost);
+        tighten(goal, &last, &tighter);
+        if (found.best.met) start[(*starts)++] = found.best;
+    }
+    return TN_OK;
+}
+
+/* Designs to start from: the exact choice, what greedy and uniform rank give, and what follows from the
+ * first. */
+static tn_status find_starts(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                             tn_arena *arena, tn_rank_outcome *o, tn_rank_way *start, size_t *starts,
+                             tn_error *error) {
+    tn_rank_way *ways[] = {&o->solution.best, &o->solution.greedy, &o->solution.uniform};
+    bool chosen = o->solution.best.met;
+    *starts = 0;
+    for (size_t i = 0; i < 3; i++) {
+        TN_TRY(price(plan, goal, choice, ways[i], error));
+        if (ways[i]->met) start[(*starts)++] = *ways[i];
+    }
+    if (!chosen) return TN_OK;
+    return follow(plan, goal, choice, arena, o->solution.best, &o->rounds, start, starts, error);
+}
+
+static tn_status search(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+                        tn_arena *arena, tn_rank_outcome *o, tn_error *error) {
+    tn_rank_way start[3 + FOLLOWERS], *best = &o->solution.best;
+    size_t starts;
+    TN_TRY(find_starts(plan, goal, choice, arena, o, start, &starts, error));
+    o->solution.exact = false; /* designs as a whole are searched, not enumerated */
+    o->solution.gap = o->solution.lower_bound = NAN;
+    best->met = false;
+    for (size_t i = 0; i < starts; i++) {
+        TN_TRY(descend(plan, goal, choice, arena, &start[i], &o->rounds, error));
+        if (!best->met || minimised(goal, &start[i]) < minimised(goal, best)) *best = start[i];
+    }
+    if (!best->met) return TN_OK;
+    TN_TRY(count_around(plan, best, choice, arena, error));
+    return price(plan, goal, choice, best, error);
+}
+
+tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *arena,
+                             tn_rank_outcome *outcome, tn_error *error) {
+    const tn_candidate **choice;
+    tn_rank_way *best = &outcome->solution.best;
+    *outcome = (tn_rank_outcome){.rounds = 1};
+    TN_TRY(tn_arena_alloc(arena, plan->layers, sizeof *choice, &choice, error));
+    TN_TRY(tn_rank_solve(&plan->problem, goal, arena, &outcome->solution, error));
+    if (costs_interact(goal))
+        TN_TRY(search(plan, goal, choice, arena, outcome, error));
+    else
+        TN_TRY(price(plan, goal, choice, best, error));
+    outcome->fits = best->met;
+    memcpy(outcome->total, best->cost, sizeof outcome->total);
+    return TN_OK;
+}

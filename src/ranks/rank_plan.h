@@ -1,0 +1,63 @@
+/* From a model and its trained weights to the ranks and foldings that fit: candidates (ranks/layer_options.h),
+ * their costs (ranks/costs.h), the exact choice (ranks/problem.h), and the design priced as a whole.
+ *
+ * Cycles and blocks of a whole design are not the sum of what its candidates add (ranks/costs.h). Where
+ * such a cost is bounded or minimised the choice is a search: from a design that fits as a whole, exact
+ * choices for costs counted around it, with fewer and fewer layers allowed to change until the choice fits as
+ * a whole and is better. It ends where no change of one layer is. Otherwise one exact choice is the optimum.
+ */
+#ifndef TN_RANKS_RANK_PLAN_H
+#define TN_RANKS_RANK_PLAN_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "hardware/device.h"
+#include "model/model.h"
+#include "ranks/accuracy.h"
+#include "ranks/costs.h"
+#include "ranks/layer_options.h"
+#include "ranks/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tn_rank_plan {
+    const tn_model *model;
+    tn_model *own; /* with a weight for each layer; after solving, the chosen ones */
+    tn_rank_costs *costs;
+    const tn_accuracy *accuracy; /* NULL: truncation error counts */
+    tn_candidates *candidates;
+    double *cost; /* of all candidates, usable or not */
+    size_t layers;
+    double squared_norm; /* of all layers' matrices, in their measure */
+    tn_rank_problem problem;
+    const tn_candidate **candidate; /* of the problem's candidates */
+} tn_rank_plan;
+
+/* Everything lives in `arena` but what tn_rank_plan_free frees. accuracy and device may be NULL. With
+ * `in_range` the candidates whose rank the measured accuracies do not cover are left out instead of refused.
+ */
+tn_status tn_rank_plan_make(const tn_model *model, const tn_trained *trained, const tn_candidate_rule *rule,
+                            const tn_device *device, const tn_accuracy *accuracy, bool in_range,
+                            const tn_progress *progress, tn_arena *arena, tn_rank_plan *plan,
+                            tn_error *error);
+void tn_rank_plan_free(tn_rank_plan *plan);
+
+typedef struct tn_rank_outcome {
+    tn_rank_solution solution;   /* of a search: exact = false, gap NaN; costs as of whole designs */
+    double total[TN_COSTS_MOST]; /* of the whole design, as chosen */
+    bool fits;                   /* something was found that keeps the budgets as a whole */
+    size_t rounds;               /* choices made; 1 where costs add up */
+} tn_rank_outcome;
+
+tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *arena,
+                             tn_rank_outcome *outcome, tn_error *error);
+
+/* The candidate that a choice of the problem takes for a layer. */
+const tn_candidate *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_way *choice, size_t layer);
+
+/* Relative error of what is summed: sqrt(sum / squared_norm), or the sum itself where accuracy counts. */
+double tn_rank_plan_relative(const tn_rank_plan *plan, double sum);
+
+#endif

@@ -1,0 +1,203 @@
+#include "roofline/roofline.h"
+
+#include "base/suggest.h"
+#include "hardware/device_data.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double pipeline_terms = 16; /* below this depth a product's pipeline does not count */
+enum { ALIGNED_BYTES = 16 };
+
+/* How often `value` can be halved, up to `most`. */
+static unsigned halvings(uint64_t value, unsigned most) {
+    unsigned count = 0;
+    while (count < most && value % 2 == 0) {
+        value /= 2;
+        count++;
+    }
+    return count;
+}
+
+/* How many halvings the rows of A (K elements), B and C (N elements) lie below 16 bytes. */
+static unsigned misalignment(const tn_roofline_precision *precision, const tn_roofline_product *p) {
+    unsigned wanted = 0;
+    for (uint64_t bytes = precision->element_bytes; bytes < ALIGNED_BYTES; bytes *= 2) wanted++;
+    unsigned along_n = halvings(p->n, wanted), along_k = halvings(p->k, wanted);
+    return wanted - (along_n < along_k ? along_n : along_k);
+}
+
+static bool has_vector(const tn_roofline_product *p) {
+    return p->m == 1 || p->n == 1;
+}
+
+static double compute_us(const tn_roofline *r, const tn_roofline_precision *precision,
+                         const tn_roofline_law *law, const tn_roofline_product *p) {
+    double peak_flops_per_us = precision->peak_TFLOPS * 1e6, processors = (double)r->multiprocessors;
+    double tile = (double)law->tile, k = (double)p->k, slow = 1;
+    for (unsigned i = misalignment(precision, p); i > 0; i--) slow *= law->misaligned_compute;
+    slow /= law->compute_efficiency;
+    if (has_vector(p))
+        return slow * 2 * (double)p->batch * (double)p->m * (double)p->n * k / peak_flops_per_us;
+    double tiles = (double)p->batch * ceil((double)p->m / tile) * ceil((double)p->n / tile);
+    double parts = floor(processors / tiles), most = ceil(k / (double)law->split_depth);
+    parts = fmax(1, fmin(parts, most));
+    double waves = ceil(tiles * parts / processors);
+    return slow * waves * 2 * tile * tile * ceil(k / parts) / (peak_flops_per_us / processors);
+}
+
+static double memory_us(const tn_roofline *r, const tn_roofline_precision *precision,
+                        const tn_roofline_law *law, const tn_roofline_product *p) {
+    double m = (double)p->m, n = (double)p->n, k = (double)p->k, bytes_per_us = r->bandwidth_GBps * 1e3;
+    double bytes = (double)precision->element_bytes * (double)p->batch * (m * k + k * n + m * n);
+    double cached = fmin(bytes, (double)r->cache_bytes);
+    return cached / (bytes_per_us * law->cache_gain) + (bytes - cached) / bytes_per_us;
+}
+
+double tn_roofline_law_us(const tn_roofline *roofline, const tn_roofline_precision *precision,
+                          const tn_roofline_law *law, const tn_roofline_law *graph,
+                          const tn_roofline_product *product) {
+    bool misaligned = misalignment(precision, product) > 0;
+    if (graph) {
+        double host = law->host_us * (misaligned ? law->misaligned_host : 1);
+        return fmax(host, law->gap_us + tn_roofline_law_us(roofline, precision, graph, NULL, product));
+    }
+    double launch = law->launch_us * (has_vector(product) ? law->vector_launch : 1) *
+                    (misaligned ? law->misaligned_launch : 1);
+    double pipeline = law->pipeline_us * log2(1 + (double)product->k / pipeline_terms);
+    return launch + pipeline +
+           fmax(compute_us(roofline, precision, law, product), memory_us(roofline, precision, law, product));
+}
+
+void tn_roofline_features(const tn_roofline_product *p, double feature[TN_ROOFLINE_FEATURES]) {
+    enum { MOST_HALVINGS = 3 };
+    const double few_flops = 1 << 27, few_elements = 1 << 21; /* what a launch hides */
+    double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    double along_n = halvings(p->n, MOST_HALVINGS), along_k = halvings(p->k, MOST_HALVINGS);
+    const double made[TN_ROOFLINE_FEATURES] = {
+        log2(m),
+        log2(n),
+        log2(k),
+        along_n,
+        along_k,
+        fmin(along_n, along_k),
+        p->m == 1,
+        p->n == 1,
+        p->k == 1,
+        log2(m * n),
+        log2(1 + 2 * m * n * k / few_flops),
+        log2(1 + (m * n + m * k + n * k) / few_elements),
+    };
+    memcpy(feature, made, sizeof made);
+}
+
+tn_status tn_roofline_surface_make(tn_roofline_surface *lists, tn_position at, tn_arena *arena,
+                                   tn_error *error) {
+    size_t points = lists->m.count;
+    if (lists->n.count != points || lists->k.count != points || lists->weight.count != points)
+        return tn_fail_at(error, TN_INPUT, at, "a surface has lists m, n, k and weight of the same length");
+    if (points > 0 && lists->scale.count != TN_ROOFLINE_FEATURES)
+        return tn_fail_at(error, TN_INPUT, at, "a surface's list `scale` has %zu numbers; it has %d",
+                          lists->scale.count, TN_ROOFLINE_FEATURES);
+    tn_surface *s = &lists->surface;
+    *s = (tn_surface){.points = points,
+                      .dimensions = TN_ROOFLINE_FEATURES,
+                      .weight = lists->weight.item,
+                      .scale = lists->scale.item,
+                      .mean = lists->mean,
+                      .noise = lists->noise};
+    TN_TRY(tn_arena_alloc(arena, points * TN_ROOFLINE_FEATURES, sizeof *s->x, &s->x, error));
+    for (size_t i = 0; i < points; i++) {
+        tn_roofline_product p = {1, lists->m.item[i], lists->n.item[i], lists->k.item[i]};
+        tn_roofline_features(&p, s->x + i * TN_ROOFLINE_FEATURES);
+    }
+    return TN_OK;
+}
+
+tn_status tn_roofline_precision_find(const tn_roofline *roofline, const char *name,
+                                     const tn_roofline_precision **precision, tn_error *error) {
+    enum { MOST = 16 };
+    const tn_roofline_precision *known = roofline->precisions.item;
+    const char *names[MOST];
+    size_t count = roofline->precisions.count;
+    for (size_t i = 0; i < count; i++) {
+        if (i < MOST) names[i] = known[i].name;
+        if (strcmp(known[i].name, name) != 0) continue;
+        *precision = &known[i];
+        return TN_OK;
+    }
+    if (count == 0) return tn_fail(error, TN_INPUT, "device %s has no precisions", roofline->name);
+    const char *near = tn_suggest(name, names, count < MOST ? count : MOST);
+    return tn_fail(error, TN_INPUT, "device %s has no precision '%.60s'; %s %s", roofline->name, name,
+                   near ? "did you mean" : "it has for instance", near ? near : names[0]);
+}
+
+tn_status tn_roofline_law_find(const tn_roofline *roofline, const char *precision, tn_roofline_time time,
+                               const tn_roofline_law **law, tn_error *error) {
+    const tn_roofline_law *known = roofline->laws.item;
+    for (size_t i = 0; i < roofline->laws.count; i++)
+        if (known[i].time == (uint32_t)time && strcmp(known[i].precision, precision) == 0) {
+            *law = &known[i];
+            return TN_OK;
+        }
+    return tn_fail(error, TN_INPUT,
+                   "device %s has no law for %s times of %s; fit one with `tenfold roofline fit --device %s`",
+                   roofline->name, tn_roofline_time_names[time], precision, roofline->name);
+}
+
+static tn_status check(const tn_roofline_product *p, tn_error *error) {
+    const struct {
+        const char *name;
+        uint64_t value;
+    } sizes[] = {{"batch", p->batch}, {"M", p->m}, {"N", p->n}, {"K", p->k}};
+    for (size_t i = 0; i < 4; i++)
+        if (sizes[i].value == 0 || sizes[i].value > TN_ROOFLINE_MOST_SIZE)
+            return tn_fail(error, TN_INPUT, "%s = %llu of a product; it is 1 to %llu", sizes[i].name,
+                           (unsigned long long)sizes[i].value, (unsigned long long)TN_ROOFLINE_MOST_SIZE);
+    return TN_OK;
+}
+
+tn_status tn_roofline_predict(const tn_roofline *roofline, const char *precision, tn_roofline_time time,
+                              const tn_roofline_product *product, double *microseconds, tn_error *error) {
+    const tn_roofline_precision *known;
+    const tn_roofline_law *law, *graph = NULL;
+    TN_TRY(check(product, error));
+    TN_TRY(tn_roofline_precision_find(roofline, precision, &known, error));
+    TN_TRY(tn_roofline_law_find(roofline, precision, time, &law, error));
+    if (time == TN_TIME_EAGER)
+        TN_TRY(tn_roofline_law_find(roofline, precision, TN_TIME_GRAPH, &graph, error));
+    double us = tn_roofline_law_us(roofline, known, law, graph, product);
+    if (product->batch == 1) {
+        double feature[TN_ROOFLINE_FEATURES];
+        tn_roofline_features(product, feature);
+        us *= exp(tn_surface_at(&law->surface.surface, feature));
+    }
+    *microseconds = us;
+    return TN_OK;
+}
+
+static tn_status append(const char **list, const char *precision, const char *figure, tn_arena *arena,
+                        tn_error *error) {
+    return tn_arena_format(arena, list, error, "%s%s%s%s%s", *list, **list ? ", " : "", precision,
+                           *precision ? " " : "", figure);
+}
+
+tn_status tn_roofline_unverified(const tn_roofline *roofline, const char *precision, tn_roofline_time time,
+                                 tn_arena *arena, const char **figures, tn_error *error) {
+    const tn_roofline_precision *known;
+    const tn_roofline_law *law;
+    const char *list = "";
+    TN_TRY(tn_roofline_precision_find(roofline, precision, &known, error));
+    if (roofline->origin == TN_UNVERIFIED)
+        TN_TRY(append(&list, "", "every figure of the device", arena, error));
+    for (size_t i = 0; i < roofline->unverified.count; i++)
+        TN_TRY(append(&list, "", roofline->unverified.item[i], arena, error));
+    if (known->origin == TN_UNVERIFIED) TN_TRY(append(&list, precision, "peak", arena, error));
+    for (int i = TN_TIME_GRAPH; i <= (int)time; i++) {
+        TN_TRY(tn_roofline_law_find(roofline, precision, (tn_roofline_time)i, &law, error));
+        const char *name = i == TN_TIME_GRAPH ? "graph law" : "eager law";
+        if (law->origin == TN_UNVERIFIED) TN_TRY(append(&list, precision, name, arena, error));
+    }
+    *figures = list;
+    return TN_OK;
+}

@@ -1,0 +1,120 @@
+#include "roofline/step.h"
+
+#include "text/csv.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    const tn_roofline *roofline;
+    const tn_roofline_law *law;
+    const char *precision;
+    double element_bytes;
+} pricing;
+
+static double elements_moved(const tn_operation *o) {
+    double batch = (double)o->batch, rows = (double)o->rows, columns = (double)o->columns;
+    if (o->kind == TN_OP_PRODUCT) {
+        double reduction = (double)o->reduction;
+        return batch * (rows * reduction + reduction * columns + rows * columns);
+    }
+    return rows * columns * (o->read_count + o->write_count);
+}
+
+static tn_status price(const pricing *p, const tn_operation *o, tn_roofline_kernel *kernel, tn_error *error) {
+    *kernel = (tn_roofline_kernel){.kind = o->kind, .flops = (double)o->flops};
+    kernel->product = (tn_roofline_product){o->batch, o->rows, o->columns, o->reduction};
+    kernel->bytes = p->element_bytes * elements_moved(o);
+    if (o->kind == TN_OP_PRODUCT)
+        return tn_roofline_predict(p->roofline, p->precision, TN_TIME_GRAPH, &kernel->product, &kernel->us,
+                                   error);
+    kernel->us = p->law->launch_us * p->law->vector_launch +
+                 kernel->bytes / (p->roofline->bandwidth_GBps * 1e3 * p->law->cache_gain);
+    return TN_OK;
+}
+
+static bool same(const tn_roofline_kernel *kernel, const tn_operation *o, double bytes) {
+    const tn_roofline_product *p = &kernel->product;
+    return kernel->kind == o->kind && p->batch == o->batch && p->m == o->rows && p->n == o->columns &&
+           p->k == o->reduction && kernel->bytes == bytes;
+}
+
+static tn_status add(const pricing *p, const tn_operation *o, tn_roofline_step *step, tn_error *error) {
+    double bytes = p->element_bytes * elements_moved(o);
+    size_t at = 0;
+    while (at < step->kernels && !same(&step->kernel[at], o, bytes)) at++;
+    if (at == step->kernels) {
+        TN_TRY(price(p, o, &step->kernel[at], error));
+        step->kernels++;
+    }
+    tn_roofline_kernel *kernel = &step->kernel[at];
+    kernel->count++;
+    step->operations++;
+    step->graph_us += kernel->us;
+    if (o->kind != TN_OP_PRODUCT) return TN_OK;
+    step->product_us += kernel->us;
+    step->product_flops += kernel->flops;
+    return TN_OK;
+}
+
+tn_status tn_roofline_step_predict(const tn_roofline *roofline, const tn_step *step, uint64_t launches,
+                                   tn_arena *arena, tn_roofline_step *predicted, tn_error *error) {
+    tn_roofline_step made = {0};
+    pricing p = {.roofline = roofline,
+                 .precision = tn_precision_names[step->precision],
+                 .element_bytes = (double)step->element_bytes};
+    const tn_roofline_precision *known;
+    TN_TRY(tn_roofline_precision_find(roofline, p.precision, &known, error));
+    TN_TRY(tn_roofline_law_find(roofline, p.precision, TN_TIME_GRAPH, &p.law, error));
+    TN_TRY(tn_arena_alloc(arena, step->operations, sizeof *made.kernel, &made.kernel, error));
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *o = &step->operation[i];
+        if (o->batch && o->rows && o->columns) TN_TRY(add(&p, o, &made, error));
+    }
+    made.launches = launches ? launches : made.operations;
+    if (roofline->host_us_per_kernel > 0)
+        made.launched_us = fmax((double)made.launches * roofline->host_us_per_kernel, made.graph_us);
+    made.joules = made.launched_us * 1e-6 * roofline->step_power_W;
+    *predicted = made;
+    return TN_OK;
+}
+
+typedef struct {
+    double least_us, most_us, power_W;
+    size_t energies;
+} extremes;
+
+static tn_status read_step(const tn_csv *csv, size_t row, const size_t *column, extremes *e,
+                           tn_error *error) {
+    enum { KERNELS, MILLISECONDS, ENERGY };
+    uint64_t kernels;
+    double ms, mJ;
+    TN_TRY(tn_csv_count(csv, row, column[KERNELS], 1, (uint64_t)1 << 40, &kernels, error));
+    TN_TRY(tn_csv_real(csv, row, column[MILLISECONDS], 1e-9, 1e12, &ms, error));
+    double us = ms * 1e3 / (double)kernels;
+    e->least_us = row ? fmin(e->least_us, us) : us;
+    e->most_us = row ? fmax(e->most_us, us) : us;
+    if (column[ENERGY] == csv->columns) return TN_OK;
+    TN_TRY(tn_csv_real(csv, row, column[ENERGY], 0, 1e15, &mJ, error));
+    e->power_W += mJ / ms;
+    e->energies++;
+    return TN_OK;
+}
+
+tn_status tn_roofline_fit_host(const char *path, tn_arena *arena, double *host_us, double *worst_ratio,
+                               double *power_W, tn_error *error) {
+    static const char *const names[] = {"kernels", "step_ms"};
+    tn_csv csv;
+    size_t column[3];
+    extremes e = {0};
+    TN_TRY(tn_csv_load(path, arena, &csv, error));
+    TN_TRY(tn_csv_columns(&csv, names, 2, false, column, error));
+    column[2] = tn_csv_column(&csv, "energy_mJ");
+    if (csv.rows == 0)
+        return tn_fail_at(error, TN_INPUT, (tn_position){csv.file, 1, 1}, "no measured steps; one a row");
+    for (size_t row = 0; row < csv.rows; row++) TN_TRY(read_step(&csv, row, column, &e, error));
+    *host_us = sqrt(e.least_us * e.most_us);
+    *worst_ratio = sqrt(e.most_us / e.least_us);
+    *power_W = e.energies ? e.power_W / (double)e.energies : 0;
+    return TN_OK;
+}

@@ -1,0 +1,129 @@
+/* The largest batch: the published formula's published values, a fit that finds the coefficients that made
+ * its data, counts that fit to the last byte. */
+#include "finetune/batch.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+static tn_error error;
+
+/* arXiv 2408.04693's script: C0 62, C1 0.89, Mixtral 23.35 GB, sequence 512, sparsity 0.25. */
+static void published_formula(void **state) {
+    (void)state;
+    const tn_batch_formula formula = {62, 0.89, 23.35};
+    assert_int_equal(tn_batch_by_formula(&formula, 40, 512, 0.25), 6);
+    assert_int_equal(tn_batch_by_formula(&formula, 48, 512, 0.25), 8);
+    assert_int_equal(tn_batch_by_formula(&formula, 80, 512, 0.25), 20);
+    assert_int_equal(tn_batch_by_formula(&formula, 20, 512, 0.25), 0);
+    assert_int_equal(tn_batch_by_formula(&formula, 23.35, 512, 0.25), 0);
+    assert_int_equal(tn_batch_by_formula(&(tn_batch_formula){1e9, 1, 1}, 1e6, 1, 1e-6), (uint64_t)1 << 53);
+}
+
+static void count_fits_to_the_byte(void **state) {
+    (void)state;
+    const tn_language_count count = {.weight_bytes = 5000000000,
+                                     .gradient_bytes = 1000000000,
+                                     .optimizer_bytes = 1500000000,
+                                     .workspace_bytes = 400000000,
+                                     .reserve_bytes = 100000000,
+                                     .activation_bytes = 250000000};
+    assert_int_equal(tn_batch_by_count(&count, 10), 8);
+    assert_int_equal(tn_batch_by_count(&count, 9.9999), 7);
+    assert_int_equal(tn_batch_by_count(&count, 8.2), 0);
+    assert_int_equal(tn_batch_by_count(&count, 3), 0);
+    assert_true(fabs(tn_batch_implied_sequence(&count, 10, 4) - 2) < 1e-9);
+    assert_true(tn_batch_implied_sequence(&count, 3, 4) == 0);
+}
+
+static size_t make_rows(tn_batch_measured *row, const tn_batch_formula *truth) {
+    static const double memory[] = {24, 40, 48, 80}, sequence[] = {79, 174}, sparsity[] = {1, 0.25};
+    size_t count = 0;
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 2; j++)
+            for (int k = 0; k < 2; k++)
+                row[count++] = (tn_batch_measured){
+                    .gpu = "g",
+                    .memory_GB = memory[i],
+                    .sequence = sequence[j],
+                    .sparsity = sparsity[k],
+                    .batch = (double)tn_batch_by_formula(truth, memory[i], sequence[j], sparsity[k])};
+    return count;
+}
+
+static void fit_finds_the_coefficients(void **state) {
+    (void)state;
+    static const tn_batch_formula truths[] = {{820, 0.9, 5}, {300, 0.5, 8}, {2000, 0.97, 12}};
+    for (int i = 0; i < 3; i++) {
+        tn_batch_measured row[16];
+        tn_batch_fit fit;
+        size_t count = make_rows(row, &truths[i]);
+        assert_int_equal(tn_batch_fit_rows(row, count, truths[i].model_GB, &fit, &error), TN_OK);
+        assert_true(fabs(fit.c0.value / truths[i].c0 - 1) < 0.03);
+        assert_true(fabs(fit.c1.value - truths[i].c1) < 0.03);
+        assert_true(fit.c0.low < fit.c0.value && fit.c0.value < fit.c0.high &&
+                    fit.c0.high < 1.2 * fit.c0.low);
+        assert_true(fit.c1.low < fit.c1.value && fit.c1.value < fit.c1.high &&
+                    fit.c1.high < fit.c1.low + 0.2);
+    }
+}
+
+static void fit_refuses(void **state) {
+    (void)state;
+    tn_batch_measured row[16];
+    tn_batch_fit fit;
+    size_t count = make_rows(row, &(tn_batch_formula){820, 0.9, 5});
+    assert_int_equal(tn_batch_fit_rows(row, 0, 5, &fit, &error), TN_INPUT);
+    assert_int_equal(tn_batch_fit_rows(row, 1, 5, &fit, &error), TN_INPUT);
+    assert_int_equal(tn_batch_fit_rows(row, count, 30, &fit, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "the model alone takes 30"));
+    for (size_t i = 0; i < count; i++) row[i].sparsity = 1;
+    assert_int_equal(tn_batch_fit_rows(row, count, 5, &fit, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "C1 can't be fitted"));
+    /* two rows determine both and leave no interval */
+    row[1].sparsity = 0.25;
+    assert_int_equal(tn_batch_fit_rows(row, 2, 5, &fit, &error), TN_OK);
+    assert_true(isnan(fit.c0.low) && isnan(fit.c1.high));
+}
+
+static void largest_of_each_group_and_sparsity(void **state) {
+    (void)state;
+    static const char text[] = "gpu,model,dataset,sparsity,batch_size,queries_per_s\n"
+                               "A,m,D,1,2,1\nA,m,D,0.25,8,1\nA,m,D,0.25,3,1\nA,m,D,1,1,1\n"
+                               "A,n,D,1,64,1\nB,m,D,0.25,17,1\nA,m,E,1,4,1\n";
+    static const struct {
+        const char *gpu, *dataset;
+        double sparsity, batch;
+    } expected[] = {{"A", "D", 1, 2}, {"A", "D", 0.25, 8}, {"B", "D", 0.25, 17}, {"A", "E", 1, 4}};
+    tn_arena arena = {0};
+    tn_finetune_data data;
+    tn_batch_measured *row;
+    size_t count;
+    assert_int_equal(tn_finetune_parse("m.csv", text, strlen(text), &arena, &data, &error), TN_OK);
+    assert_int_equal(tn_batch_largest(&data, "m", &arena, &row, &count, &error), TN_OK);
+    assert_int_equal(count, 4);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(row[i].gpu, expected[i].gpu);
+        assert_string_equal(row[i].dataset, expected[i].dataset);
+        assert_true(row[i].sparsity == expected[i].sparsity && row[i].batch == expected[i].batch);
+    }
+    assert_int_equal(tn_batch_largest(&data, "x", &arena, &row, &count, &error), TN_INPUT);
+    tn_arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_formula),
+        cmocka_unit_test(count_fits_to_the_byte),
+        cmocka_unit_test(fit_finds_the_coefficients),
+        cmocka_unit_test(fit_refuses),
+        cmocka_unit_test(largest_of_each_group_and_sparsity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
