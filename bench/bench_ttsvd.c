@@ -142,9 +142,9 @@ static tn_status bench_candidates(const double *w, tn_error *error) {
                                          {.format = TN_TT, .d = 4, .m = {8, 6, 4, 4}, .n = {4, 4, 6, 8}}};
     static const uint64_t ranks[] = {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48};
     enum { RANKS = sizeof ranks / sizeof *ranks };
-    tn_halves halves;
+    tn_middle_cut halves;
     double from = seconds();
-    TN_TRY(tn_halves_make(w, SIDE, SIDE, SIDE, 1, 48, TN_CUT_AUTO, 1, NULL, &halves, error));
+    TN_TRY(tn_middle_cut_make(w, SIDE, SIDE, SIDE, 1, 48, TN_SVD_AUTO, 1, NULL, &halves, error));
     printf("shared first cut of 768 x 768    %8.1f ms\n", 1e3 * (seconds() - from));
     from = seconds();
     tn_status status = TN_OK;
@@ -154,11 +154,11 @@ static tn_status bench_candidates(const double *w, tn_error *error) {
                                ranks[r], ranks[r], ranks[r], ranks[r]};
             bool met;
             tn_train train;
-            status = tn_halves_train(&halves, &foldings[f], cap, -1, &met, &train, error);
+            status = tn_middle_cut_train(&halves, &foldings[f], cap, -1, &met, &train, error);
             tn_train_free(&train);
         }
     printf("  each folding and rank behind it %7.2f ms\n", 1e3 * (seconds() - from) / (3.0 * RANKS));
-    tn_halves_free(&halves);
+    tn_middle_cut_free(&halves);
     return status;
 }
 
@@ -184,7 +184,7 @@ static tn_status bench_allocation(size_t costs, tn_error *error) {
             if (costs > 2) cost[i * costs + 2] = ceil(parameters / 512) * (folding + 1);
         }
     }
-    tn_choices choices = {LAYERS, costs, first, objective, cost};
+    tn_knapsack choices = {LAYERS, costs, first, objective, cost};
     tn_allocation a;
     double from = seconds();
     TN_TRY(tn_allocate(&choices, budget, 0, &a, error));

@@ -51,8 +51,8 @@ static tn_status try_root(const char *root, void *user, bool *stop, tn_error *er
     return TN_OK;
 }
 
-tn_status tn_locate(const char *folder, const char *name, tn_arena *arena, const char **path,
-                    tn_error *error) {
+tn_status tn_search_path_find(const char *folder, const char *name, tn_arena *arena, const char **path,
+                              tn_error *error) {
     if (strchr(name, '/') || has_suffix(name))
         return tn_arena_copy_text(arena, name, strlen(name), path, error);
     search wanted = {.folder = folder, .name = name, .suffix = suffix, .arena = arena};
@@ -63,15 +63,15 @@ tn_status tn_locate(const char *folder, const char *name, tn_arena *arena, const
     }
     const char **names;
     size_t count;
-    TN_TRY(tn_locate_list(folder, arena, &names, &count, error));
+    TN_TRY(tn_search_path_list(folder, arena, &names, &count, error));
     const char *near = tn_suggest(name, names, count);
     return tn_fail(error, TN_INPUT, "no %s/%s%s on the search path; %s%s%s", folder, name, suffix,
                    near ? "did you mean '" : "give a path or a name that `tenfold list` shows",
                    near ? near : "", near ? "'?" : "");
 }
 
-tn_status tn_locate_file(const char *folder, const char *file, tn_arena *arena, const char **path,
-                         tn_error *error) {
+tn_status tn_search_path_find_file(const char *folder, const char *file, tn_arena *arena, const char **path,
+                                   tn_error *error) {
     search wanted = {.folder = folder, .name = file, .suffix = "", .arena = arena};
     TN_TRY(visit_roots(try_root, &wanted, arena, error));
     if (!wanted.found) return tn_fail(error, TN_INPUT, "no %s/%s on the search path", folder, file);
@@ -116,8 +116,8 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-tn_status tn_locate_list(const char *folder, tn_arena *arena, const char ***names, size_t *count,
-                         tn_error *error) {
+tn_status tn_search_path_list(const char *folder, tn_arena *arena, const char ***names, size_t *count,
+                              tn_error *error) {
     listing list = {.folder = folder, .arena = arena};
     tn_status status = visit_roots(list_root, &list, arena, error);
     const char **kept = NULL;

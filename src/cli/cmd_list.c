@@ -81,7 +81,7 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
     }
     tn_arena arena = {0};
     const char **names;
-    tn_status status = tn_locate_list(wanted->folder, &arena, &names, &count, error);
+    tn_status status = tn_search_path_list(wanted->folder, &arena, &names, &count, error);
     if (status == TN_OK) status = print(what, names, count, common.json, error);
     tn_arena_free(&arena);
     return status;

@@ -35,7 +35,7 @@ static tn_status print_choices(const tn_space *space, uint64_t id, tn_error *err
     tn_buffer value = {0};
     for (size_t i = 0; i < space->choices; i++) {
         value.length = 0;
-        tn_choice_value(&space->choice[i], tn_space_digit(space, id, i), &value);
+        tn_axis_value(&space->choice[i], tn_space_digit(space, id, i), &value);
         if (value.status != TN_OK) break;
         printf("  %-28s %s\n", space->choice[i].key, value.data);
     }

@@ -52,12 +52,12 @@ static tn_status print_dry_run(const tn_space *space, bool json, tn_error *error
     tn_table_text(&table, "first");
     tn_table_text(&table, "last");
     for (size_t i = 0; i < space->choices; i++) {
-        const tn_choice *choice = &space->choice[i];
+        const tn_axis *choice = &space->choice[i];
         tn_table_text(&table, choice->key);
         tn_table_count(&table, choice->count);
         for (int end = 0; end < 2; end++) {
             tn_buffer value = {0};
-            tn_choice_value(choice, end ? choice->count - 1 : 0, &value);
+            tn_axis_value(choice, end ? choice->count - 1 : 0, &value);
             tn_table_text(&table, value.data ? value.data : "");
             tn_buffer_free(&value);
         }

@@ -335,7 +335,7 @@ static void append(char *text, size_t capacity, const char *figure) {
     snprintf(text + length, capacity - length, "%s%s", length ? ", " : "", figure);
 }
 
-static void doubt(char *text, size_t capacity, const tn_operator_row *row) {
+static void note_unverified(char *text, size_t capacity, const tn_operator_row *row) {
     if (row && row->origin == TN_UNVERIFIED && !strstr(text, row->name)) append(text, capacity, row->name);
 }
 
@@ -349,12 +349,12 @@ static tn_answer unverified(const tn_question_values *v, const tn_operator_set *
     if (integer && v->device->integer.origin == TN_UNVERIFIED)
         append(answer.text, sizeof answer.text, "integer");
     if (kind == KIND_MATMUL) {
-        doubt(answer.text, sizeof answer.text, lane->multiply.row);
-        doubt(answer.text, sizeof answer.text, lane->sum.row);
+        note_unverified(answer.text, sizeof answer.text, lane->multiply.row);
+        note_unverified(answer.text, sizeof answer.text, lane->sum.row);
     }
     for (int i = 0; i < TN_OPERATORS && kind != KIND_MATMUL; i++)
         if (tn_vector_uses(vector_kind(kind), (tn_operator)i))
-            doubt(answer.text, sizeof answer.text, operators->row[i]);
+            note_unverified(answer.text, sizeof answer.text, operators->row[i]);
     return answer;
 }
 

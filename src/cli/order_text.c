@@ -10,7 +10,7 @@ static void head(tn_table *table, size_t columns, const char *const *name) {
 }
 
 static tn_status print_flows(const tn_order *order, FILE *stream, tn_error *error) {
-    static const char *const names[] = {"flow", "MACs", "of optimal", "peak live, elements",
+    static const char *const names[] = {"flow", "MACs", "ratio to optimum", "peak live, elements",
                                         "largest intermediate, elements"};
     tn_table table;
     head(&table, 5, names);
@@ -127,9 +127,14 @@ static void put_training_row(tn_table *table, const tn_training_cost *cost, uint
 }
 
 static tn_status print_training_flows(const tn_order *order, uint64_t least, FILE *stream, tn_error *error) {
-    static const char *const names[] = {
-        "flow",       "forward MACs", "backward MACs",   "total MACs",
-        "of optimal", "made again",   "saved, elements", "peak live, elements"};
+    static const char *const names[] = {"flow",
+                                        "forward MACs",
+                                        "backward MACs",
+                                        "total MACs",
+                                        "ratio to optimum",
+                                        "recomputed MACs",
+                                        "saved, elements",
+                                        "peak live, elements"};
     tn_table table;
     head(&table, 8, names);
     for (uint32_t i = 0; i < order->flows; i++) {
@@ -140,8 +145,8 @@ static tn_status print_training_flows(const tn_order *order, uint64_t least, FIL
 }
 
 static tn_status print_training_front(const tn_order *order, uint64_t least, FILE *stream, tn_error *error) {
-    static const char *const names[] = {"forward MACs",        "backward MACs", "total MACs",
-                                        "of optimal",          "made again",    "saved, elements",
+    static const char *const names[] = {"forward MACs",        "backward MACs",   "total MACs",
+                                        "ratio to optimum",    "recomputed MACs", "saved, elements",
                                         "peak live, elements", "forward tree"};
     tn_table table;
     fprintf(stream, "\nfront of total MACs, saved elements and peak live elements%s\n",

@@ -50,14 +50,14 @@ tn_status tn_ranks_format(const char *name, tn_format *format, tn_error *error) 
     return unknown_name("format", name, names, 4, error);
 }
 
-tn_status tn_ranks_method(const char *name, tn_cut_method *method, tn_error *error) {
-    *method = TN_CUT_AUTO;
+tn_status tn_ranks_method(const char *name, tn_svd_method *method, tn_error *error) {
+    *method = TN_SVD_AUTO;
     if (!name) return TN_OK;
     for (size_t i = 0; i < 3; i++) {
-        *method = (tn_cut_method)i;
-        if (strcmp(name, tn_cut_method_names[i]) == 0) return TN_OK;
+        *method = (tn_svd_method)i;
+        if (strcmp(name, tn_svd_method_names[i]) == 0) return TN_OK;
     }
-    return unknown_name("--svd", name, tn_cut_method_names, 3, error);
+    return unknown_name("--svd", name, tn_svd_method_names, 3, error);
 }
 
 tn_status tn_ranks_weight(tn_format format, const char *fold, const char *cap, tn_weight *weight,

@@ -103,7 +103,7 @@ static tn_status write_row(const work *w, const row *r, const tn_factored *facto
 }
 
 static tn_status decompose(work *w, row *r) {
-    tn_cut_method method;
+    tn_svd_method method;
     tn_factored f;
     double squares;
     TN_TRY(tn_ranks_method(w->asked->method, &method, w->error));

@@ -29,7 +29,7 @@ typedef struct {
     tn_device *device; /* NULL: no budget needs one */
     tn_accuracy *accuracy;
     tn_trained trained;
-    tn_candidate_rule rule;
+    tn_layer_option_rule rule;
     tn_rank_plan plan;
     tn_rank_goal goal;
     tn_rank_outcome outcome;
@@ -106,7 +106,7 @@ static tn_status read_formats(work *w) {
 /* What to try: what was asked for, else the default ranks; tolerances only where truncation errors count. */
 static tn_status read_rule(work *w) {
     const tn_ranks_asked *asked = w->asked;
-    tn_candidate_rule *rule = &w->rule;
+    tn_layer_option_rule *rule = &w->rule;
     rule->seed = asked->seed;
     TN_TRY(tn_ranks_method(asked->method, &rule->method, w->error));
     if (asked->cap) TN_TRY(read_counts(w, asked->cap, "--cap", &rule->cap, &rule->caps));
@@ -194,7 +194,7 @@ static tn_status set_goal(work *w) {
 
 /* --- answers --- */
 
-static double layer_error(const work *w, size_t layer, const tn_candidate *candidate) {
+static double layer_error(const work *w, size_t layer, const tn_layer_option *candidate) {
     double norm = w->plan.candidates[layer].squared_norm;
     return norm > 0 ? sqrt(fmax(0, candidate->squared_error) / norm) : 0;
 }
@@ -217,7 +217,7 @@ static void put_numbers(tn_json *json, const char *key, const uint64_t *number, 
 static tn_status put_layer(const work *w, size_t l, tn_json *json) {
     const tn_rank_problem *p = &w->plan.problem;
     const tn_rank_way *best = &w->outcome.solution.best;
-    const tn_candidate *c = tn_rank_plan_chosen(&w->plan, best, l);
+    const tn_layer_option *c = tn_rank_plan_chosen(&w->plan, best, l);
     size_t at = p->first[l] + best->choice[l];
     tn_weight requested = w->plan.candidates[l].folding[c->folding];
     tn_json_object(json);
@@ -288,7 +288,7 @@ static tn_status print_layers(const work *w) {
     for (size_t i = 0; i < 7; i++) tn_table_text(&table, head[i]);
     for (size_t k = 0; k < p->costs; k++) tn_table_text(&table, p->cost_name[k]);
     for (size_t l = 0; l < p->layers; l++) {
-        const tn_candidate *c = tn_rank_plan_chosen(&w->plan, &w->outcome.solution.best, l);
+        const tn_layer_option *c = tn_rank_plan_chosen(&w->plan, &w->outcome.solution.best, l);
         size_t at = p->first[l] + w->outcome.solution.best.choice[l];
         tn_table_text(&table, p->layer[l]);
         tn_table_text(&table, tn_format_names[c->weight.format]);
@@ -345,11 +345,11 @@ static tn_status write_front(const work *w) {
     const char *folder = w->asked->output;
     const tn_rank_problem *p = &w->plan.problem;
     size_t cost = w->goal.budgets ? w->goal.budget[0].cost : w->goal.minimised;
-    tn_front front;
+    tn_tradeoff front;
     TN_TRY(tn_rank_front(p, cost, &front, w->error));
     tn_status status = tn_rank_write_front(folder, p, cost, &front, w->error);
     if (status == TN_OK) status = tn_front_figure(folder, p, cost, &front, &w->outcome.solution, w->error);
-    tn_front_free(&front);
+    tn_tradeoff_free(&front);
     TN_TRY(status);
     return tn_allocation_figure(folder, p, cost, &w->outcome.solution, w->error);
 }

@@ -8,13 +8,13 @@
 static tn_status write(const char *folder, const tn_rank_problem *problem, const tn_rank_goal *goal,
                        const tn_rank_solution *solution, tn_error *error) {
     size_t cost = goal->budgets ? goal->budget[0].cost : goal->minimised;
-    tn_front front;
+    tn_tradeoff front;
     TN_TRY(tn_folder_make(folder, error));
     TN_TRY(tn_rank_write_allocation(folder, problem, &solution->best, error));
     TN_TRY(tn_rank_front(problem, cost, &front, error));
     tn_status status = tn_rank_write_front(folder, problem, cost, &front, error);
     if (status == TN_OK) status = tn_front_figure(folder, problem, cost, &front, solution, error);
-    tn_front_free(&front);
+    tn_tradeoff_free(&front);
     if (status == TN_OK) status = tn_allocation_figure(folder, problem, cost, solution, error);
     return status;
 }

@@ -27,7 +27,7 @@ typedef struct tn_factor_rule {
     bool capped;
     double tolerance; /* relative; each of the cuts may lose tolerance / sqrt(cuts) of the norm; negative:
                          none */
-    tn_cut_method method;
+    tn_svd_method method;
     uint64_t seed;
 } tn_factor_rule;
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-size_t tn_halves_bond(const tn_weight *weight, uint64_t *rows_before, uint64_t *columns_before) {
+size_t tn_middle_cut_bond(const tn_weight *weight, uint64_t *rows_before, uint64_t *columns_before) {
     uint64_t rows = 1, columns = 1;
     double whole = 0, before = 0, least = INFINITY;
     size_t best = 1;
@@ -46,11 +46,11 @@ static void regroup(const double *w, uint64_t rows, uint64_t columns, uint64_t r
             }
 }
 
-static tn_status cut_plainly(uint64_t width, tn_cut_method method, uint64_t seed, tn_halves *h,
+static tn_status cut_plainly(uint64_t width, tn_svd_method method, uint64_t seed, tn_middle_cut *h,
                              tn_error *error) {
-    tn_cut_rule rule = {.cap = width, .tail = -1, .method = method, .seed = seed, .singular = true};
-    tn_cut cut;
-    TN_TRY(tn_cut_matrix(h->p, h->q, h->matrix, &rule, &cut, error));
+    tn_svd_rule rule = {.cap = width, .tail = -1, .method = method, .seed = seed, .singular = true};
+    tn_truncated_svd cut;
+    TN_TRY(tn_truncated_svd_make(h->p, h->q, h->matrix, &rule, &cut, error));
     h->width = cut.rank;
     h->left = cut.u;
     h->value = cut.value;
@@ -59,12 +59,12 @@ static tn_status cut_plainly(uint64_t width, tn_cut_method method, uint64_t seed
     h->squared_excess = cut.squared_excess;
     h->randomised = cut.randomised;
     cut.u = cut.value = NULL;
-    tn_cut_free(&cut);
+    tn_truncated_svd_free(&cut);
     return TN_OK;
 }
 
 /* The leading columns of all directions. */
-static tn_status cut_for_output(uint64_t width, const tn_covariance *covariance, tn_halves *h,
+static tn_status cut_for_output(uint64_t width, const tn_covariance *covariance, tn_middle_cut *h,
                                 tn_error *error) {
     double *u = NULL;
     h->width = width < h->p ? width : h->p;
@@ -82,8 +82,8 @@ static tn_status cut_for_output(uint64_t width, const tn_covariance *covariance,
     return status;
 }
 
-static tn_status make(const double *w, uint64_t rows, uint64_t columns, uint64_t width, tn_cut_method method,
-                      uint64_t seed, const tn_covariance *covariance, tn_halves *h, tn_error *error) {
+static tn_status make(const double *w, uint64_t rows, uint64_t columns, uint64_t width, tn_svd_method method,
+                      uint64_t seed, const tn_covariance *covariance, tn_middle_cut *h, tn_error *error) {
     bool plain = h->rows_before == rows && h->columns_before == 1;
     if (!plain) {
         TN_TRY(tn_alloc(rows * columns, sizeof *h->owned, &h->owned, error));
@@ -95,25 +95,25 @@ static tn_status make(const double *w, uint64_t rows, uint64_t columns, uint64_t
     return cut_plainly(width, method, seed, h, error);
 }
 
-tn_status tn_halves_make(const double *w, uint64_t rows, uint64_t columns, uint64_t rows_before,
-                         uint64_t columns_before, uint64_t width, tn_cut_method method, uint64_t seed,
-                         const tn_covariance *covariance, tn_halves *halves, tn_error *error) {
-    *halves = (tn_halves){.rows_before = rows_before,
-                          .columns_before = columns_before,
-                          .p = rows_before * columns_before,
-                          .q = rows / rows_before * (columns / columns_before)};
+tn_status tn_middle_cut_make(const double *w, uint64_t rows, uint64_t columns, uint64_t rows_before,
+                             uint64_t columns_before, uint64_t width, tn_svd_method method, uint64_t seed,
+                             const tn_covariance *covariance, tn_middle_cut *middle, tn_error *error) {
+    *middle = (tn_middle_cut){.rows_before = rows_before,
+                              .columns_before = columns_before,
+                              .p = rows_before * columns_before,
+                              .q = rows / rows_before * (columns / columns_before)};
     tn_blas_serial();
-    tn_status status = make(w, rows, columns, width, method, seed, covariance, halves, error);
+    tn_status status = make(w, rows, columns, width, method, seed, covariance, middle, error);
     tn_blas_restore();
-    if (status != TN_OK) tn_halves_free(halves);
+    if (status != TN_OK) tn_middle_cut_free(middle);
     return status;
 }
 
-void tn_halves_free(tn_halves *halves) {
-    tn_free(halves->owned);
-    tn_free(halves->left);
-    tn_free(halves->value);
-    *halves = (tn_halves){0};
+void tn_middle_cut_free(tn_middle_cut *middle) {
+    tn_free(middle->owned);
+    tn_free(middle->left);
+    tn_free(middle->value);
+    *middle = (tn_middle_cut){0};
 }
 
 /* What a candidate asks for, and where its modes split. */
@@ -126,10 +126,10 @@ typedef struct {
 } plan;
 
 /* The rank at the first cut, or false where the tail needs more than there is. */
-static bool first_rank(const tn_halves *h, plan *p) {
-    tn_cut_rule rule = {.cap = p->cap ? p->cap[p->bond - 1] : UINT64_MAX, .tail = p->tail};
+static bool first_rank(const tn_middle_cut *h, plan *p) {
+    tn_svd_rule rule = {.cap = p->cap ? p->cap[p->bond - 1] : UINT64_MAX, .tail = p->tail};
     double lost;
-    p->rank = tn_cut_rank(h->value, h->width, h->beyond, &rule, &lost);
+    p->rank = tn_svd_rank(h->value, h->width, h->beyond, &rule, &lost);
     return p->tail < 0 || p->rank < h->width || rule.cap <= h->width || h->beyond <= p->tail * p->tail;
 }
 
@@ -161,7 +161,7 @@ static bool left_moves(const tn_weight *weight, const plan *p) {
 }
 
 /* U diag(s), decomposed with the rank as its last mode. */
-static tn_status train_left(const tn_halves *h, const tn_weight *weight, const plan *p, tn_train *train,
+static tn_status train_left(const tn_middle_cut *h, const tn_weight *weight, const plan *p, tn_train *train,
                             tn_error *error) {
     uint64_t mode[TN_TRAIN_MODES], cap[TN_TRAIN_MODES];
     double tail[TN_TRAIN_MODES], *scaled = NULL;
@@ -181,14 +181,14 @@ static tn_status train_left(const tn_halves *h, const tn_weight *weight, const p
         tn_weight half = half_of(weight, 0, p->bond);
         status = fold_columns(&half, false, h->p, p->rank, scaled, error);
     }
-    tn_train_rule rule = {.cap = cap, .tail = tail, .method = TN_CUT_EXACT};
+    tn_train_rule rule = {.cap = cap, .tail = tail, .method = TN_SVD_EXACT};
     if (status == TN_OK) status = tn_train_decompose(scaled, mode, p->bond + 1, &rule, train, error);
     tn_free(scaled);
     return status;
 }
 
 /* *y = Q^T W, rank x q, for the basis Q that the cores of the left half make; *squares = |W - Q y|^2. */
-static tn_status project(const tn_halves *h, const tn_weight *weight, const plan *p, const tn_train *left,
+static tn_status project(const tn_middle_cut *h, const tn_weight *weight, const plan *p, const tn_train *left,
                          double **y, double *squares, tn_error *error) {
     uint64_t rank = left->rank[p->bond];
     double *basis = NULL;
@@ -208,7 +208,7 @@ static tn_status project(const tn_halves *h, const tn_weight *weight, const plan
 }
 
 /* Y with the rank and the first mode behind the cut as its first mode. */
-static tn_status train_right(const tn_halves *h, const tn_weight *weight, const plan *p, uint64_t rank,
+static tn_status train_right(const tn_middle_cut *h, const tn_weight *weight, const plan *p, uint64_t rank,
                              const double *y, tn_train *train, tn_error *error) {
     size_t modes = p->modes - p->bond;
     bool moves = weight->format == TN_TTM && modes > 1;
@@ -224,14 +224,14 @@ static tn_status train_right(const tn_halves *h, const tn_weight *weight, const 
         for (uint64_t i = 0; status == TN_OK && i < rank; i++)
             status = tn_fold(&half, y + i * h->q, folded + i * h->q, error);
     }
-    tn_train_rule rule = {.cap = p->cap ? p->cap + p->bond : NULL, .tail = tail, .method = TN_CUT_EXACT};
+    tn_train_rule rule = {.cap = p->cap ? p->cap + p->bond : NULL, .tail = tail, .method = TN_SVD_EXACT};
     if (status == TN_OK) status = tn_train_decompose(moves ? folded : y, mode, modes, &rule, train, error);
     tn_free(folded);
     return status;
 }
 
 /* Moves the cores of both trains into one. */
-static void join(const tn_halves *h, const plan *p, double lost, tn_train *left, tn_train *right,
+static void join(const tn_middle_cut *h, const plan *p, double lost, tn_train *left, tn_train *right,
                  tn_train *train) {
     *train = (tn_train){.cores = p->modes,
                         .rank[0] = 1,
@@ -250,7 +250,7 @@ static void join(const tn_halves *h, const plan *p, double lost, tn_train *left,
     }
 }
 
-static tn_status train_both(const tn_halves *h, const tn_weight *weight, const plan *p, tn_train *left,
+static tn_status train_both(const tn_middle_cut *h, const tn_weight *weight, const plan *p, tn_train *left,
                             tn_train *right, tn_train *train, tn_error *error) {
     double *y = NULL, lost = 0;
     TN_TRY(train_left(h, weight, p, left, error));
@@ -261,20 +261,20 @@ static tn_status train_both(const tn_halves *h, const tn_weight *weight, const p
     return status;
 }
 
-tn_status tn_halves_train(const tn_halves *halves, const tn_weight *weight, const uint64_t *cap,
-                          double tolerance, bool *met, tn_train *train, tn_error *error) {
+tn_status tn_middle_cut_train(const tn_middle_cut *middle, const tn_weight *weight, const uint64_t *cap,
+                              double tolerance, bool *met, tn_train *train, tn_error *error) {
     plan p = {.cap = cap};
     uint64_t rows_before, columns_before;
     *train = (tn_train){0};
     p.modes = tn_fold_modes(weight, p.mode);
-    p.bond = tn_halves_bond(weight, &rows_before, &columns_before);
-    p.tail = tn_train_tail(tolerance, halves->value_norm, p.modes - 1);
-    p.tail_right = tn_train_tail(tolerance, halves->squared_norm, p.modes - 1);
-    *met = first_rank(halves, &p);
+    p.bond = tn_middle_cut_bond(weight, &rows_before, &columns_before);
+    p.tail = tn_train_tail(tolerance, middle->value_norm, p.modes - 1);
+    p.tail_right = tn_train_tail(tolerance, middle->squared_norm, p.modes - 1);
+    *met = first_rank(middle, &p);
     if (!*met) return TN_OK;
     tn_train left = {0}, right = {0};
     tn_blas_serial();
-    tn_status status = train_both(halves, weight, &p, &left, &right, train, error);
+    tn_status status = train_both(middle, weight, &p, &left, &right, train, error);
     tn_blas_restore();
     tn_train_free(&left);
     tn_train_free(&right);

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct tn_halves {
+typedef struct tn_middle_cut {
     uint64_t rows_before, columns_before; /* P_m, P_n */
     uint64_t p, q;                        /* of the regrouped matrix: P_m P_n and the rest */
     const double *matrix;                 /* W regrouped, p x q */
@@ -41,25 +41,25 @@ typedef struct tn_halves {
     double beyond;                        /* what of value_norm lies beyond `width` */
     double squared_excess;                /* see decompose/truncated_svd.h; at rank = width */
     bool randomised;
-} tn_halves;
+} tn_middle_cut;
 
 /* Where the first cut of a weight's train lies: the number of modes before it, and P_m and P_n. TT: between M
  * and N. TTM: the bond of least |log p - log q|; d >= 2. */
-size_t tn_halves_bond(const tn_weight *weight, uint64_t *rows_before, uint64_t *columns_before);
+size_t tn_middle_cut_bond(const tn_weight *weight, uint64_t *rows_before, uint64_t *columns_before);
 
 /* w is rows x columns and must live as long as *halves. width: most rank that any candidate will ask for at
  * this bond. covariance NULL: plain. */
-tn_status tn_halves_make(const double *w, uint64_t rows, uint64_t columns, uint64_t rows_before,
-                         uint64_t columns_before, uint64_t width, tn_cut_method method, uint64_t seed,
-                         const tn_covariance *covariance, tn_halves *halves, tn_error *error);
-void tn_halves_free(tn_halves *halves);
+tn_status tn_middle_cut_make(const double *w, uint64_t rows, uint64_t columns, uint64_t rows_before,
+                             uint64_t columns_before, uint64_t width, tn_svd_method method, uint64_t seed,
+                             const tn_covariance *covariance, tn_middle_cut *halves, tn_error *error);
+void tn_middle_cut_free(tn_middle_cut *halves);
 
 /* The train of one candidate, over the modes of tn_fold_modes(weight). `weight` says format and factors,
  * which must have their first cut where these halves have it. cap: [modes - 1] or NULL; tolerance: each of
  * the bonds may lose tolerance / sqrt(bonds) of the norm, negative: any amount. *met = false (and an empty
  * train) where the tolerance asks for more than `width`. train->squared_loss is |W - train|^2, also with a
  * covariance. */
-tn_status tn_halves_train(const tn_halves *halves, const tn_weight *weight, const uint64_t *cap,
-                          double tolerance, bool *met, tn_train *train, tn_error *error);
+tn_status tn_middle_cut_train(const tn_middle_cut *halves, const tn_weight *weight, const uint64_t *cap,
+                              double tolerance, bool *met, tn_train *train, tn_error *error);
 
 #endif

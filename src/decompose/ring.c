@@ -76,7 +76,7 @@ static tn_status other_cores(const plan *p, const double *tensor, const tn_weigh
     return TN_OK;
 }
 
-static tn_status after_first_cut(const plan *p, const tn_cut *cut, const tn_weight *weight,
+static tn_status after_first_cut(const plan *p, const tn_truncated_svd *cut, const tn_weight *weight,
                                  const tn_factor_rule *rule, double tail, tn_factored *f, tn_error *error) {
     uint64_t others = p->count / p->mode[0];
     double *turned = NULL;
@@ -93,24 +93,24 @@ static tn_status factor(const tn_weight *weight, const double *folded, const tn_
                         tn_factored *f, tn_error *error) {
     uint64_t others = p->count / p->mode[0], most = least(p->mode[0], others);
     double tail = tn_train_tail(rule->tolerance, f->squared_norm, p->modes - 1);
-    tn_cut_rule cut_rule = {
+    tn_svd_rule cut_rule = {
         .cap = most, .tail = tail, .method = rule->method, .seed = rule->seed, .singular = true};
-    tn_cut cut;
+    tn_truncated_svd cut;
     if (rule->tolerance >= 0) {
-        TN_TRY(tn_cut_matrix(p->mode[0], others, folded, &cut_rule, &cut, error));
+        TN_TRY(tn_truncated_svd_make(p->mode[0], others, folded, &cut_rule, &cut, error));
         most = cut.rank;
-        tn_cut_free(&cut);
+        tn_truncated_svd_free(&cut);
     }
     split(p, most, rule->capped ? weight->rank[0] : UINT64_MAX, rule->capped ? weight->rank[1] : UINT64_MAX,
           !rule->capped);
     cut_rule.cap = p->closing * p->inner;
     cut_rule.tail = -1;
-    TN_TRY(tn_cut_matrix(p->mode[0], others, folded, &cut_rule, &cut, error));
+    TN_TRY(tn_truncated_svd_make(p->mode[0], others, folded, &cut_rule, &cut, error));
     f->squared_loss = cut.squared_loss;
     f->squared_excess = cut.squared_excess;
     f->randomised = cut.randomised;
     tn_status status = after_first_cut(p, &cut, weight, rule, tail, f, error);
-    tn_cut_free(&cut);
+    tn_truncated_svd_free(&cut);
     return status;
 }
 

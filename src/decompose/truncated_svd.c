@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-const char *const tn_cut_method_names[] = {"auto", "exact", "randomised", NULL};
+const char *const tn_svd_method_names[] = {"auto", "exact", "randomised", NULL};
 
 enum { OVERSAMPLING = 16, FIRST_WIDTH = 64 };
 
@@ -14,7 +14,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-uint64_t tn_cut_rank(const double *value, uint64_t count, double beyond, const tn_cut_rule *rule,
+uint64_t tn_svd_rank(const double *value, uint64_t count, double beyond, const tn_svd_rule *rule,
                      double *loss) {
     uint64_t keep = least(rule->cap, count), rank = count;
     double tail = beyond; /* squares from the smallest value up, so that the small ones are not lost */
@@ -30,7 +30,7 @@ uint64_t tn_cut_rank(const double *value, uint64_t count, double beyond, const t
 
 /* Keeps the leading `rank` of the `width` columns and of their singular values. */
 static tn_status take_columns(uint64_t p, uint64_t width, const double *columns, const double *value,
-                              tn_cut *cut, tn_error *error) {
+                              tn_truncated_svd *cut, tn_error *error) {
     TN_TRY(tn_alloc(p * cut->rank, sizeof *cut->u, &cut->u, error));
     TN_TRY(tn_alloc(cut->rank, sizeof *cut->value, &cut->value, error));
     for (uint64_t i = 0; i < p; i++)
@@ -41,14 +41,14 @@ static tn_status take_columns(uint64_t p, uint64_t width, const double *columns,
 
 /* Keeps the leading columns of `vectors` and projects the matrix on them. */
 static tn_status project(uint64_t p, uint64_t q, const double *a, const double *vectors, uint64_t width,
-                         const double *value, tn_cut *cut, tn_error *error) {
+                         const double *value, tn_truncated_svd *cut, tn_error *error) {
     TN_TRY(take_columns(p, width, vectors, value, cut, error));
     TN_TRY(tn_alloc(cut->rank * q, sizeof *cut->rest, &cut->rest, error));
     tn_dense_multiply(true, false, cut->rank, q, p, cut->u, a, cut->rest);
     return TN_OK;
 }
 
-static tn_status keep_all(uint64_t p, uint64_t q, const double *a, tn_cut *cut, tn_error *error) {
+static tn_status keep_all(uint64_t p, uint64_t q, const double *a, tn_truncated_svd *cut, tn_error *error) {
     cut->rank = least(p, q);
     cut->whole = p <= q;
     if (cut->whole) return TN_OK;
@@ -59,30 +59,30 @@ static tn_status keep_all(uint64_t p, uint64_t q, const double *a, tn_cut *cut, 
 }
 
 /* work: l p x p, u p x p, vt p x p, s p */
-static tn_status cut_wide(uint64_t p, uint64_t q, const double *a, const tn_cut_rule *rule, tn_cut *cut,
-                          tn_error *error) {
+static tn_status cut_wide(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
+                          tn_truncated_svd *cut, tn_error *error) {
     double *l = NULL;
     TN_TRY(tn_alloc(3 * p * p + p, sizeof *l, &l, error));
     double *u = l + p * p, *vt = u + p * p, *s = vt + p * p;
     tn_status status = tn_dense_reduce(p, q, a, l, error);
     if (status == TN_OK) status = tn_dense_svd(p, p, l, u, s, vt, error);
     if (status == TN_OK) {
-        cut->rank = tn_cut_rank(s, p, 0, rule, &cut->squared_loss);
+        cut->rank = tn_svd_rank(s, p, 0, rule, &cut->squared_loss);
         status = project(p, q, a, u, p, s, cut, error);
     }
     tn_free(l);
     return status;
 }
 
-static tn_status cut_tall(uint64_t p, uint64_t q, const double *a, const tn_cut_rule *rule, tn_cut *cut,
-                          tn_error *error) {
+static tn_status cut_tall(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
+                          tn_truncated_svd *cut, tn_error *error) {
     double *copy = NULL;
     TN_TRY(tn_alloc(2 * p * q + q * q + q, sizeof *copy, &copy, error));
     double *u = copy + p * q, *vt = u + p * q, *s = vt + q * q;
     memcpy(copy, a, p * q * sizeof *a);
     tn_status status = tn_dense_svd(p, q, copy, u, s, vt, error);
     if (status == TN_OK) {
-        cut->rank = tn_cut_rank(s, q, 0, rule, &cut->squared_loss);
+        cut->rank = tn_svd_rank(s, q, 0, rule, &cut->squared_loss);
         status = take_columns(p, q, u, s, cut, error);
     }
     if (status == TN_OK) status = tn_alloc(cut->rank * q, sizeof *cut->rest, &cut->rest, error);
@@ -94,8 +94,8 @@ static tn_status cut_tall(uint64_t p, uint64_t q, const double *a, const tn_cut_
 
 /* Widens the basis until the rule is met inside it; *done stays false where that takes too much of the
  * matrix. */
-static tn_status cut_by_range(uint64_t p, uint64_t q, const double *a, const tn_cut_rule *rule, tn_cut *cut,
-                              bool *done, tn_error *error) {
+static tn_status cut_by_range(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
+                              tn_truncated_svd *cut, bool *done, tn_error *error) {
     uint64_t most = least(p, q) / 4;
     uint64_t width = least(rule->cap, rule->tail >= 0 ? FIRST_WIDTH : most) + OVERSAMPLING;
     for (*done = false; !*done && width <= least(p, q); width *= 2) {
@@ -104,7 +104,7 @@ static tn_status cut_by_range(uint64_t p, uint64_t q, const double *a, const tn_
         tn_status status = TN_OK;
         *done = rule->tail < 0 || range.residual_squares <= rule->tail * rule->tail || width > rule->cap;
         if (*done) {
-            cut->rank = tn_cut_rank(range.value, width, range.residual_squares, rule, &cut->squared_loss);
+            cut->rank = tn_svd_rank(range.value, width, range.residual_squares, rule, &cut->squared_loss);
             cut->randomised = true;
             status = tn_range_excess(p, q, a, &range, cut->rank, rule->seed, &cut->squared_excess, error);
             if (status == TN_OK) status = project(p, q, a, range.basis, width, range.value, cut, error);
@@ -116,15 +116,15 @@ static tn_status cut_by_range(uint64_t p, uint64_t q, const double *a, const tn_
     return TN_OK;
 }
 
-static bool may_randomise(uint64_t p, uint64_t q, const tn_cut_rule *rule) {
+static bool may_randomise(uint64_t p, uint64_t q, const tn_svd_rule *rule) {
     uint64_t side = least(p, q);
-    if (rule->method == TN_CUT_EXACT || (rule->cap != UINT64_MAX && rule->cap > side / 4)) return false;
+    if (rule->method == TN_SVD_EXACT || (rule->cap != UINT64_MAX && rule->cap > side / 4)) return false;
     if (rule->cap == UINT64_MAX && rule->tail < 0) return false;
-    return rule->method == TN_CUT_RANDOMISED ? side >= 8 * OVERSAMPLING : side > TN_CUT_EXACT_MOST;
+    return rule->method == TN_SVD_RANDOMISED ? side >= 8 * OVERSAMPLING : side > TN_SVD_EXACT_MOST;
 }
 
-static tn_status cut_matrix(uint64_t p, uint64_t q, const double *a, const tn_cut_rule *rule, tn_cut *cut,
-                            tn_error *error) {
+static tn_status cut_matrix(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
+                            tn_truncated_svd *cut, tn_error *error) {
     if (rule->tail < 0 && rule->cap >= least(p, q) && !rule->singular) return keep_all(p, q, a, cut, error);
     bool done = false;
     if (may_randomise(p, q, rule)) TN_TRY(cut_by_range(p, q, a, rule, cut, &done, error));
@@ -132,18 +132,18 @@ static tn_status cut_matrix(uint64_t p, uint64_t q, const double *a, const tn_cu
     return p <= q ? cut_wide(p, q, a, rule, cut, error) : cut_tall(p, q, a, rule, cut, error);
 }
 
-tn_status tn_cut_matrix(uint64_t p, uint64_t q, const double *a, const tn_cut_rule *rule, tn_cut *cut,
-                        tn_error *error) {
-    *cut = (tn_cut){0};
+tn_status tn_truncated_svd_make(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
+                                tn_truncated_svd *cut, tn_error *error) {
+    *cut = (tn_truncated_svd){0};
     tn_status status = tn_dense_check(p, q, error);
     if (status == TN_OK) status = cut_matrix(p, q, a, rule, cut, error);
-    if (status != TN_OK) tn_cut_free(cut);
+    if (status != TN_OK) tn_truncated_svd_free(cut);
     return status;
 }
 
-void tn_cut_free(tn_cut *cut) {
+void tn_truncated_svd_free(tn_truncated_svd *cut) {
     tn_free(cut->u);
     tn_free(cut->rest);
     tn_free(cut->value);
-    *cut = (tn_cut){0};
+    *cut = (tn_truncated_svd){0};
 }

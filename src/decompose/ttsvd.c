@@ -30,12 +30,12 @@ static tn_status identity(uint64_t size, double **matrix, tn_error *error) {
 static tn_status cut_bond(tn_train *train, size_t k, const tn_train_rule *rule, residue *rest,
                           tn_error *error) {
     uint64_t p = train->rank[k] * train->mode[k], q = rest->columns / train->mode[k];
-    tn_cut_rule here = {.cap = rule->cap ? rule->cap[k] : UINT64_MAX,
+    tn_svd_rule here = {.cap = rule->cap ? rule->cap[k] : UINT64_MAX,
                         .tail = rule->tail ? rule->tail[k] : -1,
                         .method = rule->method,
                         .seed = rule->seed + k};
-    tn_cut cut;
-    TN_TRY(tn_cut_matrix(p, q, rest->values, &here, &cut, error));
+    tn_truncated_svd cut;
+    TN_TRY(tn_truncated_svd_make(p, q, rest->values, &here, &cut, error));
     train->rank[k + 1] = cut.rank;
     train->squared_loss += cut.squared_loss;
     train->squared_excess += cut.squared_excess;

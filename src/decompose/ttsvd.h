@@ -33,7 +33,7 @@ typedef struct tn_train_rule {
     const uint64_t *cap; /* [modes - 1] most rank at each bond; NULL: no cap */
     const double
         *tail; /* [modes - 1] largest norm cut off at each bond, negative: cap alone; NULL: caps alone */
-    tn_cut_method method;
+    tn_svd_method method;
     uint64_t seed;
 } tn_train_rule;
 

@@ -34,12 +34,12 @@ static tn_status identity(uint64_t size, double **matrix, tn_error *error) {
 
 static tn_status cut_mode(rotating *t, uint32_t k, const tn_weight *weight, const tn_factor_rule *rule,
                           double tail, tn_factored *f, tn_error *error) {
-    tn_cut_rule cut_rule = {.cap = rule->capped ? weight->rank[k] : UINT64_MAX,
+    tn_svd_rule cut_rule = {.cap = rule->capped ? weight->rank[k] : UINT64_MAX,
                             .tail = tail,
                             .method = rule->method,
                             .seed = rule->seed + k};
-    tn_cut cut;
-    TN_TRY(tn_cut_matrix(t->first, t->others, t->values, &cut_rule, &cut, error));
+    tn_truncated_svd cut;
+    TN_TRY(tn_truncated_svd_make(t->first, t->others, t->values, &cut_rule, &cut, error));
     f->weight.rank[k] = cut.rank;
     f->squared_loss += cut.squared_loss;
     f->squared_excess += cut.squared_excess;

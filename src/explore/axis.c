@@ -77,7 +77,7 @@ static const tn_field foldings_fields[] = {
 };
 static const tn_schema foldings_schema = TN_SCHEMA("foldings", foldings_request, foldings_fields);
 
-void tn_choice_document(tn_buffer *out) {
+void tn_axis_document(tn_buffer *out) {
     tn_schema_document(&foldings_schema, out);
     tn_schema_document(&range_schema, out);
 }
@@ -185,7 +185,7 @@ static tn_status list_pairs(const tn_yaml *values, uint64_t rows, uint64_t colum
 }
 
 static tn_status decode_foldings(const tn_yaml *values, const tn_weight *weight, tn_arena *arena,
-                                 tn_choice *choice, tn_error *error) {
+                                 tn_axis *choice, tn_error *error) {
     uint64_t rows, columns;
     TN_TRY(tn_weight_rows(weight, &rows, error));
     TN_TRY(tn_weight_columns(weight, &columns, error));
@@ -202,7 +202,7 @@ static tn_status decode_foldings(const tn_yaml *values, const tn_weight *weight,
 /* ---- numbers, names, texts
  * ------------------------------------------------------------------------------------ */
 
-static tn_status expand_range(const tn_yaml *values, tn_arena *arena, tn_choice *choice, tn_error *error) {
+static tn_status expand_range(const tn_yaml *values, tn_arena *arena, tn_axis *choice, tn_error *error) {
     range over;
     TN_TRY(tn_schema_decode(&range_schema, values, arena, &over, error));
     if (over.from > over.to)
@@ -235,7 +235,7 @@ typedef tn_status item_reader(const tn_yaml *item, const void *user, uint64_t *n
                               tn_error *error);
 
 static tn_status decode_list(const tn_yaml *values, item_reader *read, const void *user, tn_arena *arena,
-                             tn_choice *choice, tn_error *error) {
+                             tn_axis *choice, tn_error *error) {
     if (values->kind != TN_YAML_SEQUENCE)
         return tn_fail_at(error, TN_INPUT, values->at, "a choice needs the list of its values, as [a, b]");
     choice->count = values->count;
@@ -285,7 +285,7 @@ static tn_status read_text(const tn_yaml *item, const void *user, uint64_t *numb
     return TN_OK;
 }
 
-static tn_status decode_numbers(const tn_yaml *values, tn_arena *arena, tn_choice *choice, tn_error *error) {
+static tn_status decode_numbers(const tn_yaml *values, tn_arena *arena, tn_axis *choice, tn_error *error) {
     if (values->kind == TN_YAML_MAPPING) return expand_range(values, arena, choice, error);
     return decode_list(values, read_number, NULL, arena, choice, error);
 }
@@ -293,7 +293,7 @@ static tn_status decode_numbers(const tn_yaml *values, tn_arena *arena, tn_choic
 /* ---- kinds
  * ---------------------------------------------------------------------------------------------------- */
 
-static tn_status decode_build(const tn_yaml *values, const char *name, tn_arena *arena, tn_choice *choice,
+static tn_status decode_build(const tn_yaml *values, const char *name, tn_arena *arena, tn_axis *choice,
                               tn_error *error) {
     const char *names[64];
     size_t known = 0;
@@ -307,7 +307,7 @@ static tn_status decode_build(const tn_yaml *values, const char *name, tn_arena 
         return tn_fail_at(error, TN_INPUT, choice->at, "a build has no key '%s'; %s%s", name,
                           near ? "did you mean " : "the page of the build lists them", near ? near : "");
     }
-    choice->kind = TN_CHOICE_BUILD;
+    choice->kind = TN_AXIS_BUILD;
     if (choice->field->type == TN_FIELD_CHOICE)
         return decode_list(values, read_name, choice->field->choices, arena, choice, error);
     if (choice->field->type != TN_FIELD_COUNT)
@@ -324,7 +324,7 @@ static tn_status decode_build(const tn_yaml *values, const char *name, tn_arena 
 }
 
 /* "weights.NAME.WHAT": finds the weight and the kind; other keys below a weight are model keys. */
-static tn_status split_weight_key(tn_model *model, tn_choice *choice, const char **what, tn_error *error) {
+static tn_status split_weight_key(tn_model *model, tn_axis *choice, const char **what, tn_error *error) {
     const char *name = choice->key + strlen("weights.");
     const char *dot = strchr(name, '.');
     const char *names[256];
@@ -348,14 +348,14 @@ static tn_status split_weight_key(tn_model *model, tn_choice *choice, const char
                       near ? "'?" : "");
 }
 
-static tn_status decode_ranks(const tn_yaml *values, tn_arena *arena, tn_choice *choice, tn_error *error) {
+static tn_status decode_ranks(const tn_yaml *values, tn_arena *arena, tn_axis *choice, tn_error *error) {
     TN_TRY(decode_numbers(values, arena, choice, error));
     for (size_t i = 0; i < choice->count; i++)
         if (choice->number[i] == 0) return tn_fail_at(error, TN_INPUT, values->at, "a rank is at least 1");
     return TN_OK;
 }
 
-static tn_status decode_values(const tn_yaml *values, tn_model *model, tn_arena *arena, tn_choice *choice,
+static tn_status decode_values(const tn_yaml *values, tn_model *model, tn_arena *arena, tn_axis *choice,
                                tn_error *error) {
     if (strncmp(choice->key, "build.", 6) == 0)
         return decode_build(values, choice->key + 6, arena, choice, error);
@@ -363,30 +363,30 @@ static tn_status decode_values(const tn_yaml *values, tn_model *model, tn_arena 
         const char *what;
         TN_TRY(split_weight_key(model, choice, &what, error));
         if (strcmp(what, "folding") == 0) {
-            choice->kind = TN_CHOICE_FOLDING;
+            choice->kind = TN_AXIS_FOLDING;
             return decode_foldings(values, &tn_model_weight_at(model, choice->weight)->weight, arena, choice,
                                    error);
         }
         if (strcmp(what, "rank") == 0) {
-            choice->kind = TN_CHOICE_RANK;
+            choice->kind = TN_AXIS_RANK;
             return decode_ranks(values, arena, choice, error);
         }
         if (strcmp(what, "flow") == 0) {
-            choice->kind = TN_CHOICE_FLOW;
+            choice->kind = TN_AXIS_FLOW;
             return decode_list(values, read_name, tn_flow_names, arena, choice, error);
         }
         if (strcmp(what, "format") == 0) {
-            choice->kind = TN_CHOICE_FORMAT;
+            choice->kind = TN_AXIS_FORMAT;
             return decode_list(values, read_name, tn_format_names, arena, choice, error);
         }
     }
-    choice->kind = TN_CHOICE_MODEL_KEY;
+    choice->kind = TN_AXIS_MODEL_KEY;
     return decode_list(values, read_text, NULL, arena, choice, error);
 }
 
-tn_status tn_choice_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
-                           tn_arena *arena, tn_choice *choice, tn_error *error) {
-    *choice = (tn_choice){.key = key, .at = at};
+tn_status tn_axis_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
+                         tn_arena *arena, tn_axis *choice, tn_error *error) {
+    *choice = (tn_axis){.key = key, .at = at};
     TN_TRY(decode_values(values, model, arena, choice, error));
     if (choice->count == 0)
         return tn_fail_at(error, TN_INPUT, values->at,
@@ -399,8 +399,8 @@ static void put_folding(const tn_folding *folding, tn_buffer *out) {
         tn_buffer_format(out, i ? "x%" PRIu64 : "%" PRIu64, folding->factor[i]);
 }
 
-void tn_choice_value(const tn_choice *choice, size_t digit, tn_buffer *out) {
-    if (choice->kind == TN_CHOICE_FOLDING) {
+void tn_axis_value(const tn_axis *choice, size_t digit, tn_buffer *out) {
+    if (choice->kind == TN_AXIS_FOLDING) {
         put_folding(&choice->folding[digit].m, out);
         tn_buffer_text(out, ",");
         put_folding(&choice->folding[digit].n, out);

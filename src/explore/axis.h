@@ -21,39 +21,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum tn_choice_kind {
-    TN_CHOICE_MODEL_KEY, /* text values; the model is loaded anew with KEY=VALUE */
-    TN_CHOICE_FORMAT,
-    TN_CHOICE_FOLDING,
-    TN_CHOICE_RANK,
-    TN_CHOICE_FLOW,
-    TN_CHOICE_BUILD,
-} tn_choice_kind;
+typedef enum tn_axis_kind {
+    TN_AXIS_MODEL_KEY, /* text values; the model is loaded anew with KEY=VALUE */
+    TN_AXIS_FORMAT,
+    TN_AXIS_FOLDING,
+    TN_AXIS_RANK,
+    TN_AXIS_FLOW,
+    TN_AXIS_BUILD,
+} tn_axis_kind;
 
 typedef struct tn_folding_pair {
     tn_folding m, n;
 } tn_folding_pair;
 
-typedef struct tn_choice {
+typedef struct tn_axis {
     const char *key;
     tn_position at;
-    tn_choice_kind kind;
+    tn_axis_kind kind;
     size_t weight;         /* position in the model, for the kinds of weights */
     const tn_field *field; /* of tn_build, for builds */
     size_t count;          /* values */
     tn_folding_pair *folding;
     uint64_t *number;  /* ranks, formats, flows, builds (a choice's place among the field's names) */
     const char **text; /* model keys, and the names behind number where it is a name */
-} tn_choice;
+} tn_axis;
 
 /* Reads one entry of `choices:`; the model gives the weights' names and sizes. */
-tn_status tn_choice_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
-                           tn_arena *arena, tn_choice *choice, tn_error *error);
+tn_status tn_axis_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
+                         tn_arena *arena, tn_axis *choice, tn_error *error);
 
 /* Value `digit` as text: "12x8x8,8x8x12", "12", "optimal". */
-void tn_choice_value(const tn_choice *choice, size_t digit, tn_buffer *out);
+void tn_axis_value(const tn_axis *choice, size_t digit, tn_buffer *out);
 
 /* Appends the tables of what a choice's values may be, for the page of the space file. */
-void tn_choice_document(tn_buffer *out);
+void tn_axis_document(tn_buffer *out);
 
 #endif

@@ -76,8 +76,8 @@ static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t ke
     TN_TRY(tn_arena_alloc(&with->model_arena, space->set_count + space->outers, sizeof *set, &set, error));
     for (; count < space->set_count; count++) set[count] = space->set[count];
     for (size_t i = 0; i < space->outers; i++) {
-        const tn_choice *choice = &space->choice[space->outer[i]];
-        if (choice->kind != TN_CHOICE_MODEL_KEY) break;
+        const tn_axis *choice = &space->choice[space->outer[i]];
+        if (choice->kind != TN_AXIS_MODEL_KEY) break;
         TN_TRY(tn_arena_format(&with->model_arena, &set[count++], error, "%s=%s", choice->key,
                                choice->text[digit[i]]));
     }
@@ -97,19 +97,19 @@ static uint64_t greatest_rank(const tn_weight *weight) {
 
 /* What the choices say of one weight: places of their values, SIZE_MAX where there is no such choice. */
 typedef struct {
-    const tn_choice *format, *folding, *rank, *flow;
+    const tn_axis *format, *folding, *rank, *flow;
     size_t format_digit, folding_digit, rank_digit, flow_digit;
 } weight_choices;
 
 static weight_choices choices_of(const tn_space *space, size_t weight, const size_t *digit) {
     weight_choices of = {0};
     for (size_t i = 0; i < space->outers; i++) {
-        const tn_choice *choice = &space->choice[space->outer[i]];
-        if (choice->kind == TN_CHOICE_MODEL_KEY || choice->weight != weight) continue;
-        if (choice->kind == TN_CHOICE_FORMAT) of.format = choice, of.format_digit = digit[i];
-        if (choice->kind == TN_CHOICE_FOLDING) of.folding = choice, of.folding_digit = digit[i];
-        if (choice->kind == TN_CHOICE_RANK) of.rank = choice, of.rank_digit = digit[i];
-        if (choice->kind == TN_CHOICE_FLOW) of.flow = choice, of.flow_digit = digit[i];
+        const tn_axis *choice = &space->choice[space->outer[i]];
+        if (choice->kind == TN_AXIS_MODEL_KEY || choice->weight != weight) continue;
+        if (choice->kind == TN_AXIS_FORMAT) of.format = choice, of.format_digit = digit[i];
+        if (choice->kind == TN_AXIS_FOLDING) of.folding = choice, of.folding_digit = digit[i];
+        if (choice->kind == TN_AXIS_RANK) of.rank = choice, of.rank_digit = digit[i];
+        if (choice->kind == TN_AXIS_FLOW) of.flow = choice, of.flow_digit = digit[i];
     }
     return of;
 }
@@ -178,16 +178,16 @@ static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_error *er
     return tn_workload_prepare(&with->step, with->space->device, &with->step_arena, &with->workload, error);
 }
 
-static tn_status stand_on(tn_evaluator *with, uint64_t outer, tn_error *error) {
+static tn_status load_outer(tn_evaluator *with, uint64_t outer, tn_error *error) {
     const tn_space *space = with->space;
-    size_t digit[TN_CHOICES_MOST];
+    size_t digit[TN_AXES_MOST];
     uint64_t keys = 0, rest = outer;
     for (size_t i = space->outers; i-- > 0;) {
         size_t count = space->choice[space->outer[i]].count;
         digit[i] = (size_t)(rest % count);
         rest /= count;
     }
-    for (size_t i = 0; i < space->outers && space->choice[space->outer[i]].kind == TN_CHOICE_MODEL_KEY; i++)
+    for (size_t i = 0; i < space->outers && space->choice[space->outer[i]].kind == TN_AXIS_MODEL_KEY; i++)
         keys = keys * space->choice[space->outer[i]].count + digit[i];
     with->has_outer = false;
     if (!with->has_model || keys != with->model_keys) TN_TRY(load_model(with, digit, keys, error));
@@ -204,7 +204,7 @@ static void set_build(tn_evaluator *with, uint64_t inner) {
     const tn_space *space = with->space;
     with->build = with->base_build;
     for (size_t i = space->inners; i-- > 0;) {
-        const tn_choice *choice = &space->choice[space->inner[i]];
+        const tn_axis *choice = &space->choice[space->inner[i]];
         uint64_t value = choice->number[inner % choice->count];
         inner /= choice->count;
         char *member = (char *)&with->build + choice->field->offset;
@@ -248,7 +248,7 @@ static uint64_t sum_of(const uint64_t *macs) {
 
 tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
                       uint32_t *cause, tn_error *error) {
-    if (!evaluator->has_outer || evaluator->outer != outer) TN_TRY(stand_on(evaluator, outer, error));
+    if (!evaluator->has_outer || evaluator->outer != outer) TN_TRY(load_outer(evaluator, outer, error));
     tn_cause found = evaluator->outer_cause;
     if (found == TN_CAUSE_NONE) {
         const tn_step *step = &evaluator->step;

@@ -27,13 +27,13 @@ static bool same_sweep(const char *a, const char *b) {
 }
 
 static tn_status add_part(merging *all, const char *folder, tn_error *error) {
-    tn_sweep_store *store;
+    tn_sweep_db *store;
     char identity[IDENTITY_TEXT];
-    TN_TRY(tn_sweep_store_open_existing(folder, all->space, &store, identity, sizeof identity, error));
+    TN_TRY(tn_sweep_db_open_existing(folder, all->space, &store, identity, sizeof identity, error));
     tn_outcome part;
     tn_status status = tn_outcome_begin(all->space, &part, error);
     if (status != TN_OK) {
-        tn_sweep_store_close(store);
+        tn_sweep_db_close(store);
         return status;
     }
     memset(all->done_here, 0, all->chunks * sizeof *all->done_here);
@@ -41,7 +41,7 @@ static tn_status add_part(merging *all, const char *folder, tn_error *error) {
     if (!same_sweep(all->identity, identity))
         status = tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
                             "is a sweep of another space, model, device or version than the first folder");
-    if (status == TN_OK) status = tn_sweep_store_load(store, &part, all->done_here, all->chunks, error);
+    if (status == TN_OK) status = tn_sweep_db_load(store, &part, all->done_here, all->chunks, error);
     for (uint64_t i = 0; status == TN_OK && i < all->chunks; i++) {
         if (all->done_here[i] && all->done[i])
             status = tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
@@ -50,7 +50,7 @@ static tn_status add_part(merging *all, const char *folder, tn_error *error) {
     }
     if (status == TN_OK) status = tn_outcome_merge(&all->outcome, &part, error);
     tn_outcome_free(&part);
-    tn_sweep_store_close(store);
+    tn_sweep_db_close(store);
     return status;
 }
 
@@ -59,20 +59,20 @@ static tn_status write_store(merging *all, const char *const *part, size_t parts
                              const tn_sweep_options *options, tn_error *error) {
     char identity[IDENTITY_TEXT];
     uint64_t *chunk, count = 0;
-    tn_sweep_store *store;
+    tn_sweep_db *store;
     TN_TRY(tn_sweep_identity(all->space, options, identity, sizeof identity, error));
-    TN_TRY(tn_sweep_store_open(folder, all->space, identity, false, &store, error));
+    TN_TRY(tn_sweep_db_open(folder, all->space, identity, false, &store, error));
     tn_status status = tn_alloc(all->chunks, sizeof *chunk, &chunk, error);
     if (status == TN_OK) {
         for (uint64_t i = 0; i < all->chunks; i++)
             if (all->done[i]) chunk[count++] = i;
         for (size_t i = 0; status == TN_OK && i < parts; i++)
-            status = tn_sweep_store_copy_designs(store, part[i], error);
-        if (status == TN_OK) status = tn_sweep_store_checkpoint(store, &all->outcome, chunk, count, error);
+            status = tn_sweep_db_copy_designs(store, part[i], error);
+        if (status == TN_OK) status = tn_sweep_db_checkpoint(store, &all->outcome, chunk, count, error);
         all->outcome.completion = count == all->chunks ? TN_EXHAUSTED : TN_STOPPED;
         tn_free(chunk);
     }
-    tn_sweep_store_close(store);
+    tn_sweep_db_close(store);
     return status;
 }
 

@@ -65,7 +65,7 @@ static tn_status recommended_rows(const tn_space *space, const tn_outcome *outco
     of->count = 1;
     for (size_t i = 0; i < outcome->ranks; i++) {
         if (!outcome->fastest[i].found) continue;
-        const tn_choice *choice = &space->choice[tn_rank_choice(space)];
+        const tn_axis *choice = &space->choice[tn_rank_choice(space)];
         row *next = &of->item[of->count++];
         next->id = outcome->fastest[i].id;
         snprintf(next->reason, REASON_TEXT, "fastest at %s=%" PRIu64, choice->key, choice->number[i]);
@@ -87,7 +87,7 @@ static void put_row(const tn_space *space, bool with_reason, const row *of, tn_b
     tn_csv_put_count(out, of->id);
     for (size_t i = 0; i < space->choices; i++) {
         value->length = 0;
-        tn_choice_value(&space->choice[i], tn_space_digit(space, of->id, i), value);
+        tn_axis_value(&space->choice[i], tn_space_digit(space, of->id, i), value);
         tn_csv_put(out, value->data ? value->data : "");
     }
     for (size_t i = 0; i < tn_quantities_count; i++) {
@@ -242,9 +242,9 @@ static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_summar
 static tn_status store_front(const char *folder, const tn_space *space, const tn_sweep_options *options,
                              const rows *front, tn_error *error) {
     char identity[1024];
-    tn_sweep_store *store;
+    tn_sweep_db *store;
     TN_TRY(tn_sweep_identity(space, options, identity, sizeof identity, error));
-    TN_TRY(tn_sweep_store_open(folder, space, identity, true, &store, error));
+    TN_TRY(tn_sweep_db_open(folder, space, identity, true, &store, error));
     uint64_t *id = NULL;
     tn_evaluation *evaluation = NULL;
     tn_status status = tn_alloc(front->count, sizeof *id, &id, error);
@@ -253,10 +253,10 @@ static tn_status store_front(const char *folder, const tn_space *space, const tn
         id[i] = front->item[i].id;
         evaluation[i] = front->item[i].evaluation;
     }
-    if (status == TN_OK) status = tn_sweep_store_front(store, id, evaluation, front->count, error);
+    if (status == TN_OK) status = tn_sweep_db_front(store, id, evaluation, front->count, error);
     tn_free(id);
     tn_free(evaluation);
-    tn_sweep_store_close(store);
+    tn_sweep_db_close(store);
     return status;
 }
 

@@ -108,7 +108,7 @@ static const char *const default_objectives[] = {"seconds_per_step", "joules_per
 
 void tn_space_document(tn_buffer *out) {
     tn_schema_document(&space_schema, out);
-    tn_choice_document(out);
+    tn_axis_document(out);
 }
 
 static tn_status read_choices(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
@@ -116,13 +116,13 @@ static tn_status read_choices(const space_file *file, tn_arena *arena, tn_space 
     if (node->kind != TN_YAML_MAPPING || node->count == 0)
         return tn_fail_at(error, TN_INPUT, node->at,
                           "choices must be a mapping from keys to lists of values");
-    if (node->count > TN_CHOICES_MOST)
+    if (node->count > TN_AXES_MOST)
         return tn_fail_at(error, TN_LIMIT, node->at, "%zu choices; at most %d are handled", node->count,
-                          TN_CHOICES_MOST);
+                          TN_AXES_MOST);
     space->choices = node->count;
     for (size_t i = 0; i < node->count; i++)
-        TN_TRY(tn_choice_decode(node->key[i]->text, node->key[i]->at, node->item[i], space->model, arena,
-                                &space->choice[i], error));
+        TN_TRY(tn_axis_decode(node->key[i]->text, node->key[i]->at, node->item[i], space->model, arena,
+                              &space->choice[i], error));
     return TN_OK;
 }
 
@@ -138,13 +138,13 @@ static tn_status count_designs(const space_file *file, tn_space *space, tn_error
     /* Model keys first: the model is loaded anew only where one of them changes. */
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < space->choices; i++)
-            if (space->choice[i].kind != TN_CHOICE_BUILD &&
-                (space->choice[i].kind == TN_CHOICE_MODEL_KEY) == (pass == 0)) {
+            if (space->choice[i].kind != TN_AXIS_BUILD &&
+                (space->choice[i].kind == TN_AXIS_MODEL_KEY) == (pass == 0)) {
                 space->outer[space->outers++] = i;
                 space->outer_count *= space->choice[i].count;
             }
     for (size_t i = 0; i < space->choices; i++)
-        if (space->choice[i].kind == TN_CHOICE_BUILD) {
+        if (space->choice[i].kind == TN_AXIS_BUILD) {
             space->inner[space->inners++] = i;
             space->inner_count *= space->choice[i].count;
         }
@@ -210,8 +210,8 @@ static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_sp
 /* Every value of a model key must give a model that loads, so that no sweep stops at one half-way. */
 static tn_status check_model_keys(const tn_space *space, tn_error *error) {
     for (size_t i = 0; i < space->choices; i++) {
-        const tn_choice *choice = &space->choice[i];
-        for (size_t v = 0; choice->kind == TN_CHOICE_MODEL_KEY && v < choice->count; v++) {
+        const tn_axis *choice = &space->choice[i];
+        for (size_t v = 0; choice->kind == TN_AXIS_MODEL_KEY && v < choice->count; v++) {
             tn_arena arena = {0};
             tn_model *model;
             const char *set[256];
@@ -274,7 +274,7 @@ tn_status tn_space_load(const char *name, const char *const *set, size_t set_cou
     *space = (tn_space){0};
     tn_yaml *root;
     space_file file;
-    TN_TRY(tn_locate("spaces", name, arena, &space->path, error));
+    TN_TRY(tn_search_path_find("spaces", name, arena, &space->path, error));
     TN_TRY(tn_yaml_load(space->path, arena, &root, error));
     for (size_t i = 0; i < set_count; i++) TN_TRY(tn_yaml_set(root, set[i], arena, error));
     TN_TRY(tn_schema_decode(&space_schema, root, arena, &file, error));

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TN_CHOICES_MOST = 32, TN_CONSTRAINTS_MOST = 16 };
+enum { TN_AXES_MOST = 32, TN_CONSTRAINTS_MOST = 16 };
 
 typedef struct tn_constraint {
     const tn_quantity *quantity;
@@ -43,12 +43,12 @@ typedef struct tn_space {
     tn_error_table error_table;
 
     size_t choices;
-    tn_choice choice[TN_CHOICES_MOST];
-    uint64_t stride[TN_CHOICES_MOST]; /* of its digit in the id */
+    tn_axis choice[TN_AXES_MOST];
+    uint64_t stride[TN_AXES_MOST]; /* of its digit in the id */
     uint64_t designs;
 
     size_t outers, inners; /* choices of each kind; places of the choices: */
-    size_t outer[TN_CHOICES_MOST], inner[TN_CHOICES_MOST];
+    size_t outer[TN_AXES_MOST], inner[TN_AXES_MOST];
     uint64_t outer_count, inner_count; /* combinations */
 
     size_t objectives;

@@ -24,15 +24,15 @@ const char *const tn_completion_names[] = {"exhausted", "budget", "interrupted",
 
 size_t tn_rank_choice(const tn_space *space) {
     for (size_t i = 0; i < space->choices; i++)
-        if (space->choice[i].kind == TN_CHOICE_RANK) return i;
-    return TN_CHOICES_MOST;
+        if (space->choice[i].kind == TN_AXIS_RANK) return i;
+    return TN_AXES_MOST;
 }
 
 tn_status tn_outcome_begin(const tn_space *space, tn_outcome *outcome, tn_error *error) {
     *outcome = (tn_outcome){0};
     tn_archive_begin(&outcome->front, space->objectives);
     size_t choice = tn_rank_choice(space);
-    outcome->ranks = choice < TN_CHOICES_MOST ? space->choice[choice].count : 0;
+    outcome->ranks = choice < TN_AXES_MOST ? space->choice[choice].count : 0;
     return tn_alloc(outcome->ranks, sizeof *outcome->fastest, &outcome->fastest, error);
 }
 
@@ -194,7 +194,7 @@ typedef struct {
     const tn_sweep_options *options;
     const tn_progress *progress;
     plan work;
-    tn_sweep_store *store;
+    tn_sweep_db *store;
     uint64_t next, finished_designs, total_designs;
     tn_outcome *outcome;
     uint64_t *fresh; /* chunks finished since the last checkpoint */
@@ -205,7 +205,7 @@ typedef struct {
 } run;
 
 static tn_status checkpoint(run *all, tn_error *error) {
-    TN_TRY(tn_sweep_store_checkpoint(all->store, all->outcome, all->fresh, all->fresh_count, error));
+    TN_TRY(tn_sweep_db_checkpoint(all->store, all->outcome, all->fresh, all->fresh_count, error));
     all->fresh_count = 0;
     all->checkpoint_at = now_seconds() + checkpoint_seconds;
     return TN_OK;
@@ -214,7 +214,7 @@ static tn_status checkpoint(run *all, tn_error *error) {
 static tn_status finish_chunk(run *all, worker *with, uint64_t chunk, tn_error *error) {
     TN_TRY(tn_outcome_merge(all->outcome, &with->found, error));
     for (size_t i = 0; i < with->kept_count; i++)
-        TN_TRY(tn_sweep_store_design(all->store, with->kept[i].id, &with->kept[i].evaluation, error));
+        TN_TRY(tn_sweep_db_design(all->store, with->kept[i].id, &with->kept[i].evaluation, error));
     TN_TRY(tn_grow(&all->fresh, &all->fresh_capacity, all->fresh_count + 1, sizeof *all->fresh, error));
     all->fresh[all->fresh_count++] = chunk;
     all->finished_designs += with->found.evaluated;
@@ -271,8 +271,8 @@ static tn_status run_all(run *all, const char *folder, tn_error *error) {
     TN_TRY(make_plan(all->space, options, &all->work, error));
     TN_TRY(tn_sweep_identity(all->space, options, identity, sizeof identity, error));
     TN_TRY(tn_folder_make(folder, error));
-    TN_TRY(tn_sweep_store_open(folder, all->space, identity, options->resume, &all->store, error));
-    TN_TRY(tn_sweep_store_load(all->store, all->outcome, all->work.done, all->work.chunks, error));
+    TN_TRY(tn_sweep_db_open(folder, all->space, identity, options->resume, &all->store, error));
+    TN_TRY(tn_sweep_db_load(all->store, all->outcome, all->work.done, all->work.chunks, error));
     count_work(all);
     double started = now_seconds();
     all->checkpoint_at = started + checkpoint_seconds;
@@ -297,7 +297,7 @@ tn_status tn_sweep_run(const tn_space *space, const tn_sweep_options *options, c
     TN_TRY(tn_outcome_begin(space, outcome, error));
     run all = {.space = space, .options = options, .progress = progress, .outcome = outcome};
     tn_status status = run_all(&all, folder, error);
-    tn_sweep_store_close(all.store);
+    tn_sweep_db_close(all.store);
     tn_free(all.fresh);
     free_plan(&all.work);
     if (status != TN_OK) tn_outcome_free(outcome);

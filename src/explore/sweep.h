@@ -50,7 +50,7 @@ tn_status tn_outcome_begin(const tn_space *space, tn_outcome *outcome, tn_error 
 void tn_outcome_free(tn_outcome *outcome);
 /* Adds what disjoint chunks of the same space found. */
 tn_status tn_outcome_merge(tn_outcome *outcome, const tn_outcome *from, tn_error *error);
-/* Place of the first rank choice among the space's choices, or TN_CHOICES_MOST. */
+/* Place of the first rank choice among the space's choices, or TN_AXES_MOST. */
 size_t tn_rank_choice(const tn_space *space);
 
 /* Number of chunks that the space is cut into; TN_LIMIT past 10^8. */

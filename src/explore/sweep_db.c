@@ -10,7 +10,7 @@
 
 enum { IDENTITY_TEXT = 1024 };
 
-struct tn_sweep_store {
+struct tn_sweep_db {
     sqlite3 *database;
     const tn_space *space;
     sqlite3_stmt *design; /* prepared insert of --keep-all */
@@ -18,37 +18,37 @@ struct tn_sweep_store {
     char path[1100];
 };
 
-static tn_status failed(const tn_sweep_store *store, tn_error *error) {
+static tn_status failed(const tn_sweep_db *store, tn_error *error) {
     int code = sqlite3_errcode(store->database);
     tn_status status = code == SQLITE_NOMEM ? TN_MEMORY : TN_IO;
     return tn_fail_at(error, status, (tn_position){.file = store->path}, "%s",
                       sqlite3_errmsg(store->database));
 }
 
-static tn_status execute(tn_sweep_store *store, const char *sql, tn_error *error) {
+static tn_status execute(tn_sweep_db *store, const char *sql, tn_error *error) {
     return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK ? TN_OK : failed(store, error);
 }
 
-static tn_status prepare(tn_sweep_store *store, const char *sql, sqlite3_stmt **statement, tn_error *error) {
+static tn_status prepare(tn_sweep_db *store, const char *sql, sqlite3_stmt **statement, tn_error *error) {
     return sqlite3_prepare_v2(store->database, sql, -1, statement, NULL) == SQLITE_OK ? TN_OK
                                                                                       : failed(store, error);
 }
 
 /* Runs a statement whose parameters are bound and makes it ready for the next row. */
-static tn_status run_row(tn_sweep_store *store, sqlite3_stmt *statement, tn_error *error) {
+static tn_status run_row(tn_sweep_db *store, sqlite3_stmt *statement, tn_error *error) {
     int code = sqlite3_step(statement);
     sqlite3_reset(statement);
     return code == SQLITE_DONE ? TN_OK : failed(store, error);
 }
 
-static tn_status begin(tn_sweep_store *store, tn_error *error) {
+static tn_status begin(tn_sweep_db *store, tn_error *error) {
     if (store->writing) return TN_OK;
     TN_TRY(execute(store, "BEGIN IMMEDIATE", error));
     store->writing = true;
     return TN_OK;
 }
 
-static tn_status commit(tn_sweep_store *store, tn_error *error) {
+static tn_status commit(tn_sweep_db *store, tn_error *error) {
     TN_TRY(execute(store, "COMMIT", error));
     store->writing = false;
     return TN_OK;
@@ -68,7 +68,7 @@ static void row_sql(const tn_space *space, const char *table, bool create, tn_bu
     tn_buffer_text(sql, ")");
 }
 
-static tn_status make_tables(tn_sweep_store *store, tn_error *error) {
+static tn_status make_tables(tn_sweep_db *store, tn_error *error) {
     TN_TRY(
         execute(store,
                 "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);"
@@ -89,7 +89,7 @@ static tn_status make_tables(tn_sweep_store *store, tn_error *error) {
     return status;
 }
 
-static tn_status put_identity(tn_sweep_store *store, const char *identity, tn_error *error) {
+static tn_status put_identity(tn_sweep_db *store, const char *identity, tn_error *error) {
     sqlite3_stmt *insert;
     TN_TRY(prepare(store, "INSERT INTO meta VALUES ('identity', ?)", &insert, error));
     sqlite3_bind_text(insert, 1, identity, -1, SQLITE_STATIC);
@@ -99,7 +99,7 @@ static tn_status put_identity(tn_sweep_store *store, const char *identity, tn_er
 }
 
 /* The identity of an existing file, or TN_INPUT where it is no store. */
-static tn_status read_identity(tn_sweep_store *store, char *identity, size_t capacity, tn_error *error) {
+static tn_status read_identity(tn_sweep_db *store, char *identity, size_t capacity, tn_error *error) {
     sqlite3_stmt *query = NULL;
     const char *sql = "SELECT value FROM meta WHERE key = 'identity'";
     bool found = sqlite3_prepare_v2(store->database, sql, -1, &query, NULL) == SQLITE_OK &&
@@ -111,7 +111,7 @@ static tn_status read_identity(tn_sweep_store *store, char *identity, size_t cap
                       "is no store of a sweep; give another folder");
 }
 
-static tn_status check_identity(tn_sweep_store *store, const char *identity, bool resume, tn_error *error) {
+static tn_status check_identity(tn_sweep_db *store, const char *identity, bool resume, tn_error *error) {
     const tn_position at = {.file = store->path};
     char found[IDENTITY_TEXT];
     TN_TRY(read_identity(store, found, sizeof found, error));
@@ -125,7 +125,7 @@ static tn_status check_identity(tn_sweep_store *store, const char *identity, boo
     return TN_OK;
 }
 
-static bool has_tables(tn_sweep_store *store) {
+static bool has_tables(tn_sweep_db *store) {
     sqlite3_stmt *query = NULL;
     bool found = sqlite3_prepare_v2(store->database, "SELECT 1 FROM sqlite_master LIMIT 1", -1, &query,
                                     NULL) != SQLITE_OK ||
@@ -134,7 +134,7 @@ static bool has_tables(tn_sweep_store *store) {
     return found;
 }
 
-static tn_status set_up(tn_sweep_store *store, const char *identity, bool resume, tn_error *error) {
+static tn_status set_up(tn_sweep_db *store, const char *identity, bool resume, tn_error *error) {
     if (sqlite3_open(store->path, &store->database) != SQLITE_OK) return failed(store, error);
     sqlite3_busy_timeout(store->database, 5000);
     if (has_tables(store)) {
@@ -154,9 +154,9 @@ static tn_status set_up(tn_sweep_store *store, const char *identity, bool resume
     return status;
 }
 
-tn_status tn_sweep_store_open(const char *folder, const tn_space *space, const char *identity, bool resume,
-                              tn_sweep_store **store, tn_error *error) {
-    tn_sweep_store *made;
+tn_status tn_sweep_db_open(const char *folder, const tn_space *space, const char *identity, bool resume,
+                           tn_sweep_db **store, tn_error *error) {
+    tn_sweep_db *made;
     TN_TRY(tn_alloc(1, sizeof *made, &made, error));
     made->space = space;
     snprintf(made->path, sizeof made->path, "%s/sweep.db", folder);
@@ -164,13 +164,13 @@ tn_status tn_sweep_store_open(const char *folder, const tn_space *space, const c
     if (status == TN_OK)
         *store = made;
     else
-        tn_sweep_store_close(made);
+        tn_sweep_db_close(made);
     return status;
 }
 
-tn_status tn_sweep_store_open_existing(const char *folder, const tn_space *space, tn_sweep_store **store,
-                                       char *identity, size_t capacity, tn_error *error) {
-    tn_sweep_store *made;
+tn_status tn_sweep_db_open_existing(const char *folder, const tn_space *space, tn_sweep_db **store,
+                                    char *identity, size_t capacity, tn_error *error) {
+    tn_sweep_db *made;
     TN_TRY(tn_alloc(1, sizeof *made, &made, error));
     made->space = space;
     snprintf(made->path, sizeof made->path, "%s/sweep.db", folder);
@@ -182,11 +182,11 @@ tn_status tn_sweep_store_open_existing(const char *folder, const tn_space *space
     if (status == TN_OK)
         *store = made;
     else
-        tn_sweep_store_close(made);
+        tn_sweep_db_close(made);
     return status;
 }
 
-void tn_sweep_store_close(tn_sweep_store *store) {
+void tn_sweep_db_close(tn_sweep_db *store) {
     if (!store) return;
     sqlite3_finalize(store->design);
     if (store->writing) sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
@@ -197,8 +197,7 @@ void tn_sweep_store_close(tn_sweep_store *store) {
 /* Calls `take` with every row of a query. */
 typedef tn_status row_taker(sqlite3_stmt *row, void *user, tn_error *error);
 
-static tn_status each_row(tn_sweep_store *store, const char *sql, row_taker *take, void *user,
-                          tn_error *error) {
+static tn_status each_row(tn_sweep_db *store, const char *sql, row_taker *take, void *user, tn_error *error) {
     sqlite3_stmt *query;
     TN_TRY(prepare(store, sql, &query, error));
     tn_status status = TN_OK;
@@ -254,8 +253,8 @@ static tn_status take_fastest(sqlite3_stmt *row, void *user, tn_error *error) {
     return TN_OK;
 }
 
-tn_status tn_sweep_store_load(tn_sweep_store *store, tn_outcome *outcome, bool *done, uint64_t chunks,
-                              tn_error *error) {
+tn_status tn_sweep_db_load(tn_sweep_db *store, tn_outcome *outcome, bool *done, uint64_t chunks,
+                           tn_error *error) {
     loading into = {.outcome = outcome, .done = done, .chunks = chunks};
     TN_TRY(each_row(store, "SELECT chunk FROM done", take_done, &into, error));
     TN_TRY(each_row(store, "SELECT code, designs FROM cause", take_cause, &into, error));
@@ -264,7 +263,7 @@ tn_status tn_sweep_store_load(tn_sweep_store *store, tn_outcome *outcome, bool *
     return each_row(store, "SELECT digit, seconds_per_step, id FROM fastest", take_fastest, &into, error);
 }
 
-static tn_status put_chunks(tn_sweep_store *store, const uint64_t *chunk, size_t chunks, tn_error *error) {
+static tn_status put_chunks(tn_sweep_db *store, const uint64_t *chunk, size_t chunks, tn_error *error) {
     sqlite3_stmt *insert;
     TN_TRY(prepare(store, "INSERT OR IGNORE INTO done VALUES (?)", &insert, error));
     tn_status status = TN_OK;
@@ -276,7 +275,7 @@ static tn_status put_chunks(tn_sweep_store *store, const uint64_t *chunk, size_t
     return status;
 }
 
-static tn_status put_causes(tn_sweep_store *store, const tn_outcome *outcome, tn_error *error) {
+static tn_status put_causes(tn_sweep_db *store, const tn_outcome *outcome, tn_error *error) {
     sqlite3_stmt *insert;
     TN_TRY(prepare(store, "INSERT OR REPLACE INTO cause VALUES (?, ?, ?)", &insert, error));
     tn_status status = TN_OK;
@@ -291,7 +290,7 @@ static tn_status put_causes(tn_sweep_store *store, const tn_outcome *outcome, tn
     return status;
 }
 
-static tn_status put_points(tn_sweep_store *store, const tn_archive *front, tn_error *error) {
+static tn_status put_points(tn_sweep_db *store, const tn_archive *front, tn_error *error) {
     tn_point *point;
     TN_TRY(tn_alloc(front->count, sizeof *point, &point, error));
     tn_archive_points(front, point);
@@ -309,7 +308,7 @@ static tn_status put_points(tn_sweep_store *store, const tn_archive *front, tn_e
     return status;
 }
 
-static tn_status put_fastest(tn_sweep_store *store, const tn_outcome *outcome, tn_error *error) {
+static tn_status put_fastest(tn_sweep_db *store, const tn_outcome *outcome, tn_error *error) {
     sqlite3_stmt *insert;
     TN_TRY(prepare(store, "INSERT OR REPLACE INTO fastest VALUES (?, ?, ?)", &insert, error));
     tn_status status = TN_OK;
@@ -324,8 +323,8 @@ static tn_status put_fastest(tn_sweep_store *store, const tn_outcome *outcome, t
     return status;
 }
 
-tn_status tn_sweep_store_checkpoint(tn_sweep_store *store, const tn_outcome *outcome, const uint64_t *chunk,
-                                    size_t chunks, tn_error *error) {
+tn_status tn_sweep_db_checkpoint(tn_sweep_db *store, const tn_outcome *outcome, const uint64_t *chunk,
+                                 size_t chunks, tn_error *error) {
     TN_TRY(begin(store, error));
     TN_TRY(put_chunks(store, chunk, chunks, error));
     TN_TRY(put_causes(store, outcome, error));
@@ -335,7 +334,7 @@ tn_status tn_sweep_store_checkpoint(tn_sweep_store *store, const tn_outcome *out
 }
 
 /* Binds a whole row: id, the choices' values, the quantities. */
-static tn_status bind_row(tn_sweep_store *store, sqlite3_stmt *insert, uint64_t id,
+static tn_status bind_row(tn_sweep_db *store, sqlite3_stmt *insert, uint64_t id,
                           const tn_evaluation *evaluation, tn_error *error) {
     const tn_space *space = store->space;
     int column = 1;
@@ -343,7 +342,7 @@ static tn_status bind_row(tn_sweep_store *store, sqlite3_stmt *insert, uint64_t 
     tn_buffer text = {0};
     for (size_t i = 0; i < space->choices; i++) {
         text.length = 0;
-        tn_choice_value(&space->choice[i], tn_space_digit(space, id, i), &text);
+        tn_axis_value(&space->choice[i], tn_space_digit(space, id, i), &text);
         sqlite3_bind_text(insert, column++, text.data, (int)text.length, SQLITE_TRANSIENT);
     }
     tn_status status = text.status;
@@ -354,13 +353,13 @@ static tn_status bind_row(tn_sweep_store *store, sqlite3_stmt *insert, uint64_t 
     return run_row(store, insert, error);
 }
 
-tn_status tn_sweep_store_design(tn_sweep_store *store, uint64_t id, const tn_evaluation *evaluation,
-                                tn_error *error) {
+tn_status tn_sweep_db_design(tn_sweep_db *store, uint64_t id, const tn_evaluation *evaluation,
+                             tn_error *error) {
     TN_TRY(begin(store, error));
     return bind_row(store, store->design, id, evaluation, error);
 }
 
-tn_status tn_sweep_store_copy_designs(tn_sweep_store *store, const char *folder, tn_error *error) {
+tn_status tn_sweep_db_copy_designs(tn_sweep_db *store, const char *folder, tn_error *error) {
     char path[1100];
     sqlite3_stmt *attach;
     snprintf(path, sizeof path, "%s/sweep.db", folder);
@@ -374,8 +373,8 @@ tn_status tn_sweep_store_copy_designs(tn_sweep_store *store, const char *folder,
     return status == TN_OK ? detached : status;
 }
 
-tn_status tn_sweep_store_front(tn_sweep_store *store, const uint64_t *id, const tn_evaluation *evaluation,
-                               size_t count, tn_error *error) {
+tn_status tn_sweep_db_front(tn_sweep_db *store, const uint64_t *id, const tn_evaluation *evaluation,
+                            size_t count, tn_error *error) {
     tn_buffer sql = {0};
     sqlite3_stmt *insert = NULL;
     row_sql(store->space, "front", false, &sql);

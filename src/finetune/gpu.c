@@ -190,7 +190,7 @@ tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *tab
     const char *path;
     tn_yaml *root;
     table_file file;
-    TN_TRY(tn_locate(folder, name, arena, &path, error));
+    TN_TRY(tn_search_path_find(folder, name, arena, &path, error));
     TN_TRY(tn_yaml_load(path, arena, &root, error));
     TN_TRY(tn_schema_decode(&tn_gpu_table_schema, root, arena, &file, error));
     const row *rows = file.gpus.item;

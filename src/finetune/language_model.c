@@ -248,7 +248,7 @@ tn_status tn_language_model_load(const char *name, const char *const *set, size_
                                  tn_language_model *model, tn_error *error) {
     const char *path;
     tn_yaml *root;
-    TN_TRY(tn_locate(folder, name, arena, &path, error));
+    TN_TRY(tn_search_path_find(folder, name, arena, &path, error));
     TN_TRY(tn_yaml_load(path, arena, &root, error));
     for (size_t i = 0; i < set_count; i++) TN_TRY(tn_yaml_set(root, set[i], arena, error));
     return decode(root, arena, model, error);
@@ -259,11 +259,11 @@ tn_status tn_language_model_find(const char *name, tn_arena *arena, tn_language_
     const char **names, *path;
     size_t count, place = 0;
     *found = false;
-    TN_TRY(tn_locate_list(folder, arena, &names, &count, error));
+    TN_TRY(tn_search_path_list(folder, arena, &names, &count, error));
     while (place < count && strcmp(names[place], name) != 0) place++;
     if (place == count) return TN_OK;
     tn_yaml *root;
-    TN_TRY(tn_locate(folder, names[place], arena, &path, error));
+    TN_TRY(tn_search_path_find(folder, names[place], arena, &path, error));
     TN_TRY(tn_yaml_load(path, arena, &root, error));
     if (!is_kind(root, kind_names[0])) return TN_OK;
     TN_TRY(decode(root, arena, model, error));

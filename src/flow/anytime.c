@@ -15,7 +15,7 @@ static const uint64_t PART_WORK = 1000000;
 
 typedef struct climber {
     const tn_anytime_options *options;
-    tn_sketch sketch;
+    tn_mutable_tree sketch;
     tn_arena scratch; /* reset for every subtree */
     tn_exact_options exact;
     tn_pricing elements;
@@ -38,7 +38,7 @@ typedef struct part_tree {
 } part_tree;
 
 /* Opens the largest inner node of the front until there are enough parts. */
-static void open_parts(const tn_sketch *sketch, uint32_t top, part_tree *tree) {
+static void open_parts(const tn_mutable_tree *sketch, uint32_t top, part_tree *tree) {
     uint32_t n = sketch->network->tensors;
     *tree = (part_tree){.parts = 1, .part = {top}};
     while (tree->parts < PARTS_MOST) {
@@ -46,7 +46,7 @@ static void open_parts(const tn_sketch *sketch, uint32_t top, part_tree *tree) {
         double largest = -1;
         for (uint32_t i = 0; i < tree->parts; i++) {
             if (tree->part[i] < n) continue;
-            double elements = tn_sketch_elements(sketch, sketch->node[tree->part[i]].open);
+            double elements = tn_mutable_tree_elements(sketch, sketch->node[tree->part[i]].open);
             if (elements <= largest) continue;
             largest = elements;
             place = i;
@@ -64,8 +64,8 @@ static void open_parts(const tn_sketch *sketch, uint32_t top, part_tree *tree) {
     }
 }
 
-static tn_status list_bits(const tn_sketch *sketch, const uint64_t *bits, tn_arena *arena, tn_indices *list,
-                           tn_error *error) {
+static tn_status list_bits(const tn_mutable_tree *sketch, const uint64_t *bits, tn_arena *arena,
+                           tn_indices *list, tn_error *error) {
     uint32_t count = 0;
     for (uint32_t w = 0; w < sketch->words; w++) count += (uint32_t)__builtin_popcountll(bits[w]);
     TN_TRY(tn_arena_alloc(arena, count, sizeof *list->index, &list->index, error));
@@ -91,7 +91,7 @@ static tn_status part_problem(climber *c, const part_tree *tree, tn_problem *pro
 }
 
 /* The subtree as it stands, in the SSA numbering of its parts. */
-static void present_merges(const tn_sketch *sketch, const part_tree *tree, tn_merge *merge) {
+static void present_merges(const tn_mutable_tree *sketch, const part_tree *tree, tn_merge *merge) {
     for (uint32_t i = 0; i < tree->inners; i++) {
         uint32_t pair[2];
         for (int side = 0; side < 2; side++) {
@@ -106,7 +106,7 @@ static void present_merges(const tn_sketch *sketch, const part_tree *tree, tn_me
 }
 
 /* Puts the merges in place of the subtree. */
-static void rearrange(tn_sketch *sketch, const part_tree *tree, const tn_merge *merge) {
+static void rearrange(tn_mutable_tree *sketch, const part_tree *tree, const tn_merge *merge) {
     uint32_t top = tree->inner[tree->inners - 1], set[2 * PARTS_MOST];
     for (uint32_t p = 0; p < tree->parts; p++) set[p] = (uint32_t)1 << p;
     for (uint32_t i = 0; i < tree->inners; i++) {
@@ -169,8 +169,8 @@ static tn_status reconfigure(climber *c) {
 /* ---- annealing ---- */
 
 static double node_cost(const climber *c, uint32_t node) {
-    if (c->options->goal == TN_ANYTIME_MACS) return tn_sketch_macs(&c->sketch, node);
-    return tn_sketch_elements(&c->sketch, c->sketch.node[node].open);
+    if (c->options->goal == TN_ANYTIME_MACS) return tn_mutable_tree_macs(&c->sketch, node);
+    return tn_mutable_tree_elements(&c->sketch, c->sketch.node[node].open);
 }
 
 static double whole_cost(const climber *c) {
@@ -182,22 +182,22 @@ static double whole_cost(const climber *c) {
 
 /* One random rotation, kept or undone; returns the change of cost. */
 static double try_rotation(climber *c, double temperature) {
-    tn_sketch *sketch = &c->sketch;
+    tn_mutable_tree *sketch = &c->sketch;
     uint32_t n = sketch->network->tensors, node = n + tn_random_below(&c->random, n - 1);
     int inner_side = (int)tn_random_below(&c->random, 2), kept_side = (int)tn_random_below(&c->random, 2);
     uint32_t inner = sketch->node[node].child[inner_side];
     if (inner < n) return 0;
     double before = node_cost(c, node) + node_cost(c, inner);
-    tn_sketch_rotate(sketch, node, inner_side, kept_side);
-    const tn_sketch_node *made = &sketch->node[inner];
-    bool forbidden =
-        c->options->no_outer &&
-        (!tn_sketch_share(sketch, sketch->node[made->child[0]].open, sketch->node[made->child[1]].open) ||
-         !tn_sketch_share(sketch, sketch->node[sketch->node[node].child[0]].open,
-                          sketch->node[sketch->node[node].child[1]].open));
+    tn_mutable_tree_rotate(sketch, node, inner_side, kept_side);
+    const tn_mutable_tree_node *made = &sketch->node[inner];
+    bool forbidden = c->options->no_outer &&
+                     (!tn_mutable_tree_share(sketch, sketch->node[made->child[0]].open,
+                                             sketch->node[made->child[1]].open) ||
+                      !tn_mutable_tree_share(sketch, sketch->node[sketch->node[node].child[0]].open,
+                                             sketch->node[sketch->node[node].child[1]].open));
     double change = node_cost(c, node) + node_cost(c, inner) - before;
     if (!forbidden && (change <= 0 || tn_random_unit(&c->random) < exp(-change / temperature))) return change;
-    tn_sketch_rotate(sketch, node, inner_side, kept_side);
+    tn_mutable_tree_rotate(sketch, node, inner_side, kept_side);
     return 0;
 }
 
@@ -217,25 +217,25 @@ static tn_status start_round(climber *c, uint32_t round, tn_tree *tree) {
     tn_arena_reset(&c->scratch);
     TN_TRY(
         tn_greedy(&c->sketch, c->options->no_outer, noise, &c->random, &c->scratch, tree->merge, c->error));
-    return tn_sketch_load(&c->sketch, tree, &c->scratch, c->error);
+    return tn_mutable_tree_load(&c->sketch, tree, &c->scratch, c->error);
 }
 
 static tn_status play_round(climber *c, uint32_t round, tn_tree *tree, tn_anytime_visitor visit, void *user) {
     TN_TRY(start_round(c, round, tree));
     TN_TRY(reconfigure(c));
-    tn_sketch_store(&c->sketch, tree->merge);
+    tn_mutable_tree_store(&c->sketch, tree->merge);
     TN_TRY(visit(user, tree, c->error));
     if (c->options->goal == TN_ANYTIME_PRICE) return TN_OK; /* a rotation's price is not known cheaply */
     anneal(c);
     TN_TRY(reconfigure(c));
-    tn_sketch_store(&c->sketch, tree->merge);
+    tn_mutable_tree_store(&c->sketch, tree->merge);
     return visit(user, tree, c->error);
 }
 
 static tn_status play(climber *c, const tn_network *network, tn_arena *arena, tn_anytime_visitor visit,
                       void *user) {
     tn_tree tree = {network->tensors, NULL};
-    TN_TRY(tn_sketch_new(network, arena, &c->sketch, c->error));
+    TN_TRY(tn_mutable_tree_new(network, arena, &c->sketch, c->error));
     TN_TRY(tn_arena_alloc(arena, tree.tensors, sizeof *tree.merge, &tree.merge, c->error));
     for (uint32_t round = 0; round < c->options->rounds; round++) {
         if (round && tn_interrupted()) break;

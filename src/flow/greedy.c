@@ -7,7 +7,7 @@
 
 /* The tensors that are left, and a score for every two of them. */
 typedef struct greedy {
-    const tn_sketch *sketch;
+    const tn_mutable_tree *sketch;
     bool no_outer;
     double noise;
     uint64_t *random;
@@ -42,7 +42,7 @@ static tn_status begin(greedy *g, tn_arena *arena, tn_error *error) {
             g->open[t][index / 64] |= (uint64_t)1 << index % 64;
             g->carriers[index]++;
         }
-        g->elements[t] = tn_sketch_elements(g->sketch, g->open[t]);
+        g->elements[t] = tn_mutable_tree_elements(g->sketch, g->open[t]);
     }
     for (uint32_t i = 0; i < network->output.count; i++) g->carriers[network->output.index[i]]++;
     g->alive = n;
@@ -64,9 +64,10 @@ static void find_result(greedy *g, uint32_t i, uint32_t j) {
 
 static double score_of(greedy *g, uint32_t i, uint32_t j) {
     find_result(g, i, j);
-    double score = log2(tn_sketch_elements(g->sketch, g->result)) - log2(g->elements[i] + g->elements[j]);
+    double score =
+        log2(tn_mutable_tree_elements(g->sketch, g->result)) - log2(g->elements[i] + g->elements[j]);
     if (g->noise > 0) score -= g->noise * log(-log(tn_random_unit(g->random) + 1e-300));
-    return tn_sketch_share(g->sketch, g->open[i], g->open[j]) ? score : score + OUTER_PENALTY;
+    return tn_mutable_tree_share(g->sketch, g->open[i], g->open[j]) ? score : score + OUTER_PENALTY;
 }
 
 static double *score_at(greedy *g, uint32_t i, uint32_t j) {
@@ -96,7 +97,7 @@ static void merge_pair(greedy *g, uint32_t i, uint32_t j, uint32_t number) {
             g->carriers[64 * w + (uint32_t)__builtin_ctzll(both)]--;
     memcpy(g->open[j], g->result, g->sketch->words * sizeof *g->result);
     g->number[j] = number;
-    g->elements[j] = tn_sketch_elements(g->sketch, g->result);
+    g->elements[j] = tn_mutable_tree_elements(g->sketch, g->result);
     uint32_t last = --g->alive;
     if (i != last) {
         uint64_t *freed = g->open[i];
@@ -111,8 +112,8 @@ static void merge_pair(greedy *g, uint32_t i, uint32_t j, uint32_t number) {
         if (k != j) *score_at(g, j, k) = score_of(g, j, k);
 }
 
-tn_status tn_greedy(const tn_sketch *sketch, bool no_outer, double noise, uint64_t *random, tn_arena *arena,
-                    tn_merge *merge, tn_error *error) {
+tn_status tn_greedy(const tn_mutable_tree *sketch, bool no_outer, double noise, uint64_t *random,
+                    tn_arena *arena, tn_merge *merge, tn_error *error) {
     greedy g = {.sketch = sketch, .no_outer = no_outer, .noise = noise, .random = random};
     uint32_t n = sketch->network->tensors;
     TN_TRY(begin(&g, arena, error));
@@ -121,7 +122,7 @@ tn_status tn_greedy(const tn_sketch *sketch, bool no_outer, double noise, uint64
     for (uint32_t step = 0; step + 1 < n; step++) {
         uint32_t i, j;
         best_pair(&g, &i, &j);
-        if (no_outer && !tn_sketch_share(sketch, g.open[i], g.open[j]))
+        if (no_outer && !tn_mutable_tree_share(sketch, g.open[i], g.open[j]))
             return tn_fail(error, TN_INPUT,
                            "the network falls into parts that share no index; it needs outer products");
         merge[step] = (tn_merge){g.number[i], g.number[j]};

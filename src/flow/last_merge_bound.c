@@ -54,7 +54,7 @@ static void assign(splitter *s, uint32_t place, side a, side b) {
         assign(s, place + 1, a, (side){b.tensors + 1, b.groups | groups}); /* the first is a's: mirrored */
 }
 
-uint64_t tn_least_split(const tn_problem *problem, uint64_t *work) {
+uint64_t tn_last_merge_bound(const tn_problem *problem, uint64_t *work) {
     splitter s = {.problem = problem, .best = UINT64_MAX};
     uint64_t result = tn_problem_product(problem, problem->output);
     order_tensors(&s);

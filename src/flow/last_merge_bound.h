@@ -11,6 +11,6 @@
 
 /* Elements above what is resident; where the search takes too many steps, the result alone. For at least 2
  * tensors. *work grows by the steps taken. */
-uint64_t tn_least_split(const tn_problem *problem, uint64_t *work);
+uint64_t tn_last_merge_bound(const tn_problem *problem, uint64_t *work);
 
 #endif

@@ -12,38 +12,40 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct tn_sketch_node {
+typedef struct tn_mutable_tree_node {
     uint32_t parent, child[2];
     uint64_t *open; /* [words] bits of indices */
-} tn_sketch_node;
+} tn_mutable_tree_node;
 
 /* Leaves are nodes 0..tensors-1. */
-typedef struct tn_sketch {
+typedef struct tn_mutable_tree {
     const tn_network *network;
     uint32_t words, root;
-    tn_sketch_node *node; /* [2 * tensors - 1] */
-    uint64_t *output;     /* [words] */
-    double *log_size;     /* [64 * words] log2 of the size of each index */
-} tn_sketch;
+    tn_mutable_tree_node *node; /* [2 * tensors - 1] */
+    uint64_t *output;           /* [words] */
+    double *log_size;           /* [64 * words] log2 of the size of each index */
+} tn_mutable_tree;
 
-#define TN_SKETCH_NONE UINT32_MAX
+#define TN_MUTABLE_TREE_NONE UINT32_MAX
 
-tn_status tn_sketch_new(const tn_network *network, tn_arena *arena, tn_sketch *sketch, tn_error *error);
+tn_status tn_mutable_tree_new(const tn_network *network, tn_arena *arena, tn_mutable_tree *sketch,
+                              tn_error *error);
 
 /* Elements of what the bits span. */
-double tn_sketch_elements(const tn_sketch *sketch, const uint64_t *bits);
+double tn_mutable_tree_elements(const tn_mutable_tree *sketch, const uint64_t *bits);
 /* MACs of making the node from its children. */
-double tn_sketch_macs(const tn_sketch *sketch, uint32_t node);
-bool tn_sketch_share(const tn_sketch *sketch, const uint64_t *a, const uint64_t *b);
+double tn_mutable_tree_macs(const tn_mutable_tree *sketch, uint32_t node);
+bool tn_mutable_tree_share(const tn_mutable_tree *sketch, const uint64_t *a, const uint64_t *b);
 
 /* Turns ((b c) a) into (b (a c)): node's child `inner_side` is an inner node (b c); its child `kept_side`, b,
  * takes the place beside a new (a c) that keeps the inner node's number. Turning again with the same sides
  * undoes it. */
-void tn_sketch_rotate(tn_sketch *sketch, uint32_t node, int inner_side, int kept_side);
+void tn_mutable_tree_rotate(tn_mutable_tree *sketch, uint32_t node, int inner_side, int kept_side);
 
 /* Sets the tree. Scratch memory comes from the arena. */
-tn_status tn_sketch_load(tn_sketch *sketch, const tn_tree *tree, tn_arena *arena, tn_error *error);
+tn_status tn_mutable_tree_load(tn_mutable_tree *sketch, const tn_tree *tree, tn_arena *arena,
+                               tn_error *error);
 /* Writes the tree as merges, children before parents. */
-void tn_sketch_store(const tn_sketch *sketch, tn_merge *merge);
+void tn_mutable_tree_store(const tn_mutable_tree *sketch, tn_merge *merge);
 
 #endif

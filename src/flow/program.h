@@ -121,7 +121,7 @@ tn_status tn_program_of_network(const tn_network *network, const tn_tree *tree,
 
 /* The program of a named flow. `bidirectional-published` takes the published order of the backward pass (TT,
  * d = 3; TN_INPUT otherwise): per half of the train, each core gradient on its own from the half's gradient,
- * the merge of two cores made again. Every other flow takes reverse mode; `dense` of the dense format is
+ * the merge of two cores recomputed. Every other flow takes reverse mode; `dense` of the dense format is
  * Y = X W^T, dX = dY W, dW = dY^T X. */
 tn_status tn_program_named(const tn_weight *weight, uint64_t tokens, tn_flow_name name,
                            const tn_program_options *options, tn_arena *arena, tn_program *program,

@@ -1,7 +1,7 @@
 /* Programs of the flows that have names. The backward pass of `bidirectional-published` follows its authors'
  * first code (docs/training-flows.md): L = G1 G2 G3 is M x r, R = G4 G5 G6 is r x N, Z = X R^T was kept.
  *     V = dY L, dX = V R, A = dY^T Z (gradient of L), B = V^T X (gradient of R), then
- *     dG1 = (A G3) G2, dG2 = (G1 A) G3, dG3 = (G1 G2) A, with G1 G2 made again,
+ *     dG1 = (A G3) G2, dG2 = (G1 A) G3, dG3 = (G1 G2) A, with G1 G2 recomputed,
  * and B with G6, G5, G4 in the place of A with G1, G2, G3. */
 #include "flow/program.h"
 #include "flow/program_writer.h"

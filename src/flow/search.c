@@ -24,69 +24,69 @@ const char *tn_stop_text(tn_stop stop) {
     return stops[stop];
 }
 
-/* ---- the session ---- */
+/* ---- the state ---- */
 
-tn_status tn_session_begin(tn_session *session, const tn_network *network, const tn_search_options *options,
-                           tn_arena *arena, tn_error *error) {
-    session->network = network;
-    session->options = options ? *options : (tn_search_options){0};
-    session->arena = arena;
-    session->scratch = (tn_arena){0};
-    session->error = error;
-    if (!session->options.work_most) session->options.work_most = DEFAULT_WORK;
-    if (!session->options.seed) session->options.seed = DEFAULT_SEED;
+tn_status tn_search_state_begin(tn_search_state *state, const tn_network *network,
+                                const tn_search_options *options, tn_arena *arena, tn_error *error) {
+    state->network = network;
+    state->options = options ? *options : (tn_search_options){0};
+    state->arena = arena;
+    state->scratch = (tn_arena){0};
+    state->error = error;
+    if (!state->options.work_most) state->options.work_most = DEFAULT_WORK;
+    if (!state->options.seed) state->options.seed = DEFAULT_SEED;
     TN_TRY(tn_network_check(network, error));
-    TN_TRY(tn_network_input_elements(network, &session->inputs, error));
-    session->fits = tn_problem_of(network, session->options.no_outer, &session->problem);
+    TN_TRY(tn_network_input_elements(network, &state->inputs, error));
+    state->fits = tn_problem_of(network, state->options.no_outer, &state->problem);
     return TN_OK;
 }
 
-void tn_session_end(tn_session *session) {
-    tn_arena_free(&session->scratch);
+void tn_search_state_end(tn_search_state *state) {
+    tn_arena_free(&state->scratch);
 }
 
-tn_stop tn_session_stop(const tn_session *session) {
+tn_stop tn_search_state_stop(const tn_search_state *state) {
     if (tn_interrupted()) return TN_STOP_INTERRUPTED;
-    return session->fits ? TN_STOP_WORK : TN_STOP_TOO_LARGE;
+    return state->fits ? TN_STOP_WORK : TN_STOP_TOO_LARGE;
 }
 
-static tn_status copy_tree(tn_session *session, const tn_merge *merge, tn_arena *arena, tn_tree *tree) {
-    uint32_t n = session->network->tensors;
+static tn_status copy_tree(tn_search_state *state, const tn_merge *merge, tn_arena *arena, tn_tree *tree) {
+    uint32_t n = state->network->tensors;
     tree->tensors = n;
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *tree->merge, &tree->merge, session->error));
+    TN_TRY(tn_arena_alloc(arena, n, sizeof *tree->merge, &tree->merge, state->error));
     if (merge) memcpy(tree->merge, merge, (n - 1) * sizeof *merge);
     return TN_OK;
 }
 
-tn_status tn_session_result(tn_session *session, const tn_merge *merge, tn_search_result *result) {
-    TN_TRY(copy_tree(session, merge, session->arena, &result->tree));
-    TN_TRY(tn_tree_reorder(session->network, &result->tree, &session->scratch, session->error));
-    TN_TRY(tn_tree_cost_of(session->network, &result->tree, &result->cost, session->error));
+tn_status tn_search_state_result(tn_search_state *state, const tn_merge *merge, tn_search_result *result) {
+    TN_TRY(copy_tree(state, merge, state->arena, &result->tree));
+    TN_TRY(tn_tree_reorder(state->network, &result->tree, &state->scratch, state->error));
+    TN_TRY(tn_tree_cost_of(state->network, &result->tree, &result->cost, state->error));
     result->found = true;
     return TN_OK;
 }
 
-tn_status tn_session_single(tn_session *session, tn_search_result *result) {
-    uint64_t bound = session->options.max_live_elements;
-    TN_TRY(tn_session_result(session, NULL, result));
+tn_status tn_search_state_single(tn_search_state *state, tn_search_result *result) {
+    uint64_t bound = state->options.max_live_elements;
+    TN_TRY(tn_search_state_result(state, NULL, result));
     result->exact = true;
     result->found = !bound || result->cost.peak_elements <= bound;
-    if (session->options.objective == TN_LEAST_LIVE || !result->found)
+    if (state->options.objective == TN_LEAST_LIVE || !result->found)
         result->lower_bound = result->cost.peak_elements;
     return TN_OK;
 }
 
 /* ---- candidates ---- */
 
-static uint64_t excess(const tn_session *session, const tn_search_result *result) {
-    uint64_t bound = session->options.max_live_elements, peak = result->cost.peak_elements;
+static uint64_t excess(const tn_search_state *state, const tn_search_result *result) {
+    uint64_t bound = state->options.max_live_elements, peak = result->cost.peak_elements;
     return bound && peak > bound ? peak - bound : 0;
 }
 
-static bool better(const tn_session *session, const tn_search_result *a, const tn_search_result *b) {
-    uint64_t over_a = excess(session, a), over_b = excess(session, b);
+static bool better(const tn_search_state *state, const tn_search_result *a, const tn_search_result *b) {
+    uint64_t over_a = excess(state, a), over_b = excess(state, b);
     if (over_a != over_b) return over_a < over_b;
-    switch (session->options.objective) {
+    switch (state->options.objective) {
     case TN_LEAST_LIVE:
         if (a->cost.peak_elements != b->cost.peak_elements)
             return a->cost.peak_elements < b->cost.peak_elements;
@@ -102,56 +102,56 @@ static bool better(const tn_session *session, const tn_search_result *a, const t
 }
 
 /* What the offer needs that may pass 64 bits. */
-static tn_status judge(tn_session *session, tn_search_result *fresh) {
-    TN_TRY(tn_tree_reorder(session->network, &fresh->tree, &session->scratch, session->error));
-    TN_TRY(tn_tree_cost_of(session->network, &fresh->tree, &fresh->cost, session->error));
-    if (session->options.objective != TN_LEAST_PRICE) return TN_OK;
-    TN_TRY(tn_session_orient(session, &fresh->tree, &session->scratch));
-    return tn_tree_price(session->network, &fresh->tree, &session->options.pricing, &fresh->price, NULL,
-                         session->error);
+static tn_status judge(tn_search_state *state, tn_search_result *fresh) {
+    TN_TRY(tn_tree_reorder(state->network, &fresh->tree, &state->scratch, state->error));
+    TN_TRY(tn_tree_cost_of(state->network, &fresh->tree, &fresh->cost, state->error));
+    if (state->options.objective != TN_LEAST_PRICE) return TN_OK;
+    TN_TRY(tn_search_state_orient(state, &fresh->tree, &state->scratch));
+    return tn_tree_price(state->network, &fresh->tree, &state->options.pricing, &fresh->price, NULL,
+                         state->error);
 }
 
-tn_status tn_session_offer(tn_session *session, const tn_merge *merge, tn_search_result *best) {
+tn_status tn_search_state_offer(tn_search_state *state, const tn_merge *merge, tn_search_result *best) {
     tn_search_result fresh = *best;
-    TN_TRY(copy_tree(session, merge, &session->scratch, &fresh.tree));
-    tn_status status = judge(session, &fresh);
+    TN_TRY(copy_tree(state, merge, &state->scratch, &fresh.tree));
+    tn_status status = judge(state, &fresh);
     if (status == TN_OVERFLOW) return TN_OK;
     TN_TRY(status);
-    if (best->found && !better(session, &fresh, best)) return TN_OK;
+    if (best->found && !better(state, &fresh, best)) return TN_OK;
     fresh.found = true;
-    TN_TRY(copy_tree(session, fresh.tree.merge, session->arena, &fresh.tree));
+    TN_TRY(copy_tree(state, fresh.tree.merge, state->arena, &fresh.tree));
     *best = fresh;
     return TN_OK;
 }
 
 typedef struct climb {
-    tn_session *session;
+    tn_search_state *state;
     tn_search_result *best;
 } climb;
 
 static tn_status offer_round(void *user, const tn_tree *tree, tn_error *error) {
     climb *c = user;
     (void)error;
-    tn_arena_reset(&c->session->scratch);
-    return tn_session_offer(c->session, tree->merge, c->best);
+    tn_arena_reset(&c->state->scratch);
+    return tn_search_state_offer(c->state, tree->merge, c->best);
 }
 
-tn_status tn_session_climb(tn_session *session, tn_anytime_goal goal, tn_search_result *best) {
-    climb c = {session, best};
+tn_status tn_search_state_climb(tn_search_state *state, tn_anytime_goal goal, tn_search_result *best) {
+    climb c = {state, best};
     tn_anytime_options options = {.goal = goal,
-                                  .no_outer = session->options.no_outer,
-                                  .pricing = &session->options.pricing,
-                                  .seed = session->options.seed,
+                                  .no_outer = state->options.no_outer,
+                                  .pricing = &state->options.pricing,
+                                  .seed = state->options.seed,
                                   .rounds = ANYTIME_ROUNDS};
-    return tn_anytime_search(session->network, &options, offer_round, &c, session->error);
+    return tn_anytime_search(state->network, &options, offer_round, &c, state->error);
 }
 
 /* ---- least MACs ---- */
 
 /* No tree costs less: the last merge spans the output; and each merge consumes at most two of the network's
  * tensors and spans both. */
-static uint64_t structural_bound(const tn_session *session) {
-    const tn_network *network = session->network;
+static uint64_t structural_bound(const tn_search_state *state) {
+    const tn_network *network = state->network;
     uint64_t size[TN_TENSORS_MOST], sum = 0, output = UINT64_MAX;
     for (uint32_t t = 0; t < network->tensors; t++) {
         uint64_t elements = 0;
@@ -168,55 +168,53 @@ static uint64_t structural_bound(const tn_session *session) {
     return output > sum ? output : sum;
 }
 
-static tn_status none_found(const tn_session *session, bool proven) {
-    if (session->options.no_outer && proven)
-        return tn_fail(session->error, TN_INPUT,
+static tn_status none_found(const tn_search_state *state, bool proven) {
+    if (state->options.no_outer && proven)
+        return tn_fail(state->error, TN_INPUT,
                        "the network falls into parts that share no index; it needs outer products");
-    return tn_fail(session->error, TN_OVERFLOW,
+    return tn_fail(state->error, TN_OVERFLOW,
                    "every tree %s takes more than 2^64 MACs or elements; use smaller sizes",
                    proven ? "there is" : "that was found");
 }
 
-tn_status tn_search_least_macs(tn_session *session, tn_search_result *result) {
-    tn_exact_options options = {.no_outer = session->options.no_outer,
-                                .work_most = session->options.work_most};
+tn_status tn_search_least_macs(tn_search_state *state, tn_search_result *result) {
+    tn_exact_options options = {.no_outer = state->options.no_outer, .work_most = state->options.work_most};
     tn_exact_result exact = {0};
     tn_merge merge[TN_PROBLEM_TENSORS];
-    if (session->fits)
-        TN_TRY(
-            tn_exact_search(&session->problem, &options, &session->scratch, merge, &exact, session->error));
+    if (state->fits)
+        TN_TRY(tn_exact_search(&state->problem, &options, &state->scratch, merge, &exact, state->error));
     result->work = exact.work;
     if (exact.complete) {
-        if (!exact.found) return none_found(session, true);
-        TN_TRY(tn_session_result(session, merge, result));
+        if (!exact.found) return none_found(state, true);
+        TN_TRY(tn_search_state_result(state, merge, result));
         result->exact = true;
         result->lower_bound = result->cost.macs;
         return TN_OK;
     }
-    result->stop = tn_session_stop(session);
-    if (exact.found) TN_TRY(tn_session_offer(session, merge, result));
-    TN_TRY(tn_session_climb(session, TN_ANYTIME_MACS, result));
-    if (!result->found) return none_found(session, false);
-    uint64_t floor = structural_bound(session);
+    result->stop = tn_search_state_stop(state);
+    if (exact.found) TN_TRY(tn_search_state_offer(state, merge, result));
+    TN_TRY(tn_search_state_climb(state, TN_ANYTIME_MACS, result));
+    if (!result->found) return none_found(state, false);
+    uint64_t floor = structural_bound(state);
     result->lower_bound = exact.level > floor ? exact.level : floor;
     return TN_OK;
 }
 
 tn_status tn_search(const tn_network *network, const tn_search_options *options, tn_arena *arena,
                     tn_search_result *result, tn_error *error) {
-    tn_session session;
+    tn_search_state state;
     *result = (tn_search_result){0};
-    tn_status status = tn_session_begin(&session, network, options, arena, error);
+    tn_status status = tn_search_state_begin(&state, network, options, arena, error);
     if (status == TN_OK && network->tensors == 1)
-        status = tn_session_single(&session, result);
-    else if (status == TN_OK && session.options.objective == TN_LEAST_PRICE)
-        status = tn_search_least_price(&session, result);
-    else if (status == TN_OK && session.options.objective == TN_LEAST_LIVE)
-        status = tn_search_least_live(&session, result);
-    else if (status == TN_OK && session.options.max_live_elements)
-        status = tn_search_bounded(&session, result);
+        status = tn_search_state_single(&state, result);
+    else if (status == TN_OK && state.options.objective == TN_LEAST_PRICE)
+        status = tn_search_least_price(&state, result);
+    else if (status == TN_OK && state.options.objective == TN_LEAST_LIVE)
+        status = tn_search_least_live(&state, result);
+    else if (status == TN_OK && state.options.max_live_elements)
+        status = tn_search_bounded(&state, result);
     else if (status == TN_OK)
-        status = tn_search_least_macs(&session, result);
-    tn_session_end(&session);
+        status = tn_search_least_macs(&state, result);
+    tn_search_state_end(&state);
     return status;
 }

@@ -12,7 +12,7 @@ typedef struct shape {
 } shape;
 
 typedef struct walk {
-    tn_session *session;
+    tn_search_state *state;
     tn_tree_visitor visit;
     void *user;
     tn_tree tree;
@@ -39,7 +39,7 @@ static bool share(tn_indices a, tn_indices b) {
 static tn_status all_share(walk *w, bool *all) {
     tn_indices *tensor = NULL;
     const tn_tree *tree = &w->tree;
-    TN_TRY(tn_tree_tensors(w->session->network, tree, &w->scratch, &tensor, w->session->error));
+    TN_TRY(tn_tree_tensors(w->state->network, tree, &w->scratch, &tensor, w->state->error));
     *all = true;
     for (uint32_t i = 0; i + 1 < tree->tensors; i++)
         *all = *all && share(tensor[tree->merge[i].a], tensor[tree->merge[i].b]);
@@ -47,18 +47,18 @@ static tn_status all_share(walk *w, bool *all) {
 }
 
 static tn_status show(walk *w, const shape *s) {
-    tn_session *session = w->session;
+    tn_search_state *state = w->state;
     uint32_t count = 0;
     tn_tree_cost cost;
     write_merges(s, w->tree.tensors, s->root, &count, w->tree.merge);
     tn_arena_reset(&w->scratch);
     bool wanted = true;
-    if (session->options.no_outer) TN_TRY(all_share(w, &wanted));
+    if (state->options.no_outer) TN_TRY(all_share(w, &wanted));
     if (!wanted) return TN_OK;
-    TN_TRY(tn_tree_reorder(session->network, &w->tree, &w->scratch, session->error));
-    TN_TRY(tn_tree_cost_of(session->network, &w->tree, &cost, session->error));
+    TN_TRY(tn_tree_reorder(state->network, &w->tree, &w->scratch, state->error));
+    TN_TRY(tn_tree_cost_of(state->network, &w->tree, &cost, state->error));
     w->any = true;
-    return w->visit(w->user, &w->tree, &cost, session->error);
+    return w->visit(w->user, &w->tree, &cost, state->error);
 }
 
 /* Puts tensor `leaf` beside `node` under the new inner node. */
@@ -87,28 +87,28 @@ static tn_status add_tensor(walk *w, const shape *s, uint32_t leaf) {
     return TN_OK;
 }
 
-static tn_status every_tree(tn_session *session, tn_tree_visitor visit, void *user) {
-    uint32_t n = session->network->tensors;
+static tn_status every_tree(tn_search_state *state, tn_tree_visitor visit, void *user) {
+    uint32_t n = state->network->tensors;
     tn_merge merge[TENSORS_MOST];
     shape single = {0};
     if (n > TENSORS_MOST)
-        return tn_fail(session->error, TN_LIMIT, "every tree over %" PRIu32 " tensors; at most %d", n,
+        return tn_fail(state->error, TN_LIMIT, "every tree over %" PRIu32 " tensors; at most %d", n,
                        TENSORS_MOST);
-    walk w = {.session = session, .visit = visit, .user = user, .tree = {n, merge}};
+    walk w = {.state = state, .visit = visit, .user = user, .tree = {n, merge}};
     tn_status status = add_tensor(&w, &single, 1);
     tn_arena_free(&w.scratch);
     TN_TRY(status);
     if (!w.any)
-        return tn_fail(session->error, TN_INPUT,
+        return tn_fail(state->error, TN_INPUT,
                        "the network falls into parts that share no index; it needs outer products");
     return TN_OK;
 }
 
 tn_status tn_search_every_tree(const tn_network *network, const tn_search_options *options,
                                tn_tree_visitor visit, void *user, tn_error *error) {
-    tn_session session;
-    tn_status status = tn_session_begin(&session, network, options, NULL, error);
-    if (status == TN_OK) status = every_tree(&session, visit, user);
-    tn_session_end(&session);
+    tn_search_state state;
+    tn_status status = tn_search_state_begin(&state, network, options, NULL, error);
+    if (status == TN_OK) status = every_tree(&state, visit, user);
+    tn_search_state_end(&state);
     return status;
 }

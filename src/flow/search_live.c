@@ -6,37 +6,37 @@
 #include <stdlib.h>
 
 /* One run of the exact search; what it found is in *live. */
-static tn_status run(tn_session *session, tn_live_goal goal, uint64_t peak_most, uint64_t peak_floor,
+static tn_status run(tn_search_state *state, tn_live_goal goal, uint64_t peak_most, uint64_t peak_floor,
                      tn_live_result *live) {
     tn_live_options options = {.goal = goal,
-                               .no_outer = session->options.no_outer,
+                               .no_outer = state->options.no_outer,
                                .peak_most = peak_most,
                                .peak_floor = peak_floor,
-                               .work_most = session->options.work_most};
+                               .work_most = state->options.work_most};
     *live = (tn_live_result){0};
-    if (!session->fits) return TN_OK;
-    return tn_exact_live_search(&session->problem, &options, &session->scratch, live, session->error);
+    if (!state->fits) return TN_OK;
+    return tn_exact_live_search(&state->problem, &options, &state->scratch, live, state->error);
 }
 
 /* No tree needs less above what is resident. */
-static uint64_t floor_of(tn_session *session, uint64_t *work) {
+static uint64_t floor_of(tn_search_state *state, uint64_t *work) {
     uint64_t output = 0;
-    if (session->fits) return tn_least_split(&session->problem, work);
-    tn_network_elements(session->network, session->network->output, &output, NULL);
+    if (state->fits) return tn_last_merge_bound(&state->problem, work);
+    tn_network_elements(state->network, state->network->output, &output, NULL);
     return output;
 }
 
 /* Peak of a tree above what is resident. */
-static uint64_t above_inputs(const tn_session *session, const tn_search_result *result) {
-    return result->cost.peak_elements - session->inputs;
+static uint64_t above_inputs(const tn_search_state *state, const tn_search_result *result) {
+    return result->cost.peak_elements - state->inputs;
 }
 
 /* The search for the least peak gave up: *result is the known tree or a better one. */
-static tn_status climb_to_peak(tn_session *session, uint64_t floor, tn_search_result *result) {
+static tn_status climb_to_peak(tn_search_state *state, uint64_t floor, tn_search_result *result) {
     result->exact = false;
-    result->stop = tn_session_stop(session);
-    result->lower_bound = tn_saturating_add(session->inputs, floor);
-    TN_TRY(tn_session_climb(session, TN_ANYTIME_ELEMENTS, result));
+    result->stop = tn_search_state_stop(state);
+    result->lower_bound = tn_saturating_add(state->inputs, floor);
+    TN_TRY(tn_search_state_climb(state, TN_ANYTIME_ELEMENTS, result));
     if (result->cost.peak_elements > result->lower_bound) return TN_OK;
     result->exact = true;
     result->stop = TN_STOP_PROVEN;
@@ -44,22 +44,22 @@ static tn_status climb_to_peak(tn_session *session, uint64_t floor, tn_search_re
 }
 
 /* The least peak, from a first tree (of least MACs): *result is that tree or a better one. */
-static tn_status lower_peak(tn_session *session, tn_search_result *result) {
+static tn_status lower_peak(tn_search_state *state, tn_search_result *result) {
     tn_live_result live = {0}, cheap;
-    uint64_t known = above_inputs(session, result), floor = floor_of(session, &result->work);
+    uint64_t known = above_inputs(state, result), floor = floor_of(state, &result->work);
     bool least_macs = result->exact;
     if (known > floor) {
-        TN_TRY(run(session, TN_LIVE_LEAST_PEAK, known, floor, &live));
+        TN_TRY(run(state, TN_LIVE_LEAST_PEAK, known, floor, &live));
         result->work += live.work;
-        if (!live.complete) return climb_to_peak(session, live.level > floor ? live.level : floor, result);
+        if (!live.complete) return climb_to_peak(state, live.level > floor ? live.level : floor, result);
     }
     /* Of the trees of that peak the cheapest, unless that takes too much work. */
     uint64_t least = live.count ? live.point[0].peak : known;
     if (known > least || !least_macs) {
-        TN_TRY(run(session, TN_LIVE_LEAST_MACS, least, 0, &cheap));
+        TN_TRY(run(state, TN_LIVE_LEAST_MACS, least, 0, &cheap));
         result->work += cheap.work;
         if (cheap.count) live = cheap;
-        if (live.count) TN_TRY(tn_session_result(session, live.point[0].merge, result));
+        if (live.count) TN_TRY(tn_search_state_result(state, live.point[0].merge, result));
     }
     result->exact = true;
     result->stop = TN_STOP_PROVEN;
@@ -67,57 +67,57 @@ static tn_status lower_peak(tn_session *session, tn_search_result *result) {
     return TN_OK;
 }
 
-static void drop_if_over(tn_session *session, tn_search_result *result) {
-    uint64_t bound = session->options.max_live_elements;
+static void drop_if_over(tn_search_state *state, tn_search_result *result) {
+    uint64_t bound = state->options.max_live_elements;
     if (bound && result->cost.peak_elements > bound) {
         result->found = false;
         result->exact = result->lower_bound > bound;
     }
 }
 
-tn_status tn_search_least_live(tn_session *session, tn_search_result *result) {
-    TN_TRY(tn_search_least_macs(session, result));
-    TN_TRY(lower_peak(session, result));
-    drop_if_over(session, result);
+tn_status tn_search_least_live(tn_search_state *state, tn_search_result *result) {
+    TN_TRY(tn_search_least_macs(state, result));
+    TN_TRY(lower_peak(state, result));
+    drop_if_over(state, result);
     return TN_OK;
 }
 
 /* Nothing fits the bound, as far as is known: says what would. */
-static tn_status report_none(tn_session *session, tn_search_result *result) {
-    TN_TRY(lower_peak(session, result));
-    drop_if_over(session, result);
+static tn_status report_none(tn_search_state *state, tn_search_result *result) {
+    TN_TRY(lower_peak(state, result));
+    drop_if_over(state, result);
     return TN_OK;
 }
 
-tn_status tn_search_bounded(tn_session *session, tn_search_result *result) {
-    uint64_t bound = session->options.max_live_elements;
+tn_status tn_search_bounded(tn_search_state *state, tn_search_result *result) {
+    uint64_t bound = state->options.max_live_elements;
     tn_live_result live;
-    TN_TRY(tn_search_least_macs(session, result));
+    TN_TRY(tn_search_least_macs(state, result));
     if (result->cost.peak_elements <= bound) return TN_OK;
-    if (bound < session->inputs) {
+    if (bound < state->inputs) {
         result->found = false;
         result->exact = true;
         result->stop = TN_STOP_PROVEN;
-        result->lower_bound = tn_saturating_add(session->inputs, floor_of(session, &result->work));
+        result->lower_bound = tn_saturating_add(state->inputs, floor_of(state, &result->work));
         return TN_OK;
     }
-    TN_TRY(run(session, TN_LIVE_LEAST_MACS, bound - session->inputs, 0, &live));
+    TN_TRY(run(state, TN_LIVE_LEAST_MACS, bound - state->inputs, 0, &live));
     result->work += live.work;
     if (live.count) {
-        TN_TRY(tn_session_result(session, live.point[0].merge, result));
+        TN_TRY(tn_search_state_result(state, live.point[0].merge, result));
         result->exact = true;
         result->stop = TN_STOP_PROVEN;
         result->lower_bound = result->cost.macs;
         return TN_OK;
     }
-    if (live.complete) return report_none(session, result);
+    if (live.complete) return report_none(state, result);
     result->exact = false;
-    result->stop = tn_session_stop(session);
+    result->stop = tn_search_state_stop(state);
     if (live.level > result->lower_bound) result->lower_bound = live.level;
-    TN_TRY(tn_session_climb(session, TN_ANYTIME_ELEMENTS, result));
+    TN_TRY(tn_search_state_climb(state, TN_ANYTIME_ELEMENTS, result));
     if (result->cost.peak_elements > bound) {
         result->found = false;
-        result->lower_bound = tn_saturating_add(session->inputs, floor_of(session, &result->work));
+        result->lower_bound = tn_saturating_add(state->inputs, floor_of(state, &result->work));
     }
     return TN_OK;
 }
@@ -131,8 +131,8 @@ static int by_macs(const void *a, const void *b) {
 }
 
 /* Sorts, and keeps what nothing dominates and the bound allows. */
-static void sift(const tn_session *session, tn_tree_front *front) {
-    uint64_t least = session->options.max_live_elements ? session->options.max_live_elements : UINT64_MAX - 1;
+static void sift(const tn_search_state *state, tn_tree_front *front) {
+    uint64_t least = state->options.max_live_elements ? state->options.max_live_elements : UINT64_MAX - 1;
     size_t kept = 0;
     qsort(front->item, front->count, sizeof *front->item, by_macs);
     for (size_t i = 0; i < front->count; i++) {
@@ -143,17 +143,16 @@ static void sift(const tn_session *session, tn_tree_front *front) {
     front->count = kept;
 }
 
-static tn_status collect(tn_session *session, const tn_search_result *cheapest,
+static tn_status collect(tn_search_state *state, const tn_search_result *cheapest,
                          const tn_search_result *leanest, const tn_live_result *live, tn_tree_front *front) {
-    TN_TRY(
-        tn_arena_alloc(session->arena, live->count + 2, sizeof *front->item, &front->item, session->error));
+    TN_TRY(tn_arena_alloc(state->arena, live->count + 2, sizeof *front->item, &front->item, state->error));
     front->item[front->count++] = *cheapest;
     front->item[front->count++] = *leanest;
     for (size_t i = 0; i < live->count; i++) {
         tn_search_result *item = &front->item[front->count++];
-        TN_TRY(tn_session_result(session, live->point[i].merge, item));
+        TN_TRY(tn_search_state_result(state, live->point[i].merge, item));
     }
-    sift(session, front);
+    sift(state, front);
     for (size_t i = 0; i < front->count; i++) {
         front->item[i].exact = front->exact;
         front->item[i].stop = front->stop;
@@ -162,39 +161,39 @@ static tn_status collect(tn_session *session, const tn_search_result *cheapest,
     return TN_OK;
 }
 
-static tn_status find_front(tn_session *session, tn_tree_front *front) {
-    uint64_t bound = session->options.max_live_elements;
+static tn_status find_front(tn_search_state *state, tn_tree_front *front) {
+    uint64_t bound = state->options.max_live_elements;
     tn_search_result cheapest = {0}, leanest;
     tn_live_result live = {0};
-    if (session->network->tensors == 1) {
-        TN_TRY(tn_session_single(session, &cheapest));
+    if (state->network->tensors == 1) {
+        TN_TRY(tn_search_state_single(state, &cheapest));
         front->exact = true;
-        return collect(session, &cheapest, &cheapest, &live, front);
+        return collect(state, &cheapest, &cheapest, &live, front);
     }
-    TN_TRY(tn_search_least_macs(session, &cheapest));
+    TN_TRY(tn_search_least_macs(state, &cheapest));
     leanest = cheapest;
-    session->options.objective = TN_LEAST_LIVE;
-    TN_TRY(lower_peak(session, &leanest));
+    state->options.objective = TN_LEAST_LIVE;
+    TN_TRY(lower_peak(state, &leanest));
     front->exact = cheapest.exact && leanest.exact;
     front->stop = leanest.stop;
-    uint64_t most = above_inputs(session, &cheapest);
+    uint64_t most = above_inputs(state, &cheapest);
     if (bound && bound < cheapest.cost.peak_elements)
-        most = bound > session->inputs ? bound - session->inputs : 0;
+        most = bound > state->inputs ? bound - state->inputs : 0;
     /* Where the cheapest tree is the leanest too it is the whole front. */
     if (front->exact && cheapest.cost.peak_elements > leanest.cost.peak_elements) {
-        TN_TRY(run(session, TN_LIVE_FRONT, most, above_inputs(session, &leanest), &live));
+        TN_TRY(run(state, TN_LIVE_FRONT, most, above_inputs(state, &leanest), &live));
         front->exact = live.complete;
-        front->stop = live.complete ? TN_STOP_PROVEN : tn_session_stop(session);
+        front->stop = live.complete ? TN_STOP_PROVEN : tn_search_state_stop(state);
     }
-    return collect(session, &cheapest, &leanest, &live, front);
+    return collect(state, &cheapest, &leanest, &live, front);
 }
 
 tn_status tn_search_front(const tn_network *network, const tn_search_options *options, tn_arena *arena,
                           tn_tree_front *front, tn_error *error) {
-    tn_session session;
+    tn_search_state state;
     *front = (tn_tree_front){0};
-    tn_status status = tn_session_begin(&session, network, options, arena, error);
-    if (status == TN_OK) status = find_front(&session, front);
-    tn_session_end(&session);
+    tn_status status = tn_search_state_begin(&state, network, options, arena, error);
+    if (status == TN_OK) status = find_front(&state, front);
+    tn_search_state_end(&state);
     return status;
 }

@@ -46,10 +46,10 @@ tn_status tn_tree_price(const tn_network *network, const tn_tree *tree, const tn
     return status;
 }
 
-tn_status tn_session_orient(tn_session *session, tn_tree *tree, tn_arena *scratch) {
-    const tn_pricing *pricing = &session->options.pricing;
+tn_status tn_search_state_orient(tn_search_state *state, tn_tree *tree, tn_arena *scratch) {
+    const tn_pricing *pricing = &state->options.pricing;
     tn_product_shape *shape = NULL;
-    TN_TRY(tn_tree_shapes(session->network, tree, scratch, &shape, session->error));
+    TN_TRY(tn_tree_shapes(state->network, tree, scratch, &shape, state->error));
     for (uint32_t i = 0; i + 1 < tree->tensors; i++) {
         tn_product_shape mirror = shape[i];
         mirror.rows = shape[i].columns;
@@ -62,25 +62,24 @@ tn_status tn_session_orient(tn_session *session, tn_tree *tree, tn_arena *scratc
 }
 
 /* The exact optimum for `units` 1 or unlimited, offered to *result; *level is a lower bound. */
-static tn_status offer_exact(tn_session *session, uint32_t units, tn_search_result *result, uint64_t *level,
-                             bool *complete) {
-    tn_pricing pricing = session->options.pricing;
+static tn_status offer_exact(tn_search_state *state, uint32_t units, tn_search_result *result,
+                             uint64_t *level, bool *complete) {
+    tn_pricing pricing = state->options.pricing;
     tn_exact_options options = {
-        .no_outer = session->options.no_outer, .pricing = &pricing, .work_most = session->options.work_most};
+        .no_outer = state->options.no_outer, .pricing = &pricing, .work_most = state->options.work_most};
     tn_exact_result exact = {0};
     tn_merge merge[TN_PROBLEM_TENSORS];
     pricing.units = units;
-    if (session->fits)
-        TN_TRY(
-            tn_exact_search(&session->problem, &options, &session->scratch, merge, &exact, session->error));
+    if (state->fits)
+        TN_TRY(tn_exact_search(&state->problem, &options, &state->scratch, merge, &exact, state->error));
     result->work += exact.work;
     *complete = exact.complete;
     *level = exact.complete && exact.found ? exact.cost : exact.level;
-    return exact.found ? tn_session_offer(session, merge, result) : TN_OK;
+    return exact.found ? tn_search_state_offer(state, merge, result) : TN_OK;
 }
 
 typedef struct every_tree {
-    tn_session *session;
+    tn_search_state *state;
     tn_search_result *best;
 } every_tree;
 
@@ -88,27 +87,27 @@ static tn_status offer_tree(void *user, const tn_tree *tree, const tn_tree_cost 
     every_tree *every = user;
     (void)cost;
     (void)error;
-    tn_arena_reset(&every->session->scratch);
-    return tn_session_offer(every->session, tree->merge, every->best);
+    tn_arena_reset(&every->state->scratch);
+    return tn_search_state_offer(every->state, tree->merge, every->best);
 }
 
-static tn_status try_every_tree(tn_session *session, tn_search_result *result) {
-    every_tree every = {session, result};
-    return tn_search_every_tree(session->network, &session->options, offer_tree, &every, session->error);
+static tn_status try_every_tree(tn_search_state *state, tn_search_result *result) {
+    every_tree every = {state, result};
+    return tn_search_every_tree(state->network, &state->options, offer_tree, &every, state->error);
 }
 
 /* With limited units no tree beats the longest path with units without end, nor the least sum shared out. */
-static tn_status search_limited(tn_session *session, tn_search_result *result) {
+static tn_status search_limited(tn_search_state *state, tn_search_result *result) {
     uint64_t path = 0, sum = 0;
     bool path_complete, sum_complete;
-    uint32_t units = session->options.pricing.units, n = session->network->tensors;
-    TN_TRY(offer_exact(session, TN_UNITS_UNLIMITED, result, &path, &path_complete));
-    TN_TRY(offer_exact(session, 1, result, &sum, &sum_complete));
+    uint32_t units = state->options.pricing.units, n = state->network->tensors;
+    TN_TRY(offer_exact(state, TN_UNITS_UNLIMITED, result, &path, &path_complete));
+    TN_TRY(offer_exact(state, 1, result, &sum, &sum_complete));
     uint64_t shared = tn_ceil_div(sum, units);
     result->lower_bound = path > shared ? path : shared;
     result->exact = result->found && result->price == result->lower_bound;
     if (!result->exact && n <= EVERY_TREE_TENSORS) {
-        TN_TRY(try_every_tree(session, result));
+        TN_TRY(try_every_tree(state, result));
         result->exact = result->found;
         if (result->exact) result->lower_bound = result->price;
     }
@@ -116,24 +115,24 @@ static tn_status search_limited(tn_session *session, tn_search_result *result) {
     return TN_OK;
 }
 
-tn_status tn_search_least_price(tn_session *session, tn_search_result *result) {
-    const tn_pricing *pricing = &session->options.pricing;
+tn_status tn_search_least_price(tn_search_state *state, tn_search_result *result) {
+    const tn_pricing *pricing = &state->options.pricing;
     if (!pricing->price)
-        return tn_fail(session->error, TN_INPUT,
+        return tn_fail(state->error, TN_INPUT,
                        "a search for the least price needs a price; give pricing.price");
-    if (session->options.max_live_elements)
-        return tn_fail(session->error, TN_INPUT, "a bound on live elements does not go with prices");
-    if (units_limited(pricing, session->network->tensors)) {
-        TN_TRY(search_limited(session, result));
+    if (state->options.max_live_elements)
+        return tn_fail(state->error, TN_INPUT, "a bound on live elements does not go with prices");
+    if (units_limited(pricing, state->network->tensors)) {
+        TN_TRY(search_limited(state, result));
     } else {
-        TN_TRY(offer_exact(session, pricing->units > 1 ? TN_UNITS_UNLIMITED : 1, result, &result->lower_bound,
+        TN_TRY(offer_exact(state, pricing->units > 1 ? TN_UNITS_UNLIMITED : 1, result, &result->lower_bound,
                            &result->exact));
-        result->stop = result->exact ? TN_STOP_PROVEN : tn_session_stop(session);
+        result->stop = result->exact ? TN_STOP_PROVEN : tn_search_state_stop(state);
     }
-    if (!result->exact) TN_TRY(tn_session_climb(session, TN_ANYTIME_PRICE, result));
+    if (!result->exact) TN_TRY(tn_search_state_climb(state, TN_ANYTIME_PRICE, result));
     if (!result->found)
-        return tn_fail(session->error, session->options.no_outer ? TN_INPUT : TN_OVERFLOW,
-                       session->options.no_outer
+        return tn_fail(state->error, state->options.no_outer ? TN_INPUT : TN_OVERFLOW,
+                       state->options.no_outer
                            ? "the network falls into parts that share no index; it needs outer products"
                            : "every tree that was found costs more than 2^64");
     return TN_OK;

@@ -23,21 +23,21 @@ static const reach *reach_of(uint32_t tensors) {
 
 void tn_training_look_at(tn_training_state *state, uint32_t forward, uint32_t backward, uint64_t kept,
                          uint64_t shared) {
-    const tn_plan plan = {
+    const tn_training_plan plan = {
         &state->closed, &state->trees.item[forward], &state->trees.item[backward], kept, shared, NULL, 0};
-    tn_plan_write(&plan, &state->flow);
+    tn_training_plan_write(&plan, &state->flow);
 }
 
-void tn_training_look_at_candidate(tn_training_state *state, const tn_candidate *candidate) {
+void tn_training_look_at_candidate(tn_training_state *state, const tn_training_candidate *candidate) {
     const tn_set_tree *trees = state->trees.item;
-    const tn_plan plan = {.closed = &state->closed,
-                          .forward = &trees[candidate->forward],
-                          .backward = candidate->pair ? NULL : &trees[candidate->backward],
-                          .kept = candidate->kept,
-                          .shared = candidate->shared,
-                          .pair = candidate->pair,
-                          .pairs = candidate->pairs};
-    tn_plan_write(&plan, &state->flow);
+    const tn_training_plan plan = {.closed = &state->closed,
+                                   .forward = &trees[candidate->forward],
+                                   .backward = candidate->pair ? NULL : &trees[candidate->backward],
+                                   .kept = candidate->kept,
+                                   .shared = candidate->shared,
+                                   .pair = candidate->pair,
+                                   .pairs = candidate->pairs};
+    tn_training_plan_write(&plan, &state->flow);
 }
 
 tn_status tn_training_peak(tn_training_state *state, tn_part part, uint64_t *peak) {
@@ -90,8 +90,8 @@ static tn_status copy_tree(const tn_set_tree *sets, tn_arena *arena, tn_tree *tr
     return TN_OK;
 }
 
-static tn_status write_item(tn_training_state *state, const tn_network *network, const tn_candidate *found,
-                            tn_arena *arena, tn_training_flow *flow) {
+static tn_status write_item(tn_training_state *state, const tn_network *network,
+                            const tn_training_candidate *found, tn_arena *arena, tn_training_flow *flow) {
     bool exact;
     tn_training_look_at_candidate(state, found);
     flow->kept = found->kept;
@@ -106,8 +106,8 @@ static tn_status write_item(tn_training_state *state, const tn_network *network,
 
 static tn_status write_front(tn_training_state *state, const tn_network *network, tn_arena *arena,
                              tn_training_front *front) {
-    const tn_candidates *found = &state->front;
-    tn_candidates_sort(&state->front);
+    const tn_training_candidates *found = &state->front;
+    tn_training_candidates_sort(&state->front);
     front->count = 0;
     front->exact = state->exact;
     TN_TRY(tn_arena_alloc(arena, found->count, sizeof *front->item, &front->item, state->error));
@@ -140,7 +140,7 @@ tn_status tn_training_search(const tn_network *network, const tn_training_option
     *front = (tn_training_front){0};
     tn_status status = search(&state, network, options, arena, front);
     tn_set_trees_free(&state.trees);
-    tn_candidates_free(&state.front);
+    tn_training_candidates_free(&state.front);
     tn_free(state.values);
     tn_arena_free(&state.arena);
     tn_orderer_free(&state.orderer);

@@ -6,7 +6,7 @@
  *   - along which tree, the same or another, or along which several trees, the backward pass makes the
  *     gradients (rooted where dY sits: each gradient is what comes down to its leaf, from the values that
  * come up elsewhere),
- *   - which values are kept from the forward phase; the others that are needed are made again, once,
+ *   - which values are kept from the forward phase; the others that are needed are recomputed, once,
  *   - with several micro-batches, which merges of cores alone are made once and used by all, and where
  *     gradients are summed over micro-batches before they are taken further,
  * and each phase runs in the order of steps that needs least memory (flow/program.h says what is live).

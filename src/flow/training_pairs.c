@@ -162,7 +162,7 @@ static tn_status list_groups(pairing *p) {
 static bool is_covered(const pairing *p, const group *g, int side, const member *one, uint64_t peak) {
     uint64_t macs = side == 0 ? tn_saturating_add(one->forward_macs, g->backward_macs)
                               : tn_saturating_add(g->forward_macs, one->backward_macs);
-    return tn_candidates_cover(&p->state->front, macs, g->saved_elements, peak);
+    return tn_training_candidates_cover(&p->state->front, macs, g->saved_elements, peak);
 }
 
 /* Keeps the halves of a group that no cheaper one beats in peak. */
@@ -194,20 +194,21 @@ static tn_status list_halves(pairing *p, const group *g, int side) {
 }
 
 static tn_status join(pairing *p, const group *g) {
-    if (tn_candidates_cover(&p->state->front, least_macs(g), g->saved_elements, g->peak_bound)) return TN_OK;
+    if (tn_training_candidates_cover(&p->state->front, least_macs(g), g->saved_elements, g->peak_bound))
+        return TN_OK;
     TN_TRY(list_halves(p, g, 0));
     TN_TRY(list_halves(p, g, 1));
     for (size_t i = 0; i < p->halves[0]; i++)
         for (size_t j = 0; j < p->halves[1]; j++) {
             const half *forward = &p->half[0][i], *backward = &p->half[1][j];
-            const tn_candidate found = {.total_macs = tn_saturating_add(forward->macs, backward->macs),
-                                        .saved_elements = g->saved_elements,
-                                        .peak_elements =
-                                            forward->peak > backward->peak ? forward->peak : backward->peak,
-                                        .forward = p->member[forward->member].tree,
-                                        .backward = p->member[backward->member].tree,
-                                        .kept = p->member[backward->member].kept};
-            TN_TRY(tn_candidates_add(&p->state->front, &found, p->state->error));
+            const tn_training_candidate found = {
+                .total_macs = tn_saturating_add(forward->macs, backward->macs),
+                .saved_elements = g->saved_elements,
+                .peak_elements = forward->peak > backward->peak ? forward->peak : backward->peak,
+                .forward = p->member[forward->member].tree,
+                .backward = p->member[backward->member].tree,
+                .kept = p->member[backward->member].kept};
+            TN_TRY(tn_training_candidates_add(&p->state->front, &found, p->state->error));
         }
     return TN_OK;
 }

@@ -82,7 +82,7 @@ static uint64_t set_of(const tn_set_tree *tree, uint32_t node) {
 
 /* A plan being written out. */
 typedef struct writing {
-    const tn_plan *plan;
+    const tn_training_plan *plan;
     tn_flow_steps *flow;
     uint16_t forward[TN_TRAINING_MOST];  /* items of the forward tree's merges */
     uint16_t up[2 * TN_TRAINING_MOST];   /* items of the backward tree's nodes */
@@ -90,16 +90,16 @@ typedef struct writing {
 } writing;
 
 static uint16_t add_item(tn_flow_steps *flow, uint64_t set, tn_role role, tn_part made_in) {
-    tn_plan_item *item = &flow->item[flow->items];
-    *item = (tn_plan_item){.set = set, .role = role, .made_in = (uint8_t)made_in};
+    tn_training_plan_item *item = &flow->item[flow->items];
+    *item = (tn_training_plan_item){.set = set, .role = role, .made_in = (uint8_t)made_in};
     item->elements = tn_closed_elements(flow->closed, set);
     return (uint16_t)flow->items++;
 }
 
 static uint16_t add_step(tn_flow_steps *flow, uint16_t a, uint16_t b, tn_part part, tn_role role) {
     uint64_t on_a = flow->item[a].set, on_b = flow->item[b].set;
-    tn_plan_step *step = &flow->step[flow->steps++];
-    *step = (tn_plan_step){.a = a, .b = b, .part = (uint8_t)part};
+    tn_training_plan_step *step = &flow->step[flow->steps++];
+    *step = (tn_training_plan_step){.a = a, .b = b, .part = (uint8_t)part};
     step->macs = tn_closed_macs(flow->closed, on_a, on_b);
     step->out = add_item(flow, on_a | on_b, role, part);
     flow->item[a].read_in[part] = flow->item[b].read_in[part] = true;
@@ -107,7 +107,7 @@ static uint16_t add_step(tn_flow_steps *flow, uint16_t a, uint16_t b, tn_part pa
 }
 
 /* Where the value of a set is made once for all micro-batches. */
-static bool is_shared(const tn_plan *plan, uint64_t set) {
+static bool is_shared(const tn_training_plan *plan, uint64_t set) {
     for (uint64_t rest = plan->shared; rest; rest &= rest - 1)
         if (!(set & ~plan->backward->set[__builtin_ctzll(rest)])) return true;
     return false;
@@ -136,14 +136,14 @@ static uint16_t made_forward(const writing *w, uint64_t set) {
 static void mark_for_input(tn_flow_steps *flow, uint16_t item) {
     uint32_t inputs = flow->closed->leaves + 1;
     if (item < inputs) return;
-    tn_plan_step *step = &flow->step[item - inputs];
+    tn_training_plan_step *step = &flow->step[item - inputs];
     if (step->part != TN_BACKWARD_PART || step->for_input) return;
     step->for_input = true;
     mark_for_input(flow, step->a);
     mark_for_input(flow, step->b);
 }
 
-/* The value of a node of the backward tree: kept, shared, or made again. */
+/* The value of a node of the backward tree: kept, shared, or recomputed. */
 static uint16_t value_of(writing *w, uint32_t node) {
     const tn_set_tree *tree = w->plan->backward;
     uint32_t n = tree->leaves;
@@ -191,7 +191,7 @@ static tn_role role_of(const tn_closed *closed, uint64_t set) {
 }
 
 /* Whether the value is kept from the forward phase, in a plan of pairs. */
-static bool is_kept(const tn_plan *plan, uint64_t set) {
+static bool is_kept(const tn_training_plan *plan, uint64_t set) {
     for (uint64_t rest = plan->kept; rest; rest &= rest - 1)
         if (plan->forward->set[__builtin_ctzll(rest)] == set) return true;
     return false;
@@ -202,7 +202,7 @@ static uint16_t find_listed(const writing *w, uint64_t set) {
     const tn_flow_steps *flow = w->flow;
     bool kept = is_kept(w->plan, set);
     for (uint32_t i = 0; i < flow->items; i++) {
-        const tn_plan_item *item = &flow->item[i];
+        const tn_training_plan_item *item = &flow->item[i];
         bool usable = item->made_in == TN_PARTS || item->made_in == TN_BACKWARD_PART || kept;
         if (item->set == set && usable) return (uint16_t)i;
     }
@@ -227,7 +227,7 @@ static void add_times(uint64_t *sum, uint64_t macs, uint64_t times) {
     *sum = tn_saturating_add(*sum, tn_saturating_mul(macs, times));
 }
 
-static bool is_saved(const tn_plan_item *item) {
+static bool is_saved(const tn_training_plan_item *item) {
     if (item->role != TN_ROLE_INTERMEDIATE) return false;
     if (item->made_in == TN_PRELUDE)
         return item->read_in[TN_FORWARD_PART] || item->read_in[TN_BACKWARD_PART] ||
@@ -238,7 +238,7 @@ static bool is_saved(const tn_plan_item *item) {
 static void sum_up(tn_flow_steps *flow) {
     flow->forward_macs = flow->backward_macs = flow->saved_elements = 0;
     for (uint32_t s = 0; s < flow->steps; s++) {
-        const tn_plan_step *step = &flow->step[s];
+        const tn_training_plan_step *step = &flow->step[s];
         bool once = step->part == TN_PRELUDE || step->part == TN_EPILOGUE,
              forward = step->part <= TN_FORWARD_PART;
         add_times(forward ? &flow->forward_macs : &flow->backward_macs, step->macs,
@@ -249,7 +249,7 @@ static void sum_up(tn_flow_steps *flow) {
         if (is_saved(&flow->item[i])) add_times(&flow->saved_elements, flow->item[i].elements, 1);
 }
 
-void tn_plan_write(const tn_plan *plan, tn_flow_steps *flow) {
+void tn_training_plan_write(const tn_training_plan *plan, tn_flow_steps *flow) {
     writing w = {.plan = plan, .flow = flow};
     uint32_t n = plan->closed->leaves;
     flow->closed = plan->closed;
@@ -266,13 +266,13 @@ void tn_plan_write(const tn_plan *plan, tn_flow_steps *flow) {
 }
 
 /* Summed over micro-batches: core gradients of the body, and what of it the epilogue reads. */
-static bool is_sum(const tn_flow_steps *flow, const tn_plan_item *item) {
+static bool is_sum(const tn_flow_steps *flow, const tn_training_plan_item *item) {
     return flow->closed->micro_batches > 1 && item->made_in == TN_BACKWARD_PART &&
            (item->role == TN_ROLE_CORE_GRADIENT || item->read_in[TN_EPILOGUE]);
 }
 
 /* Whether the item is live when the part begins. */
-static bool is_live_before(const tn_flow_steps *flow, const tn_plan_item *item, tn_part part) {
+static bool is_live_before(const tn_flow_steps *flow, const tn_training_plan_item *item, tn_part part) {
     bool body = part == TN_FORWARD_PART || part == TN_BACKWARD_PART;
     switch (item->role) {
     case TN_ROLE_CORE:
@@ -291,7 +291,7 @@ static bool is_live_before(const tn_flow_steps *flow, const tn_plan_item *item, 
 }
 
 /* Whether the item outlives its last read in the part. */
-static bool stays(const tn_flow_steps *flow, const tn_plan_item *item, tn_part part) {
+static bool stays(const tn_flow_steps *flow, const tn_training_plan_item *item, tn_part part) {
     if (part == TN_BACKWARD_PART && item->role == TN_ROLE_X) return false;
     if (item->role != TN_ROLE_INTERMEDIATE) return true;
     if (part == TN_EPILOGUE) return false;
@@ -312,7 +312,7 @@ static uint64_t live_before(const tn_flow_steps *flow, tn_part part) {
 uint64_t tn_flow_peak_bound(const tn_flow_steps *flow) {
     uint64_t forward = live_before(flow, TN_FORWARD_PART), backward = 0;
     for (uint32_t i = 0; i < flow->items; i++) {
-        const tn_plan_item *item = &flow->item[i];
+        const tn_training_plan_item *item = &flow->item[i];
         bool resident = item->role == TN_ROLE_CORE || item->role == TN_ROLE_DY || is_sum(flow, item) ||
                         (item->made_in == TN_PRELUDE && is_saved(item));
         bool gradient = item->role == TN_ROLE_DX || item->role == TN_ROLE_CORE_GRADIENT;
@@ -329,7 +329,7 @@ static void pose_problem(const tn_flow_steps *flow, tn_part part, tn_order_probl
     problem->items = flow->items;
     problem->live = live_before(flow, part);
     for (uint32_t i = 0; i < flow->items; i++) {
-        const tn_plan_item *item = &flow->item[i];
+        const tn_training_plan_item *item = &flow->item[i];
         bool counted = part == TN_BACKWARD_PART && is_sum(flow, item);
         problem->item[i] = (tn_order_item){counted ? 0 : item->elements, stays(flow, item, part)};
     }
@@ -341,11 +341,11 @@ static uint64_t peak_as_written(const tn_order_problem *problem, const tn_flow_s
     uint32_t last[TN_ORDER_ITEMS] = {0};
     uint64_t live = problem->live, peak = live;
     for (uint32_t i = 0; i < count; i++) {
-        const tn_plan_step *step = &flow->step[order[i]];
+        const tn_training_plan_step *step = &flow->step[order[i]];
         last[step->a] = last[step->b] = i;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const tn_plan_step *step = &flow->step[order[i]];
+        const tn_training_plan_step *step = &flow->step[order[i]];
         live = tn_saturating_add(live, problem->item[step->out].elements);
         if (live > peak) peak = live;
         if (live == UINT64_MAX) return peak;
@@ -376,7 +376,7 @@ tn_status tn_flow_order_part(const tn_flow_steps *flow, tn_part part, tn_orderer
         return TN_OK;
     }
     for (uint32_t i = 0; i < *count; i++) {
-        const tn_plan_step *step = &flow->step[position[i]];
+        const tn_training_plan_step *step = &flow->step[position[i]];
         problem.step[i] = (tn_order_step){step->a, step->b, step->out};
     }
     TN_TRY(tn_order_find(orderer, &problem, entries_most, &result, error));
@@ -386,8 +386,8 @@ tn_status tn_flow_order_part(const tn_flow_steps *flow, tn_part part, tn_orderer
     return TN_OK;
 }
 
-static tn_made made_of(const tn_flow_steps *flow, const tn_plan_step *step) {
-    const tn_plan_item *out = &flow->item[step->out];
+static tn_made made_of(const tn_flow_steps *flow, const tn_training_plan_step *step) {
+    const tn_training_plan_item *out = &flow->item[step->out];
     tn_made made = {.role = out->role, .recomputed = step->recomputed};
     made.once = step->part == TN_PRELUDE || step->part == TN_EPILOGUE;
     made.phase = step->part <= TN_FORWARD_PART ? TN_FORWARD
@@ -410,7 +410,7 @@ static tn_status write_program(const tn_flow_steps *flow, tn_writer *writer, tn_
                                   writer->error));
         *exact &= ordered;
         for (uint32_t i = 0; i < count; i++) {
-            const tn_plan_step *step = &flow->step[order[i]];
+            const tn_training_plan_step *step = &flow->step[order[i]];
             TN_TRY(tn_writer_add(writer, tensor[step->a], tensor[step->b], made_of(flow, step),
                                  &tensor[step->out]));
         }

@@ -43,42 +43,42 @@ typedef struct tn_set_pair {
  * agree below them.
  * Or the backward pass is a list of `pairs`, each of sets that are single tensors, kept or made before, and
  * `kept` is a mask over the merges of `forward`; nothing is shared. */
-typedef struct tn_plan {
+typedef struct tn_training_plan {
     const tn_closed *closed;
     const tn_set_tree *forward, *backward;
     uint64_t kept, shared;
     const tn_set_pair *pair;
     uint32_t pairs;
-} tn_plan;
+} tn_training_plan;
 
 /* Parts of a program, in order (flow/program.h). */
 typedef enum tn_part { TN_PRELUDE, TN_FORWARD_PART, TN_BACKWARD_PART, TN_EPILOGUE, TN_PARTS } tn_part;
 
-typedef struct tn_plan_item {
+typedef struct tn_training_plan_item {
     uint64_t set, elements;
     tn_role role;
     uint8_t made_in; /* tn_part; TN_PARTS for inputs */
     bool read_in[TN_PARTS];
-} tn_plan_item;
+} tn_training_plan_item;
 
-typedef struct tn_plan_step {
+typedef struct tn_training_plan_step {
     uint16_t a, b, out;
     uint8_t part;
     bool recomputed, for_input; /* for_input: dX needs it */
     uint64_t macs;
-} tn_plan_step;
+} tn_training_plan_step;
 
 /* The flow written out, steps in some order in which they can be executed. Items: leaves, dY, then one per
  * step. */
 typedef struct tn_flow_steps {
     const tn_closed *closed;
     uint32_t items, steps;
-    tn_plan_item item[TN_ORDER_ITEMS];
-    tn_plan_step step[5 * TN_TRAINING_MOST];
+    tn_training_plan_item item[TN_ORDER_ITEMS];
+    tn_training_plan_step step[5 * TN_TRAINING_MOST];
     uint64_t forward_macs, backward_macs, total_macs, saved_elements;
 } tn_flow_steps;
 
-void tn_plan_write(const tn_plan *plan, tn_flow_steps *flow);
+void tn_training_plan_write(const tn_training_plan *plan, tn_flow_steps *flow);
 /* A bound on the least peak of any order of the flow's steps. */
 uint64_t tn_flow_peak_bound(const tn_flow_steps *flow);
 

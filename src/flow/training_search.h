@@ -19,7 +19,7 @@ typedef struct tn_kept_values {
 typedef struct tn_training_state {
     tn_closed closed;
     tn_set_trees trees;
-    tn_candidates front;
+    tn_training_candidates front;
     tn_orderer orderer;
     tn_arena arena;         /* of pairs */
     tn_flow_steps flow;     /* the one looked at */
@@ -35,7 +35,7 @@ typedef struct tn_training_state {
 void tn_training_look_at(tn_training_state *state, uint32_t forward, uint32_t backward, uint64_t kept,
                          uint64_t shared);
 /* The same for a candidate. */
-void tn_training_look_at_candidate(tn_training_state *state, const tn_candidate *candidate);
+void tn_training_look_at_candidate(tn_training_state *state, const tn_training_candidate *candidate);
 /* Least peak of one part of it. */
 tn_status tn_training_peak(tn_training_state *state, tn_part part, uint64_t *peak);
 /* Merges of the tree that may be kept or not: all but the root where there are few, else the largest ones

@@ -128,7 +128,7 @@ static void decide(several *s, uint32_t position, uint64_t cost, bounds rest) {
 
 /* Fewest MACs of the front at no more saved elements. */
 static uint64_t known_macs(const several *s, uint64_t saved_elements) {
-    const tn_candidates *front = &s->state->front;
+    const tn_training_candidates *front = &s->state->front;
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < front->count; i++)
         if (front->item[i].saved_elements <= saved_elements && front->item[i].total_macs < least)
@@ -159,7 +159,7 @@ static tn_status list_pairs(several *s, const tn_set_pair **pairs, uint32_t *cou
 
 static tn_status add_flow(several *s, const tn_kept_values *values) {
     tn_training_state *state = s->state;
-    tn_candidate found = {.forward = values->forward, .kept = values->kept};
+    tn_training_candidate found = {.forward = values->forward, .kept = values->kept};
     TN_TRY(list_pairs(s, &found.pair, &found.pairs));
     tn_training_look_at_candidate(state, &found);
     found.total_macs = state->flow.total_macs;
@@ -169,7 +169,7 @@ static tn_status add_flow(several *s, const tn_kept_values *values) {
         TN_TRY(tn_training_peak(state, (tn_part)part, &peak));
         if (peak > found.peak_elements) found.peak_elements = peak;
     }
-    return tn_candidates_add(&state->front, &found, state->error);
+    return tn_training_candidates_add(&state->front, &found, state->error);
 }
 
 static tn_status look_at(several *s, const tn_kept_values *values) {

@@ -20,20 +20,21 @@ static bool are_disjoint(const tn_set_tree *tree, uint64_t merges) {
 
 static tn_status look_at(tn_training_state *state, uint32_t tree, uint64_t kept, uint64_t shared) {
     tn_training_look_at(state, tree, tree, kept, shared);
-    tn_candidate found = {.total_macs = state->flow.total_macs,
-                          .saved_elements = state->flow.saved_elements,
-                          .forward = tree,
-                          .backward = tree,
-                          .kept = kept,
-                          .shared = shared};
+    tn_training_candidate found = {.total_macs = state->flow.total_macs,
+                                   .saved_elements = state->flow.saved_elements,
+                                   .forward = tree,
+                                   .backward = tree,
+                                   .kept = kept,
+                                   .shared = shared};
     uint64_t bound = tn_flow_peak_bound(&state->flow);
-    if (tn_candidates_cover(&state->front, found.total_macs, found.saved_elements, bound)) return TN_OK;
+    if (tn_training_candidates_cover(&state->front, found.total_macs, found.saved_elements, bound))
+        return TN_OK;
     for (int part = 0; part < TN_PARTS; part++) {
         uint64_t peak;
         TN_TRY(tn_training_peak(state, (tn_part)part, &peak));
         if (peak > found.peak_elements) found.peak_elements = peak;
     }
-    return tn_candidates_add(&state->front, &found, state->error);
+    return tn_training_candidates_add(&state->front, &found, state->error);
 }
 
 /* Every subset of what may be kept, but the shared merges themselves, which are. */

@@ -34,7 +34,7 @@ static tn_status load_tree(const char *path, unsigned depth, tn_arena *arena, tn
     const char *parent_path;
     bool is_path = strchr(parent->text, '/') || strstr(parent->text, ".yaml");
     TN_TRY(is_path ? beside(path, parent->text, arena, &parent_path, error)
-                   : tn_locate(folder, parent->text, arena, &parent_path, error));
+                   : tn_search_path_find(folder, parent->text, arena, &parent_path, error));
     tn_yaml *base, *merged;
     tn_status status = load_tree(parent_path, depth + 1, arena, &base, error);
     if (status != TN_OK && error && error->line == 0)
@@ -192,7 +192,7 @@ tn_status tn_device_load(const char *name, const char *const *set, size_t set_co
     tn_device *made;
     tn_position at;
     TN_TRY(split_name(name, arena, &file, &variant, error));
-    TN_TRY(tn_locate(folder, file, arena, &path, error));
+    TN_TRY(tn_search_path_find(folder, file, arena, &path, error));
     TN_TRY(load_tree(path, 0, arena, &root, error));
     TN_TRY(check_variants(root, arena, error));
     for (size_t i = 0; i < set_count; i++)

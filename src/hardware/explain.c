@@ -253,9 +253,9 @@ typedef struct {
     const char **name;
     uint32_t count, room;
     tn_status status;
-} doubts;
+} unverified_names;
 
-static void doubt(doubts *all, bool unverified, const char *prefix, const char *name) {
+static void note_unverified(unverified_names *all, bool unverified, const char *prefix, const char *name) {
     const char *text;
     if (!unverified || all->status != TN_OK || all->count == all->room) return;
     all->status = tn_arena_format(all->with->arena, &text, all->with->error, "%s%s%s", prefix,
@@ -263,37 +263,37 @@ static void doubt(doubts *all, bool unverified, const char *prefix, const char *
     if (all->status == TN_OK) all->name[all->count++] = text;
 }
 
-static void doubt_row(doubts *all, bool *told, const tn_operator_row *row) {
+static void note_row(unverified_names *all, bool *told, const tn_operator_row *row) {
     const tn_operator_row *first = all->with->workload->device->operators.item;
     if (told[row - first]) return;
     told[row - first] = true;
-    doubt(all, row->origin == TN_UNVERIFIED, "operators", row->name);
+    note_unverified(all, row->origin == TN_UNVERIFIED, "operators", row->name);
 }
 
-static void doubt_operators(doubts *all, bool *told) {
+static void note_operators(unverified_names *all, bool *told) {
     const tn_workload *workload = all->with->workload;
     bool integer = false;
     for (uint32_t i = 0; i < workload->arithmetics; i++) {
         const tn_lane *lane = &workload->lane[i];
-        if (lane->multiply.row) doubt_row(all, told, lane->multiply.row);
-        if (lane->sum.row) doubt_row(all, told, lane->sum.row);
+        if (lane->multiply.row) note_row(all, told, lane->multiply.row);
+        if (lane->sum.row) note_row(all, told, lane->sum.row);
         integer |= !lane->multiply.row;
     }
-    doubt(all, integer && workload->device->integer.origin == TN_UNVERIFIED, "integer", "");
+    note_unverified(all, integer && workload->device->integer.origin == TN_UNVERIFIED, "integer", "");
     for (int vector = 0; vector < TN_VECTOR_KINDS; vector++)
         for (int kind = 0; kind < TN_OPERATORS; kind++)
             if (workload->vector_used[vector] && tn_vector_uses((tn_vector_kind)vector, (tn_operator)kind))
-                doubt_row(all, told, workload->vector_operators.row[kind]);
+                note_row(all, told, workload->vector_operators.row[kind]);
 }
 
-static void doubt_resources(doubts *all) {
+static void note_resources(unverified_names *all) {
     const tn_device_resources_data *has = &all->with->workload->device->resources;
-    doubt(all, has->origin == TN_UNVERIFIED, "resources", "");
+    note_unverified(all, has->origin == TN_UNVERIFIED, "resources", "");
     for (size_t i = 0; i < has->unverified.count && has->origin != TN_UNVERIFIED; i++)
-        doubt(all, true, "resources", has->unverified.item[i]);
+        note_unverified(all, true, "resources", has->unverified.item[i]);
 }
 
-static void doubt_energy(doubts *all) {
+static void note_energy(unverified_names *all) {
     const tn_device_energy *energy = &all->with->workload->device->energy;
     const struct {
         const char *name;
@@ -313,24 +313,24 @@ static void doubt_energy(doubts *all) {
         {"lutram_pJ_per_bit", &energy->lutram_pJ_per_bit},
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        doubt(all, figures[i].figure->origin == TN_UNVERIFIED, "energy", figures[i].name);
+        note_unverified(all, figures[i].figure->origin == TN_UNVERIFIED, "energy", figures[i].name);
 }
 
 static tn_status tell_unverified(teller *with) {
     const tn_device *device = with->workload->device;
-    doubts all = {.with = with, .room = (uint32_t)device->operators.count + 64};
+    unverified_names all = {.with = with, .room = (uint32_t)device->operators.count + 64};
     bool *told;
     TN_TRY(tn_arena_alloc(with->arena, device->operators.count, sizeof *told, &told, with->error));
     TN_TRY(tn_arena_alloc(with->arena, all.room, sizeof *all.name, &all.name, with->error));
-    doubt_resources(&all);
-    doubt(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
-    doubt(&all, device->control.origin == TN_UNVERIFIED, "control", "");
-    doubt_operators(&all, told);
+    note_resources(&all);
+    note_unverified(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
+    note_unverified(&all, device->control.origin == TN_UNVERIFIED, "control", "");
+    note_operators(&all, told);
     if (with->plan->off_chip) {
         const tn_external_memory *external = device->external.item;
-        doubt(&all, external->origin == TN_UNVERIFIED, "external", external->name);
+        note_unverified(&all, external->origin == TN_UNVERIFIED, "external", external->name);
     }
-    doubt_energy(&all);
+    note_energy(&all);
     with->out->unverified = all.name;
     with->out->unverified_count = all.count;
     return all.status;

@@ -14,7 +14,7 @@ enum { FIRST_STATES = 1 << 11, WIDEN = 4, PRICES_MOST = 3 + 5 * TN_COSTS_MOST };
 static const double SLACK = 1e-9;
 
 typedef struct {
-    const tn_choices *choices;
+    const tn_knapsack *choices;
     const double *budget;
     tn_dual dual;
     size_t prices;
@@ -28,13 +28,13 @@ typedef struct {
 } problem;
 
 static double priced(const problem *p, const double *price, size_t candidate) {
-    const tn_choices *c = p->choices;
+    const tn_knapsack *c = p->choices;
     double value = c->objective[candidate];
     for (size_t k = 0; k < c->costs; k++) value += price[k] * c->cost[candidate * c->costs + k];
     return value;
 }
 
-static bool dominates(const tn_choices *c, size_t a, size_t b) {
+static bool dominates(const tn_knapsack *c, size_t a, size_t b) {
     bool equal = c->objective[a] == c->objective[b];
     if (c->objective[a] > c->objective[b]) return false;
     for (size_t k = 0; k < c->costs; k++) {
@@ -67,7 +67,7 @@ static void vary_prices(problem *p) {
 
 /* Largest magnitude that the terms of a bound at these prices can sum to. */
 static double magnitude_of(const problem *p, const double *price) {
-    const tn_choices *c = p->choices;
+    const tn_knapsack *c = p->choices;
     double sum = 0;
     for (size_t k = 0; k < c->costs; k++) sum += price[k] * p->budget[k];
     for (size_t l = 0; l < c->layers; l++) {
@@ -79,7 +79,7 @@ static double magnitude_of(const problem *p, const double *price) {
 }
 
 static void find_rest_bounds(problem *p) {
-    const tn_choices *c = p->choices;
+    const tn_knapsack *c = p->choices;
     for (size_t j = 0; j < p->prices; j++) {
         double bound = -tn_dual_rounding(c, magnitude_of(p, p->price[j]));
         for (size_t k = 0; k < c->costs; k++) bound -= p->price[j][k] * p->budget[k];
@@ -110,7 +110,7 @@ static double candidate_bound(const problem *p, size_t l, size_t candidate) {
 
 /* Raises state->bound to the least objective of any completion by the layers from l on; false once it is over
  * `most`. */
-static bool within_bound(const problem *p, size_t l, double most, tn_state *state) {
+static bool within_bound(const problem *p, size_t l, double most, tn_partial_allocation *state) {
     const double *rest = p->rest_bound + l * p->prices;
     for (size_t j = 0; j < p->prices; j++) {
         double bound = state->objective + rest[j];
@@ -123,7 +123,7 @@ static bool within_bound(const problem *p, size_t l, double most, tn_state *stat
 
 /* Keeps the candidates that nothing of their layer dominates and whose bound does not rule them out. */
 static void keep_candidates(problem *p) {
-    const tn_choices *c = p->choices;
+    const tn_knapsack *c = p->choices;
     double most = bound_most(p);
     size_t count = 0;
     for (size_t l = 0; l < c->layers; l++) {
@@ -146,9 +146,9 @@ static void keep_candidates(problem *p) {
 }
 
 /* `state` extended by a candidate of layer l, or false where that can't be in an optimum. */
-static bool extend(const problem *p, const tn_state *state, size_t l, size_t candidate, double most,
-                   tn_state *next) {
-    const tn_choices *c = p->choices;
+static bool extend(const problem *p, const tn_partial_allocation *state, size_t l, size_t candidate,
+                   double most, tn_partial_allocation *next) {
+    const tn_knapsack *c = p->choices;
     *next = *state;
     next->objective += c->objective[candidate];
     for (size_t k = 0; k < c->costs; k++) {
@@ -159,61 +159,61 @@ static bool extend(const problem *p, const tn_state *state, size_t l, size_t can
     return within_bound(p, l + 1, most, next);
 }
 
-static tn_status merge_layer(const problem *p, size_t l, const tn_state_front *from, tn_state_front *to,
-                             tn_error *error) {
+static tn_status merge_layer(const problem *p, size_t l, const tn_partial_allocations *from,
+                             tn_partial_allocations *to, tn_error *error) {
     double most = bound_most(p);
     for (size_t s = 0; s < from->count; s++)
         for (size_t i = p->kept_first[l]; i < p->kept_first[l + 1]; i++) {
-            tn_state next;
+            tn_partial_allocation next;
             if (!extend(p, &from->state[s], l, p->kept[i], most, &next)) continue;
             next.parent = (uint32_t)s;
-            TN_TRY(tn_state_front_add(to, &next, error));
+            TN_TRY(tn_partial_allocations_add(to, &next, error));
         }
-    tn_state_front_settle(to);
+    tn_partial_allocations_settle(to);
     return TN_OK;
 }
 
 /* Remembers the best complete allocation. Ties go to the lower first cost. */
-static void take_best(problem *p, const tn_state_front *last, tn_state_trail *trail) {
+static void take_best(problem *p, const tn_partial_allocations *last, tn_allocation_trail *trail) {
     for (size_t s = 0; s < last->count; s++) {
-        const tn_state *state = &last->state[s];
+        const tn_partial_allocation *state = &last->state[s];
         if (p->met && (state->objective > p->best_objective ||
                        (state->objective == p->best_objective && !(state->cost[0] < p->best_cost))))
             continue;
         p->met = true;
         p->best_objective = state->objective;
         p->best_cost = state->cost[0];
-        tn_state_trail_follow(trail, p->choices->layers, s, p->best);
+        tn_allocation_trail_follow(trail, p->choices->layers, s, p->best);
     }
 }
 
 /* One pass over all layers with fronts of at most `limit`. *dropped = least bound that thinning lost. */
 static tn_status merge_all(problem *p, size_t limit, double *dropped, uint64_t *states, tn_error *error) {
     size_t layers = p->choices->layers;
-    tn_state_trail trail = {0};
-    tn_state_front front[2] = {{0}};
-    tn_status status = tn_state_trail_new(&trail, layers, error);
+    tn_allocation_trail trail = {0};
+    tn_partial_allocations front[2] = {{0}};
+    tn_status status = tn_allocation_trail_new(&trail, layers, error);
     for (int i = 0; i < 2 && status == TN_OK; i++)
-        status = tn_state_front_new(&front[i], p->choices->costs, limit, error);
-    tn_state start = {0};
-    if (status == TN_OK) status = tn_state_front_add(&front[0], &start, error);
+        status = tn_partial_allocations_new(&front[i], p->choices->costs, limit, error);
+    tn_partial_allocation start = {0};
+    if (status == TN_OK) status = tn_partial_allocations_add(&front[0], &start, error);
     *dropped = INFINITY;
     *states = 0;
     for (size_t l = 0; l < layers && status == TN_OK; l++) {
-        tn_state_front *from = &front[l % 2], *to = &front[(l + 1) % 2];
-        tn_state_front_clear(to);
+        tn_partial_allocations *from = &front[l % 2], *to = &front[(l + 1) % 2];
+        tn_partial_allocations_clear(to);
         status = merge_layer(p, l, from, to, error);
-        if (status == TN_OK) status = tn_state_trail_keep(&trail, l, to, error);
+        if (status == TN_OK) status = tn_allocation_trail_keep(&trail, l, to, error);
         *dropped = fmin(*dropped, to->dropped);
         *states += to->count;
     }
     if (status == TN_OK) take_best(p, &front[layers % 2], &trail);
-    tn_state_trail_free(&trail, layers);
-    for (int i = 0; i < 2; i++) tn_state_front_free(&front[i]);
+    tn_allocation_trail_free(&trail, layers);
+    for (int i = 0; i < 2; i++) tn_partial_allocations_free(&front[i]);
     return status;
 }
 
-static double largest_objective(const tn_choices *c) {
+static double largest_objective(const tn_knapsack *c) {
     double sum = 0;
     for (size_t l = 0; l < c->layers; l++) {
         double most = 0;
@@ -227,26 +227,26 @@ static double largest_objective(const tn_choices *c) {
 static void improve(problem *p) {
     double total[TN_COSTS_MOST] = {0};
     if (!p->met) return;
-    tn_choices_improve(p->choices, p->budget, p->best);
-    tn_choices_cost(p->choices, p->best, total);
-    p->best_objective = tn_choices_objective(p->choices, p->best);
+    tn_knapsack_improve(p->choices, p->budget, p->best);
+    tn_knapsack_cost(p->choices, p->best, total);
+    p->best_objective = tn_knapsack_objective(p->choices, p->best);
     p->best_cost = total[0];
 }
 
-static size_t default_states(const tn_choices *c) {
+static size_t default_states(const tn_knapsack *c) {
     return c->costs <= 2 ? TN_ALLOCATION_STATES : TN_ALLOCATION_STATES_MANY;
 }
 
 /* Widens the fronts until nothing is thinned or the limit is reached. */
 static tn_status solve(problem *p, size_t most_states, tn_allocation *a, tn_error *error) {
-    const tn_choices *c = p->choices;
+    const tn_knapsack *c = p->choices;
     TN_TRY(tn_dual_solve(c, p->budget, &p->dual, p->best, &p->met, error));
     /* Prices at which the bound passes every allocation there is show that none keeps the budgets. */
     if (!p->met && p->dual.bound > largest_objective(c) * (1 + SLACK)) {
         a->exact = true;
         return TN_OK;
     }
-    p->met = p->met || tn_choices_repair(c, p->budget, p->best);
+    p->met = p->met || tn_knapsack_repair(c, p->budget, p->best);
     improve(p);
     vary_prices(p);
     TN_TRY(tn_alloc((c->layers + 1) * p->prices, sizeof *p->rest_bound, &p->rest_bound, error));
@@ -267,16 +267,16 @@ static tn_status solve(problem *p, size_t most_states, tn_allocation *a, tn_erro
 
 static void report(const problem *p, tn_allocation *a) {
     if (!a->found) return;
-    a->objective = tn_choices_objective(p->choices, p->best);
-    tn_choices_cost(p->choices, p->best, a->cost);
+    a->objective = tn_knapsack_objective(p->choices, p->best);
+    tn_knapsack_cost(p->choices, p->best, a->cost);
     if (a->exact) a->lower_bound = a->objective;
     a->gap = a->objective > 0 ? fmax(0, (a->objective - a->lower_bound) / a->objective) : 0;
 }
 
-tn_status tn_allocate(const tn_choices *choices, const double *budget, size_t most_states,
+tn_status tn_allocate(const tn_knapsack *choices, const double *budget, size_t most_states,
                       tn_allocation *allocation, tn_error *error) {
     *allocation = (tn_allocation){0};
-    TN_TRY(tn_choices_check(choices, error));
+    TN_TRY(tn_knapsack_check(choices, error));
     size_t layers = choices->layers, candidates = choices->first[layers];
     problem p = {.choices = choices, .budget = budget};
     tn_status status = tn_alloc(layers, sizeof *p.best, &p.best, error);

@@ -34,7 +34,7 @@ typedef struct tn_allocation {
 } tn_allocation;
 
 /* budget[costs]. most_states 0: the constants above. */
-tn_status tn_allocate(const tn_choices *choices, const double *budget, size_t most_states,
+tn_status tn_allocate(const tn_knapsack *choices, const double *budget, size_t most_states,
                       tn_allocation *allocation, tn_error *error);
 void tn_allocation_free(tn_allocation *allocation);
 

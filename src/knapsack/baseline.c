@@ -11,7 +11,7 @@ typedef struct {
     size_t candidate;       /* within its layer */
 } rung;
 
-static double weighed_cost(const tn_choices *c, const double *budget, size_t candidate) {
+static double weighed_cost(const tn_knapsack *c, const double *budget, size_t candidate) {
     const double *cost = c->cost + candidate * c->costs;
     if (c->costs == 1) return cost[0];
     double sum = 0;
@@ -27,7 +27,7 @@ static int by_cost(const void *a, const void *b) {
 }
 
 /* The steps of every layer, first[layer] on, `count[layer]` of them. */
-static void make_ladders(const tn_choices *c, const double *budget, rung *ladder, size_t *count) {
+static void make_ladders(const tn_knapsack *c, const double *budget, rung *ladder, size_t *count) {
     for (size_t l = 0; l < c->layers; l++) {
         rung *steps = ladder + c->first[l];
         size_t all = c->first[l + 1] - c->first[l];
@@ -41,15 +41,15 @@ static void make_ladders(const tn_choices *c, const double *budget, rung *ladder
 }
 
 /* The upgrade that pays best among those that fit, or c->layers. Of equals the last layer's. */
-static size_t best_upgrade(const tn_choices *c, const double *budget, const rung *ladder, const size_t *count,
-                           size_t *step, size_t *choice) {
+static size_t best_upgrade(const tn_knapsack *c, const double *budget, const rung *ladder,
+                           const size_t *count, size_t *step, size_t *choice) {
     size_t best = c->layers;
     double most = -1;
     for (size_t l = 0; l < c->layers; l++) {
         const rung *at = ladder + c->first[l] + step[l];
         if (step[l] + 1 >= count[l]) continue;
         choice[l] = at[1].candidate;
-        bool fits = tn_choices_fit(c, choice, budget);
+        bool fits = tn_knapsack_fit(c, choice, budget);
         choice[l] = at[0].candidate;
         double cost = at[1].cost - at[0].cost, gain = at[0].objective - at[1].objective;
         double pays = gain / (c->costs == 1 ? fmax(1, cost) : fmax(1e-12, cost));
@@ -60,9 +60,9 @@ static size_t best_upgrade(const tn_choices *c, const double *budget, const rung
     return best;
 }
 
-tn_status tn_allocate_greedy(const tn_choices *choices, const double *budget, size_t *choice, bool *met,
+tn_status tn_allocate_greedy(const tn_knapsack *choices, const double *budget, size_t *choice, bool *met,
                              tn_error *error) {
-    const tn_choices *c = choices;
+    const tn_knapsack *c = choices;
     rung *ladder = NULL;
     size_t *count = NULL;
     TN_TRY(tn_alloc(c->first[c->layers], sizeof *ladder, &ladder, error));
@@ -71,7 +71,7 @@ tn_status tn_allocate_greedy(const tn_choices *choices, const double *budget, si
         size_t *step = count + c->layers;
         make_ladders(c, budget, ladder, count);
         for (size_t l = 0; l < c->layers; l++) choice[l] = ladder[c->first[l]].candidate;
-        *met = tn_choices_fit(c, choice, budget);
+        *met = tn_knapsack_fit(c, choice, budget);
         size_t up;
         while (*met && (up = best_upgrade(c, budget, ladder, count, step, choice)) < c->layers)
             choice[up] = ladder[c->first[up] + ++step[up]].candidate;
@@ -82,7 +82,7 @@ tn_status tn_allocate_greedy(const tn_choices *choices, const double *budget, si
 }
 
 /* choice = the group's candidate in every layer; false where one lacks it. */
-static bool choose_group(const tn_choices *c, const uint64_t *group, uint64_t wanted, size_t *choice) {
+static bool choose_group(const tn_knapsack *c, const uint64_t *group, uint64_t wanted, size_t *choice) {
     for (size_t l = 0; l < c->layers; l++) {
         size_t i = c->first[l];
         while (i < c->first[l + 1] && group[i] != wanted) i++;
@@ -92,7 +92,7 @@ static bool choose_group(const tn_choices *c, const uint64_t *group, uint64_t wa
     return true;
 }
 
-tn_status tn_allocate_uniform(const tn_choices *choices, const double *budget, const uint64_t *group,
+tn_status tn_allocate_uniform(const tn_knapsack *choices, const double *budget, const uint64_t *group,
                               size_t *choice, bool *met, tn_error *error) {
     size_t *trial = NULL;
     double least = INFINITY;
@@ -101,8 +101,8 @@ tn_status tn_allocate_uniform(const tn_choices *choices, const double *budget, c
     TN_TRY(tn_alloc(choices->layers, sizeof *trial, &trial, error));
     for (size_t i = choices->first[0]; i < choices->first[1]; i++) {
         if (group[i] == UINT64_MAX || !choose_group(choices, group, group[i], trial)) continue;
-        double objective = tn_choices_objective(choices, trial);
-        if (objective >= least || !tn_choices_fit(choices, trial, budget)) continue;
+        double objective = tn_knapsack_objective(choices, trial);
+        if (objective >= least || !tn_knapsack_fit(choices, trial, budget)) continue;
         least = objective;
         *met = true;
         memcpy(choice, trial, choices->layers * sizeof *choice);

@@ -14,7 +14,7 @@ static const double CLOSE_ENOUGH = 1e-10;
 
 /* The search runs in prices per whole budget, so that costs of any unit weigh alike. */
 typedef struct {
-    const tn_choices *choices;
+    const tn_knapsack *choices;
     const double *budget;
     double unit[TN_COSTS_MOST]; /* budget, or 1 where that is 0 */
     size_t *choice, *best;      /* of the prices looked at; the best within the budgets */
@@ -23,13 +23,13 @@ typedef struct {
     double centre[TN_COSTS_MOST], axes[TN_COSTS_MOST][TN_COSTS_MOST]; /* the ellipsoid */
 } search;
 
-double tn_dual_rounding(const tn_choices *choices, double magnitude) {
+double tn_dual_rounding(const tn_knapsack *choices, double magnitude) {
     return 4 * DBL_EPSILON * (double)(choices->layers + choices->costs + 2) * magnitude;
 }
 
 /* Bound at `price`; slope[k] = its supergradient, usage - 1 in units of the budget. */
 static double look(search *s, const double *price, double *slope) {
-    const tn_choices *c = s->choices;
+    const tn_knapsack *c = s->choices;
     double bound = 0, magnitude = 0;
     for (size_t k = 0; k < s->n; k++) {
         slope[k] = -s->budget[k] / s->unit[k];
@@ -50,8 +50,8 @@ static double look(search *s, const double *price, double *slope) {
         for (size_t k = 0; k < s->n; k++)
             slope[k] += c->cost[(c->first[l] + s->choice[l]) * s->n + k] / s->unit[k];
     }
-    double excess = tn_choices_excess(c, s->choice, s->budget),
-           objective = tn_choices_objective(c, s->choice);
+    double excess = tn_knapsack_excess(c, s->choice, s->budget),
+           objective = tn_knapsack_objective(c, s->choice);
     if (excess < s->least_excess || (excess == s->least_excess && objective < s->best_objective)) {
         s->least_excess = excess;
         s->best_objective = objective;
@@ -84,7 +84,7 @@ static double halve(search *s, const double *away) {
     return width;
 }
 
-static double spread(const tn_choices *c) {
+static double spread(const tn_knapsack *c) {
     double sum = 0;
     for (size_t l = 0; l < c->layers; l++) {
         double low = INFINITY, high = 0;
@@ -122,7 +122,7 @@ static void solve(search *s, tn_dual *dual) {
     }
 }
 
-tn_status tn_dual_solve(const tn_choices *choices, const double *budget, tn_dual *dual, size_t *choice,
+tn_status tn_dual_solve(const tn_knapsack *choices, const double *budget, tn_dual *dual, size_t *choice,
                         bool *met, tn_error *error) {
     search s = {.choices = choices,
                 .budget = budget,

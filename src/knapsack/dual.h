@@ -21,12 +21,12 @@ typedef struct tn_dual {
 
 /* What rounding may have added to a bound whose terms sum to `magnitude` in absolute value; it is subtracted,
  * so that a bound is one whatever the size of the prices. */
-double tn_dual_rounding(const tn_choices *choices, double magnitude);
+double tn_dual_rounding(const tn_knapsack *choices, double magnitude);
 
 /* choice[layers] receives the best allocation within the budgets that was met on the way; where there was
  * none
  * (*met = false), the one that breaks them least. */
-tn_status tn_dual_solve(const tn_choices *choices, const double *budget, tn_dual *dual, size_t *choice,
+tn_status tn_dual_solve(const tn_knapsack *choices, const double *budget, tn_dual *dual, size_t *choice,
                         bool *met, tn_error *error);
 
 #endif

@@ -7,7 +7,7 @@
 enum { ROUNDS_MOST = 200 };
 
 typedef struct {
-    const tn_choices *choices;
+    const tn_knapsack *choices;
     const double *budget;
     size_t *choice;
     double total[TN_COSTS_MOST];
@@ -25,7 +25,7 @@ static double gain_of(const walk *w, size_t layer, size_t candidate) {
 
 /* after[k] = before[k] with layer's candidate exchanged; false where the budget of some cost is broken. */
 static bool exchange(const walk *w, size_t layer, size_t candidate, const double *before, double *after) {
-    const tn_choices *c = w->choices;
+    const tn_knapsack *c = w->choices;
     size_t now = c->first[layer] + w->choice[layer];
     bool fits = true;
     for (size_t k = 0; k < c->costs; k++) {
@@ -37,7 +37,7 @@ static bool exchange(const walk *w, size_t layer, size_t candidate, const double
 
 /* The best partner for an exchange that was made in `layer`, which may have left the budgets. */
 static void find_partner(const walk *w, size_t layer, size_t candidate, const double *total, move *best) {
-    const tn_choices *c = w->choices;
+    const tn_knapsack *c = w->choices;
     double gain = gain_of(w, layer, candidate), after[TN_COSTS_MOST];
     for (size_t other = layer + 1; other < c->layers; other++)
         for (size_t i = c->first[other]; i < c->first[other + 1]; i++) {
@@ -48,8 +48,8 @@ static void find_partner(const walk *w, size_t layer, size_t candidate, const do
 }
 
 static bool step(walk *w) {
-    const tn_choices *c = w->choices;
-    move best = {.gain = 1e-12 * fabs(tn_choices_objective(c, w->choice))};
+    const tn_knapsack *c = w->choices;
+    move best = {.gain = 1e-12 * fabs(tn_knapsack_objective(c, w->choice))};
     bool found = false;
     for (size_t l = 0; l < c->layers; l++)
         for (size_t i = c->first[l]; i < c->first[l + 1]; i++) {
@@ -63,25 +63,25 @@ static bool step(walk *w) {
         }
     for (int i = 0; found && i < 2; i++)
         w->choice[best.layer[i]] = best.candidate[i] - c->first[best.layer[i]];
-    tn_choices_cost(c, w->choice, w->total);
+    tn_knapsack_cost(c, w->choice, w->total);
     return found;
 }
 
-static double excess_of(const tn_choices *c, const double *total, const double *budget) {
+static double excess_of(const tn_knapsack *c, const double *total, const double *budget) {
     double excess = 0;
     for (size_t k = 0; k < c->costs; k++)
         excess += fmax(0, total[k] - budget[k]) / (budget[k] > 0 ? budget[k] : 1);
     return excess;
 }
 
-double tn_choices_excess(const tn_choices *choices, const size_t *choice, const double *budget) {
+double tn_knapsack_excess(const tn_knapsack *choices, const size_t *choice, const double *budget) {
     double total[TN_COSTS_MOST];
-    tn_choices_cost(choices, choice, total);
+    tn_knapsack_cost(choices, choice, total);
     return excess_of(choices, total, budget);
 }
 
 static bool repair_step(walk *w) {
-    const tn_choices *c = w->choices;
+    const tn_knapsack *c = w->choices;
     double after[TN_COSTS_MOST], both[TN_COSTS_MOST], least = excess_of(c, w->total, w->budget);
     move best = {.gain = 0};
     for (size_t l = 0; l < c->layers; l++)
@@ -99,20 +99,20 @@ static bool repair_step(walk *w) {
         }
     for (int i = 0; best.gain > 0 && i < 2; i++)
         w->choice[best.layer[i]] = best.candidate[i] - c->first[best.layer[i]];
-    tn_choices_cost(c, w->choice, w->total);
+    tn_knapsack_cost(c, w->choice, w->total);
     return best.gain > 0;
 }
 
-bool tn_choices_repair(const tn_choices *choices, const double *budget, size_t *choice) {
+bool tn_knapsack_repair(const tn_knapsack *choices, const double *budget, size_t *choice) {
     walk w = {.choices = choices, .budget = budget, .choice = choice};
-    tn_choices_cost(choices, choice, w.total);
+    tn_knapsack_cost(choices, choice, w.total);
     for (int round = 0; round < ROUNDS_MOST && excess_of(choices, w.total, budget) > 0; round++)
         if (!repair_step(&w)) return false;
-    return tn_choices_fit(choices, choice, budget);
+    return tn_knapsack_fit(choices, choice, budget);
 }
 
-void tn_choices_improve(const tn_choices *choices, const double *budget, size_t *choice) {
+void tn_knapsack_improve(const tn_knapsack *choices, const double *budget, size_t *choice) {
     walk w = {.choices = choices, .budget = budget, .choice = choice};
-    tn_choices_cost(choices, choice, w.total);
+    tn_knapsack_cost(choices, choice, w.total);
     for (int round = 0; round < ROUNDS_MOST && step(&w); round++) {}
 }

@@ -9,12 +9,12 @@
 #include <stddef.h>
 
 /* By how much an allocation breaks its budgets: the sum of the excesses, each in shares of its budget. */
-double tn_choices_excess(const tn_choices *choices, const size_t *choice, const double *budget);
+double tn_knapsack_excess(const tn_knapsack *choices, const size_t *choice, const double *budget);
 
 /* The same kind of walk towards the budgets, from an allocation that breaks some; true where it arrives. */
-bool tn_choices_repair(const tn_choices *choices, const double *budget, size_t *choice);
+bool tn_knapsack_repair(const tn_knapsack *choices, const double *budget, size_t *choice);
 
 /* choice[layers] fits the budgets and is changed in place. */
-void tn_choices_improve(const tn_choices *choices, const double *budget, size_t *choice);
+void tn_knapsack_improve(const tn_knapsack *choices, const double *budget, size_t *choice);
 
 #endif

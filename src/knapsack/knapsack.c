@@ -8,7 +8,7 @@ static bool usable(double amount) {
     return isfinite(amount) && amount >= 0;
 }
 
-tn_status tn_choices_check(const tn_choices *choices, tn_error *error) {
+tn_status tn_knapsack_check(const tn_knapsack *choices, tn_error *error) {
     if (choices->costs > TN_COSTS_MOST)
         return tn_fail(error, TN_LIMIT, "%zu budgets at once; at most %d are possible", choices->costs,
                        TN_COSTS_MOST);
@@ -34,13 +34,13 @@ tn_status tn_choices_check(const tn_choices *choices, tn_error *error) {
     return TN_OK;
 }
 
-double tn_choices_objective(const tn_choices *choices, const size_t *choice) {
+double tn_knapsack_objective(const tn_knapsack *choices, const size_t *choice) {
     double sum = 0;
     for (size_t l = 0; l < choices->layers; l++) sum += choices->objective[choices->first[l] + choice[l]];
     return sum;
 }
 
-void tn_choices_cost(const tn_choices *choices, const size_t *choice, double *total) {
+void tn_knapsack_cost(const tn_knapsack *choices, const size_t *choice, double *total) {
     for (size_t k = 0; k < choices->costs; k++) {
         total[k] = 0;
         for (size_t l = 0; l < choices->layers; l++)
@@ -48,9 +48,9 @@ void tn_choices_cost(const tn_choices *choices, const size_t *choice, double *to
     }
 }
 
-bool tn_choices_fit(const tn_choices *choices, const size_t *choice, const double *budget) {
+bool tn_knapsack_fit(const tn_knapsack *choices, const size_t *choice, const double *budget) {
     double total[TN_COSTS_MOST];
-    tn_choices_cost(choices, choice, total);
+    tn_knapsack_cost(choices, choice, total);
     for (size_t k = 0; k < choices->costs; k++)
         if (total[k] > budget[k]) return false;
     return true;

@@ -3,7 +3,7 @@
  * of parameters and cycles, or parameters under a budget of error.
  *
  * Candidates of layer l are first[l] .. first[l+1]-1; objective[candidate], cost[candidate * costs + k]. All
- * are finite and at least 0; counts are exact as doubles up to 2^53, which tn_choices_check assures for the
+ * are finite and at least 0; counts are exact as doubles up to 2^53, which tn_knapsack_check assures for the
  * sums.
  */
 #ifndef TN_KNAPSACK_KNAPSACK_H
@@ -16,17 +16,17 @@
 
 enum { TN_COSTS_MOST = 8 };
 
-typedef struct tn_choices {
+typedef struct tn_knapsack {
     size_t layers, costs;
     const size_t *first;
     const double *objective, *cost;
-} tn_choices;
+} tn_knapsack;
 
-tn_status tn_choices_check(const tn_choices *choices, tn_error *error);
+tn_status tn_knapsack_check(const tn_knapsack *choices, tn_error *error);
 
 /* Sums over the layers, added in their order; choice[l] counts from first[l]. total has `costs` entries. */
-double tn_choices_objective(const tn_choices *choices, const size_t *choice);
-void tn_choices_cost(const tn_choices *choices, const size_t *choice, double *total);
-bool tn_choices_fit(const tn_choices *choices, const size_t *choice, const double *budget);
+double tn_knapsack_objective(const tn_knapsack *choices, const size_t *choice);
+void tn_knapsack_cost(const tn_knapsack *choices, const size_t *choice, double *total);
+bool tn_knapsack_fit(const tn_knapsack *choices, const size_t *choice, const double *budget);
 
 #endif

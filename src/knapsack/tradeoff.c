@@ -56,14 +56,14 @@ static double thin(pair *points, size_t *count, size_t most) {
 }
 
 /* Candidates of one layer as points. */
-static size_t layer_points(const tn_choices *c, size_t layer, size_t cost, pair *points) {
+static size_t layer_points(const tn_knapsack *c, size_t layer, size_t cost, pair *points) {
     size_t count = 0;
     for (size_t i = c->first[layer]; i < c->first[layer + 1]; i++)
         points[count++] = (pair){c->cost[i * c->costs + cost], c->objective[i]};
     return keep_best(points, count);
 }
 
-static size_t most_candidates(const tn_choices *c) {
+static size_t most_candidates(const tn_knapsack *c) {
     size_t most = 0;
     for (size_t l = 0; l < c->layers; l++)
         if (c->first[l + 1] - c->first[l] > most) most = c->first[l + 1] - c->first[l];
@@ -77,7 +77,7 @@ typedef struct {
     double least_cost, start; /* objective and cost where every layer takes its cheapest candidate */
 } workspace;
 
-static tn_status merge(const tn_choices *c, size_t cost, size_t most, workspace *w, tn_front *front,
+static tn_status merge(const tn_knapsack *c, size_t cost, size_t most, workspace *w, tn_tradeoff *front,
                        tn_error *error) {
     w->sum[0] = (pair){0, 0};
     w->count = 1;
@@ -124,7 +124,7 @@ static int by_saving(const void *a, const void *b) {
 }
 
 /* The hull of the sums is the layers' hulls' edges put end to end, steepest first. */
-static void bound(const tn_choices *c, size_t cost, workspace *w, tn_front *front) {
+static void bound(const tn_knapsack *c, size_t cost, workspace *w, tn_tradeoff *front) {
     for (size_t l = 0; l < c->layers; l++) {
         size_t count = layer_points(c, l, cost, w->layer);
         add_hull(w->layer, count, w->product, w);
@@ -133,7 +133,7 @@ static void bound(const tn_choices *c, size_t cost, workspace *w, tn_front *fron
     double at = w->least_cost, value = w->start;
     size_t edge = 0;
     for (size_t i = 0; i < front->count; i++) {
-        tn_front_point *point = &front->point[i];
+        tn_tradeoff_point *point = &front->point[i];
         for (; edge < w->edges && at + w->edge[edge].cost <= point->cost; edge++) {
             at += w->edge[edge].cost;
             value -= w->edge[edge].objective;
@@ -143,22 +143,22 @@ static void bound(const tn_choices *c, size_t cost, workspace *w, tn_front *fron
     }
 }
 
-static tn_status make(const tn_choices *c, size_t cost, size_t most, workspace *w, tn_front *front,
+static tn_status make(const tn_knapsack *c, size_t cost, size_t most, workspace *w, tn_tradeoff *front,
                       tn_error *error) {
     TN_TRY(merge(c, cost, most, w, front, error));
     TN_TRY(tn_alloc(w->count, sizeof *front->point, &front->point, error));
     front->count = w->count;
     for (size_t i = 0; i < w->count; i++)
-        front->point[i] = (tn_front_point){.cost = w->sum[i].cost, .objective = w->sum[i].objective};
+        front->point[i] = (tn_tradeoff_point){.cost = w->sum[i].cost, .objective = w->sum[i].objective};
     bound(c, cost, w, front);
     return TN_OK;
 }
 
-tn_status tn_front_make(const tn_choices *choices, size_t cost, size_t most_points, tn_front *front,
-                        tn_error *error) {
-    *front = (tn_front){.exact = true, .worst_factor = 1};
-    TN_TRY(tn_choices_check(choices, error));
-    size_t most = most_points ? most_points : TN_FRONT_POINTS, candidates = most_candidates(choices);
+tn_status tn_tradeoff_make(const tn_knapsack *choices, size_t cost, size_t most_points, tn_tradeoff *front,
+                           tn_error *error) {
+    *front = (tn_tradeoff){.exact = true, .worst_factor = 1};
+    TN_TRY(tn_knapsack_check(choices, error));
+    size_t most = most_points ? most_points : TN_TRADEOFF_POINTS, candidates = most_candidates(choices);
     workspace w = {0};
     tn_status status = tn_alloc(most + 2, sizeof *w.sum, &w.sum, error);
     if (status == TN_OK)
@@ -170,11 +170,11 @@ tn_status tn_front_make(const tn_choices *choices, size_t cost, size_t most_poin
     tn_free(w.product);
     tn_free(w.layer);
     tn_free(w.edge);
-    if (status != TN_OK) tn_front_free(front);
+    if (status != TN_OK) tn_tradeoff_free(front);
     return status;
 }
 
-void tn_front_free(tn_front *front) {
+void tn_tradeoff_free(tn_tradeoff *front) {
     tn_free(front->point);
-    *front = (tn_front){0};
+    *front = (tn_tradeoff){0};
 }

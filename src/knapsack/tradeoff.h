@@ -15,22 +15,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TN_FRONT_POINTS = 1 << 13 };
+enum { TN_TRADEOFF_POINTS = 1 << 13 };
 
-typedef struct tn_front_point {
+typedef struct tn_tradeoff_point {
     double cost, objective, lower_bound;
-} tn_front_point;
+} tn_tradeoff_point;
 
-typedef struct tn_front {
+typedef struct tn_tradeoff {
     size_t count;
-    tn_front_point *point; /* cost rising, objective falling */
-    bool exact;            /* nothing was thinned */
-    double worst_factor;   /* no point is further above the true front's than this; 1 where exact */
-} tn_front;
+    tn_tradeoff_point *point; /* cost rising, objective falling */
+    bool exact;               /* nothing was thinned */
+    double worst_factor;      /* no point is further above the true front's than this; 1 where exact */
+} tn_tradeoff;
 
-/* Of cost number `cost`. most_points 0: TN_FRONT_POINTS. */
-tn_status tn_front_make(const tn_choices *choices, size_t cost, size_t most_points, tn_front *front,
-                        tn_error *error);
-void tn_front_free(tn_front *front);
+/* Of cost number `cost`. most_points 0: TN_TRADEOFF_POINTS. */
+tn_status tn_tradeoff_make(const tn_knapsack *choices, size_t cost, size_t most_points, tn_tradeoff *front,
+                           tn_error *error);
+void tn_tradeoff_free(tn_tradeoff *front);
 
 #endif

@@ -1,5 +1,5 @@
 /* Layer norm: z = (x - mean) / sqrt(variance + e) over the features of a token, y = scale z + shift. Kept: x
- * and the two statistics of every token; z is made again where a gradient needs it.
+ * and the two statistics of every token; z is recomputed where a gradient needs it.
  * dx = rstd (g - mean(g) - z mean(g z)) with g = dy scale; d scale = column sums of dy z, d shift of dy. */
 #include "base/checked.h"
 #include "model/builder.h"

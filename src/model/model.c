@@ -26,7 +26,7 @@ tn_status tn_model_load(const char *name, const char *const *set, size_t set_cou
                         tn_model **model, tn_error *error) {
     const char *path;
     tn_yaml *root;
-    TN_TRY(tn_locate("models", name, arena, &path, error));
+    TN_TRY(tn_search_path_find("models", name, arena, &path, error));
     TN_TRY(tn_yaml_load(path, arena, &root, error));
     for (size_t i = 0; i < set_count; i++) {
         TN_TRY(make_parent(root, set[i], arena, error));

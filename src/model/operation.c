@@ -49,7 +49,7 @@ tn_vector_cost tn_vector_cost_of(tn_operation_kind kind, tn_optimizer optimizer,
     case TN_OP_ADD:
         return (tn_vector_cost){1, 0};
     case TN_OP_COLUMN_SUM:
-        /* s += dy (add); with z = (x - mean) rstd made again: (sub, mul), s += dy z (mul, add) */
+        /* s += dy (add); with z = (x - mean) rstd recomputed: (sub, mul), s += dy z (mul, add) */
         return (tn_vector_cost){normalised ? 4 : 1, 0};
     case TN_OP_SOFTMAX:
         /* scale z (mul), maximum (compare), exp(z - maximum) (sub, exp), sum (add), divide (div) */

@@ -14,7 +14,7 @@ typedef struct {
     size_t series;
 } figure_text;
 
-static tn_status draw(const char *path, const char *template, figure_text *sheet, tn_error *error) {
+static tn_status draw(const char *path, const char *script, figure_text *sheet, tn_error *error) {
     tn_figure_format format;
     tn_arena arena = {0};
     const char *name;
@@ -24,7 +24,7 @@ static tn_status draw(const char *path, const char *template, figure_text *sheet
     if (status == TN_OK)
         status = tn_figure_draw(&(tn_figure){.path = name,
                                              .format = format,
-                                             .template = template,
+                                             .script = script,
                                              .definition = &sheet->definition,
                                              .data = &sheet->data},
                                 error);

@@ -73,8 +73,8 @@ void tn_figure_cell(tn_buffer *data, const char *text) {
 static tn_status write_script(const tn_figure *figure, const char *name, tn_arena *arena, tn_buffer *script,
                               tn_error *error) {
     const char *file, *path;
-    TN_TRY(tn_arena_format(arena, &file, error, "%s.gp", figure->template));
-    TN_TRY(tn_locate_file("plots", file, arena, &path, error));
+    TN_TRY(tn_arena_format(arena, &file, error, "%s.gp", figure->script));
+    TN_TRY(tn_search_path_find_file("plots", file, arena, &path, error));
     char *body = NULL;
     size_t length = 0;
     TN_TRY(tn_file_read(path, 1 << 20, &body, &length, error));

@@ -27,7 +27,7 @@ tn_status tn_figure_format_of(const char *path, tn_figure_format *format, tn_err
 typedef struct tn_figure {
     const char *path; /* of the picture without its ending: "out/front" */
     tn_figure_format format;
-    const char *template;        /* "throughput" for plots/throughput.gp */
+    const char *script;          /* "throughput" for plots/throughput.gp */
     const tn_buffer *definition; /* gnuplot assignments, made with tn_define_*; NULL: none */
     const tn_buffer *data;       /* the contents of the data file */
 } tn_figure;

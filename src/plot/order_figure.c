@@ -143,7 +143,7 @@ static void define(const layout *l, tn_buffer *definition) {
 
 static tn_status draw(const char *path, layout *l, tn_arena *arena, tn_buffer *definition, tn_buffer *data,
                       tn_error *error) {
-    tn_figure figure = {.template = "order", .definition = definition, .data = data};
+    tn_figure figure = {.script = "order", .definition = definition, .data = data};
     TN_TRY(tn_figure_format_of(path, &figure.format, error));
     size_t ending = strlen(strrchr(path, '.'));
     TN_TRY(tn_arena_copy_text(arena, path, strlen(path) - ending, &figure.path, error));

@@ -13,9 +13,9 @@ typedef struct {
     tn_buffer data, definition;
 } canvas;
 
-/* Draws FOLDER/figures/NAME.png by the template rank-NAME and frees the canvas. */
+/* Draws FOLDER/figures/NAME.png by the script rank-NAME and frees the canvas. */
 static tn_status draw(const char *folder, const char *name, canvas *c, tn_error *error) {
-    char path[1200], template[64];
+    char path[1200], script[64];
     snprintf(path, sizeof path, "%.1000s/figures", folder);
     tn_status status = c->data.status != TN_OK         ? c->data.status
                        : c->definition.status != TN_OK ? c->definition.status
@@ -23,10 +23,10 @@ static tn_status draw(const char *folder, const char *name, canvas *c, tn_error 
     if (status != TN_OK) tn_fail(error, status, "no memory for a figure");
     if (status == TN_OK) status = tn_folder_make(path, error);
     snprintf(path, sizeof path, "%.1000s/figures/%s", folder, name);
-    snprintf(template, sizeof template, "rank-%s", name);
+    snprintf(script, sizeof script, "rank-%s", name);
     const tn_figure figure = {.path = path,
                               .format = TN_FIGURE_PNG,
-                              .template = template,
+                              .script = script,
                               .definition = &c->definition,
                               .data = &c->data};
     if (status == TN_OK) status = tn_figure_draw(&figure, error);
@@ -48,7 +48,7 @@ static const char *error_title(const tn_rank_problem *problem) {
 /* index 0: the front, cost error lower_bound; 1, 2, 3: optimum, greedy, uniform, empty where they do not fit
  */
 tn_status tn_front_figure(const char *folder, const tn_rank_problem *problem, size_t cost,
-                          const tn_front *front, const tn_rank_solution *solution, tn_error *error) {
+                          const tn_tradeoff *front, const tn_rank_solution *solution, tn_error *error) {
     canvas c = {0};
     const tn_rank_way *way[] = {&solution->best, &solution->greedy, &solution->uniform};
     for (size_t i = 0; i < front->count; i++)
@@ -100,14 +100,14 @@ tn_status tn_allocation_figure(const char *folder, const tn_rank_problem *proble
 
 /* --- errors --- */
 
-static double relative(const tn_candidates *of, const tn_candidate *candidate) {
+static double relative(const tn_layer_options *of, const tn_layer_option *candidate) {
     return of->squared_norm > 0 ? sqrt(fmax(0, candidate->squared_error) / of->squared_norm) : 0;
 }
 
 /* Lines by cap of one layer and folding; tolerances are points apart. */
-static void put_line(const tn_candidates *of, uint32_t folding, size_t layer, tn_buffer *data) {
+static void put_line(const tn_layer_options *of, uint32_t folding, size_t layer, tn_buffer *data) {
     for (size_t i = 0; i < of->count; i++) {
-        const tn_candidate *k = &of->item[i];
+        const tn_layer_option *k = &of->item[i];
         if (k->usable && k->folding == folding && k->tolerance < 0)
             tn_buffer_format(data, "%" PRIu64 " %.9g %zu %u\n", k->parameters, relative(of, k), layer,
                              (unsigned)folding);
@@ -118,7 +118,7 @@ static void put_points(const tn_rank_plan *plan, tn_buffer *data) {
     tn_buffer_text(data, "NaN NaN 0\n");
     for (size_t l = 0; l < plan->layers; l++)
         for (size_t i = 0; i < plan->candidates[l].count; i++) {
-            const tn_candidate *k = &plan->candidates[l].item[i];
+            const tn_layer_option *k = &plan->candidates[l].item[i];
             if (k->usable && k->tolerance >= 0)
                 tn_buffer_format(data, "%" PRIu64 " %.9g %zu\n", k->parameters,
                                  relative(&plan->candidates[l], k), l);
@@ -132,7 +132,7 @@ tn_status tn_errors_figure(const char *folder, const tn_rank_plan *plan, const t
     size_t lines = 0;
     tn_buffer_text(&c.data, "NaN NaN 0\n");
     for (size_t l = 0; solution && l < plan->layers; l++) {
-        const tn_candidate *k = tn_rank_plan_chosen(plan, &solution->best, l);
+        const tn_layer_option *k = tn_rank_plan_chosen(plan, &solution->best, l);
         tn_buffer_format(&c.data, "%" PRIu64 " %.9g %zu\n", k->parameters, relative(&plan->candidates[l], k),
                          l);
     }

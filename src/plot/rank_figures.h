@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 tn_status tn_front_figure(const char *folder, const tn_rank_problem *problem, size_t cost,
-                          const tn_front *front, const tn_rank_solution *solution, tn_error *error);
+                          const tn_tradeoff *front, const tn_rank_solution *solution, tn_error *error);
 tn_status tn_allocation_figure(const char *folder, const tn_rank_problem *problem, size_t cost,
                                const tn_rank_solution *solution, tn_error *error);
 /* `solution` where something fits; else NULL. */

@@ -45,7 +45,7 @@ static tn_status put_definition(const tn_roofline *roofline, const tn_step *step
 
 tn_status tn_roofline_draw(const char *path, const tn_roofline *roofline, const tn_step *step,
                            const tn_roofline_step *predicted, tn_error *error) {
-    tn_figure figure = {.template = "roofline"};
+    tn_figure figure = {.script = "roofline"};
     tn_buffer definition = {0}, data = {0};
     tn_arena arena = {0};
     TN_TRY(tn_figure_format_of(path, &figure.format, error));

@@ -41,7 +41,7 @@ static double latency_ms(const tn_result_row *row) {
 
 static double rank_of(const tn_result *result, const tn_result_row *row) {
     size_t choice = tn_rank_choice(result->space);
-    if (choice == TN_CHOICES_MOST) return 0;
+    if (choice == TN_AXES_MOST) return 0;
     return (double)result->space->choice[choice].number[tn_space_digit(result->space, row->id, choice)];
 }
 
@@ -52,7 +52,7 @@ static tn_status draw(drawing *with, const char *name, const char *heading, tn_e
     tn_define_text(&with->definition, "heading", heading);
     const tn_figure figure = {.path = path,
                               .format = with->format,
-                              .template = name,
+                              .script = name,
                               .definition = &with->definition,
                               .data = &with->data};
     TN_TRY(tn_figure_draw(&figure, error));
@@ -108,7 +108,7 @@ static void put_design(drawing *with, const tn_result_row *row) {
 static double greatest_rank(const tn_result *result) {
     size_t choice = tn_rank_choice(result->space);
     double most = 1;
-    for (size_t i = 0; choice < TN_CHOICES_MOST && i < result->space->choice[choice].count; i++)
+    for (size_t i = 0; choice < TN_AXES_MOST && i < result->space->choice[choice].count; i++)
         most = fmax(most, (double)result->space->choice[choice].number[i]);
     return most;
 }
@@ -132,7 +132,7 @@ static tn_status draw_front(drawing *with, tn_error *error) {
     tn_define_text(&with->definition, "budget_label", text);
     size_t choice = tn_rank_choice(space);
     tn_define_text(&with->definition, "rank_label",
-                   choice < TN_CHOICES_MOST ? space->choice[choice].key : "rank");
+                   choice < TN_AXES_MOST ? space->choice[choice].key : "rank");
     tn_define_real(&with->definition, "rank_most", greatest_rank(result));
     snprintf(text, sizeof text, "%s: %zu designs on the front", space->name, result->front_count);
     return draw(with, "front", text, error);

@@ -85,7 +85,7 @@ static bool same_weight(const tn_weight *a, const tn_weight *b) {
 /* The work of finding costs: the layers' candidates and the base design. */
 typedef struct {
     tn_rank_costs *costs;
-    tn_candidates *list;
+    tn_layer_options *list;
     size_t layers, count; /* count: of costs */
     size_t *base;         /* [layers] place of the base's candidate */
     double *cost;
@@ -102,7 +102,7 @@ static bool alike(const finder *f, size_t a, size_t b) {
 }
 
 /* The cost of the same shape in an earlier layer that is alike, or NULL. */
-static const double *known_cost(const finder *f, size_t layer, const tn_candidate *candidate) {
+static const double *known_cost(const finder *f, size_t layer, const tn_layer_option *candidate) {
     size_t at = 0;
     for (size_t l = 0; l < layer; at += f->list[l++].count) {
         if (!alike(f, l, layer)) continue;
@@ -113,7 +113,7 @@ static const double *known_cost(const finder *f, size_t layer, const tn_candidat
     return NULL;
 }
 
-static tn_status cost_candidate(const finder *f, size_t layer, tn_candidate *candidate, double *cost) {
+static tn_status cost_candidate(const finder *f, size_t layer, tn_layer_option *candidate, double *cost) {
     double total[TN_RANK_COSTS], own[TN_RANK_COSTS];
     const double *known = known_cost(f, layer, candidate);
     if (known) {
@@ -142,9 +142,9 @@ static void subtract_least(const finder *f, size_t k) {
 }
 
 /* Puts the base design into the model. TN_INPUT where a layer has no candidate left. */
-static tn_status stand_base(const finder *f, const tn_candidate *const *base) {
+static tn_status stand_base(const finder *f, const tn_layer_option *const *base) {
     for (size_t l = 0; l < f->layers; l++) {
-        const tn_candidates *of = &f->list[l];
+        const tn_layer_options *of = &f->list[l];
         size_t i = base ? (size_t)(base[l] - of->item) : 0;
         while (i < of->count && !of->item[i].usable) i++;
         if (i == of->count)
@@ -157,7 +157,7 @@ static tn_status stand_base(const finder *f, const tn_candidate *const *base) {
 }
 
 /* fixed = the base design less what its candidates are counted with. */
-static tn_status find_fixed(const finder *f, const tn_candidate *const *base, double *fixed) {
+static tn_status find_fixed(const finder *f, const tn_layer_option *const *base, double *fixed) {
     size_t at = 0;
     double total[TN_RANK_COSTS], own[TN_RANK_COSTS];
     TN_TRY(stand_base(f, base));
@@ -168,7 +168,7 @@ static tn_status find_fixed(const finder *f, const tn_candidate *const *base, do
     return TN_OK;
 }
 
-static tn_status find_all(const finder *f, const tn_candidate *const *base, double *fixed) {
+static tn_status find_all(const finder *f, const tn_layer_option *const *base, double *fixed) {
     size_t at = 0;
     TN_TRY(stand_base(f, base));
     for (size_t l = 0; l < f->layers; at += f->list[l++].count)
@@ -179,8 +179,9 @@ static tn_status find_all(const finder *f, const tn_candidate *const *base, doub
     return find_fixed(f, base, fixed);
 }
 
-tn_status tn_rank_costs_find(tn_rank_costs *costs, tn_candidates *candidates, size_t layers,
-                             const tn_candidate *const *base, double *cost, double *fixed, tn_error *error) {
+tn_status tn_rank_costs_find(tn_rank_costs *costs, tn_layer_options *candidates, size_t layers,
+                             const tn_layer_option *const *base, double *cost, double *fixed,
+                             tn_error *error) {
     finder f = {costs, candidates, layers, tn_rank_costs_count(costs), NULL, cost, error};
     TN_TRY(tn_alloc(layers, sizeof *f.base, &f.base, error));
     tn_status status = find_all(&f, base, fixed);
@@ -188,8 +189,8 @@ tn_status tn_rank_costs_find(tn_rank_costs *costs, tn_candidates *candidates, si
     return status;
 }
 
-tn_status tn_rank_costs_total(tn_rank_costs *costs, const tn_candidates *candidates, size_t layers,
-                              const tn_candidate *const *choice, double *total, tn_error *error) {
+tn_status tn_rank_costs_total(tn_rank_costs *costs, const tn_layer_options *candidates, size_t layers,
+                              const tn_layer_option *const *choice, double *total, tn_error *error) {
     double own[TN_RANK_COSTS];
     for (size_t l = 0; l < layers; l++) *weight_of(costs, candidates[l].layer) = choice[l]->weight;
     return measure(costs, candidates[0].layer, total, own, error);

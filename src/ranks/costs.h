@@ -43,12 +43,13 @@ size_t tn_rank_costs_count(const tn_rank_costs *costs);
 /* cost[candidate * count + k] of every candidate of every layer, layer after layer; fixed[k] of all the rest.
  * base[layer]: the other layers' candidates; NULL: the first of each. A candidate whose folding has no such
  * flow, or that the device can't hold in 64 bits, becomes unusable. */
-tn_status tn_rank_costs_find(tn_rank_costs *costs, tn_candidates *candidates, size_t layers,
-                             const tn_candidate *const *base, double *cost, double *fixed, tn_error *error);
+tn_status tn_rank_costs_find(tn_rank_costs *costs, tn_layer_options *candidates, size_t layers,
+                             const tn_layer_option *const *base, double *cost, double *fixed,
+                             tn_error *error);
 
 /* total[k] of the whole design with choice[layer], a candidate of each layer. The weights of `own` are left
  * so. */
-tn_status tn_rank_costs_total(tn_rank_costs *costs, const tn_candidates *candidates, size_t layers,
-                              const tn_candidate *const *choice, double *total, tn_error *error);
+tn_status tn_rank_costs_total(tn_rank_costs *costs, const tn_layer_options *candidates, size_t layers,
+                              const tn_layer_option *const *choice, double *total, tn_error *error);
 
 #endif

@@ -59,7 +59,7 @@ tn_status tn_rank_write_allocation(const char *folder, const tn_rank_problem *pr
 }
 
 tn_status tn_rank_write_front(const char *folder, const tn_rank_problem *problem, size_t cost,
-                              const tn_front *front, tn_error *error) {
+                              const tn_tradeoff *front, tn_error *error) {
     tn_buffer out = {0};
     tn_csv_put(&out, problem->cost_name[cost]);
     tn_csv_put(&out, problem->error_name);
@@ -89,7 +89,7 @@ tn_status tn_rank_write_candidates(const char *folder, const tn_rank_plan *plan,
     tn_csv_line(&out);
     for (size_t l = 0; l < plan->layers; l++)
         for (size_t i = p->first[l]; i < p->first[l + 1]; i++) {
-            const tn_candidate *candidate = plan->candidate[i];
+            const tn_layer_option *candidate = plan->candidate[i];
             const tn_weight *weight = &candidate->weight;
             tn_csv_put(&out, p->layer[l]);
             tn_csv_put(&out, tn_format_names[weight->format]);
@@ -113,10 +113,10 @@ tn_status tn_rank_write_candidates(const char *folder, const tn_rank_plan *plan,
 
 /* The candidate by cap of a folding whose cap is the greatest up to `cap`: larger caps would only repeat it.
  */
-static const tn_candidate *by_cap(const tn_candidates *of, uint32_t folding, uint64_t cap) {
-    const tn_candidate *found = NULL;
+static const tn_layer_option *by_cap(const tn_layer_options *of, uint32_t folding, uint64_t cap) {
+    const tn_layer_option *found = NULL;
     for (size_t i = 0; i < of->count; i++) {
-        const tn_candidate *c = &of->item[i];
+        const tn_layer_option *c = &of->item[i];
         if (c->folding == folding && c->tolerance < 0 && c->cap <= cap && (!found || c->cap > found->cap))
             found = c;
     }
@@ -135,7 +135,7 @@ static void put_errors(const tn_rank_plan *plan, size_t layer, uint32_t folding,
     double squares = 0, norm = 0;
     for (size_t l = layer; l < plan->layers; l++) {
         if (entry_of(plan, l) != entry) continue;
-        const tn_candidate *candidate = by_cap(&plan->candidates[l], folding, cap);
+        const tn_layer_option *candidate = by_cap(&plan->candidates[l], folding, cap);
         if (!candidate) return;
         squares += candidate->squared_error;
         norm += plan->candidates[l].squared_norm;
@@ -150,7 +150,7 @@ static void put_errors(const tn_rank_plan *plan, size_t layer, uint32_t folding,
 }
 
 tn_status tn_rank_write_error_table(const char *folder, const tn_rank_plan *plan,
-                                    const tn_candidate_rule *rule, tn_error *error) {
+                                    const tn_layer_option_rule *rule, tn_error *error) {
     static const char *const names[] = {"weight", "rows", "columns", "rank", "relative_error"};
     tn_buffer out = {0};
     put_head(&out, names, sizeof names / sizeof *names);
@@ -186,13 +186,13 @@ typedef struct {
 } cores;
 
 static tn_status make_cores(const tn_rank_plan *plan, const tn_rank_way *choice, const tn_trained *trained,
-                            const tn_candidate_rule *rule, const tn_progress *progress, cores *c,
+                            const tn_layer_option_rule *rule, const tn_progress *progress, cores *c,
                             tn_error *error) {
     for (; c->made < plan->layers; c->made++) {
         size_t l = c->made;
         if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
-        TN_TRY(tn_candidate_factor(trained, rule, &plan->candidates[l], tn_rank_plan_chosen(plan, choice, l),
-                                   &c->factored[l], error));
+        TN_TRY(tn_layer_option_factor(trained, rule, &plan->candidates[l],
+                                      tn_rank_plan_chosen(plan, choice, l), &c->factored[l], error));
         c->list[l] = &c->factored[l];
         c->name[l] = plan->candidates[l].name;
         tn_progress_report(progress, l + 1, plan->layers);
@@ -201,7 +201,7 @@ static tn_status make_cores(const tn_rank_plan *plan, const tn_rank_way *choice,
 }
 
 tn_status tn_rank_write_cores(const char *folder, const tn_rank_plan *plan, const tn_rank_way *choice,
-                              const tn_trained *trained, const tn_candidate_rule *rule,
+                              const tn_trained *trained, const tn_layer_option_rule *rule,
                               const tn_progress *progress, tn_error *error) {
     cores c = {0};
     char path[PATH];
@@ -219,18 +219,18 @@ tn_status tn_rank_write_cores(const char *folder, const tn_rank_plan *plan, cons
 }
 
 /* Whether every unfolding of the layer is small enough to be worth its time. */
-static bool has_spectrum(const tn_candidates *of, const tn_weight *weight) {
+static bool has_spectrum(const tn_layer_options *of, const tn_weight *weight) {
     bool is_train = weight->format == TN_TT || weight->format == TN_TTM;
     uint64_t side = of->rows < of->columns ? of->rows : of->columns;
     return is_train && side <= SPECTRUM_SIDE;
 }
 
-static tn_status put_spectrum(const tn_trained *trained, const tn_candidates *of, const tn_weight *weight,
+static tn_status put_spectrum(const tn_trained *trained, const tn_layer_options *of, const tn_weight *weight,
                               tn_buffer *out, tn_error *error) {
     double *value[TN_TRAIN_MODES] = {0};
     uint64_t count[TN_TRAIN_MODES];
     size_t bonds;
-    tn_status status = tn_candidate_spectrum(trained, of, weight, value, count, &bonds, error);
+    tn_status status = tn_layer_option_spectrum(trained, of, weight, value, count, &bonds, error);
     for (size_t b = 0; b < bonds; b++) {
         for (uint64_t i = 0; status == TN_OK && i < count[b]; i++) {
             tn_csv_put(out, of->name);

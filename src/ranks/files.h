@@ -22,16 +22,16 @@
 tn_status tn_rank_write_allocation(const char *folder, const tn_rank_problem *problem,
                                    const tn_rank_way *choice, tn_error *error);
 tn_status tn_rank_write_front(const char *folder, const tn_rank_problem *problem, size_t cost,
-                              const tn_front *front, tn_error *error);
+                              const tn_tradeoff *front, tn_error *error);
 
 tn_status tn_rank_write_candidates(const char *folder, const tn_rank_plan *plan, tn_error *error);
 /* Rows for the candidates by cap in the format of the weight; the layers of one entry are taken together. */
 tn_status tn_rank_write_error_table(const char *folder, const tn_rank_plan *plan,
-                                    const tn_candidate_rule *rule, tn_error *error);
+                                    const tn_layer_option_rule *rule, tn_error *error);
 /* plan->own must stand as chosen (tn_rank_plan_solve leaves it so). */
 tn_status tn_rank_write_model(const char *folder, const tn_rank_plan *plan, tn_error *error);
 tn_status tn_rank_write_cores(const char *folder, const tn_rank_plan *plan, const tn_rank_way *choice,
-                              const tn_trained *trained, const tn_candidate_rule *rule,
+                              const tn_trained *trained, const tn_layer_option_rule *rule,
                               const tn_progress *progress, tn_error *error);
 /* Of unfoldings whose smaller side is at most 2048; layers beyond are left out. */
 tn_status tn_rank_write_spectra(const char *folder, const tn_rank_plan *plan, const tn_rank_way *choice,

@@ -20,7 +20,7 @@ static bool same_folding(const tn_weight *a, const tn_weight *b) {
 }
 
 /* In every format that is asked for, or in that of the first one. */
-static tn_status add_folding(tn_candidates *of, const tn_weight *folding, const tn_candidate_rule *rule,
+static tn_status add_folding(tn_layer_options *of, const tn_weight *folding, const tn_layer_option_rule *rule,
                              tn_error *error) {
     size_t formats = rule->formats ? rule->formats : 1;
     for (size_t f = 0; f < formats; f++) {
@@ -61,7 +61,7 @@ static tn_status balanced(uint64_t size, uint32_t d, tn_arena *arena, uint64_t *
 }
 
 /* As published trains have it: the largest factors outside, 12x8x8 by 8x8x12. */
-static tn_status add_balanced(tn_candidates *of, uint64_t depth, const tn_candidate_rule *rule,
+static tn_status add_balanced(tn_layer_options *of, uint64_t depth, const tn_layer_option_rule *rule,
                               tn_arena *arena, tn_error *error) {
     tn_weight folding = {.d = (uint32_t)depth};
     bool rows, columns;
@@ -76,7 +76,7 @@ static tn_status add_balanced(tn_candidates *of, uint64_t depth, const tn_candid
     return add_folding(of, &folding, rule, error);
 }
 
-static tn_status find_foldings(tn_candidates *of, const tn_weight *own, const tn_candidate_rule *rule,
+static tn_status find_foldings(tn_layer_options *of, const tn_weight *own, const tn_layer_option_rule *rule,
                                tn_arena *arena, tn_error *error) {
     of->folding[0] = *own;
     if (rule->formats) of->folding[0].format = rule->format[0];
@@ -95,7 +95,7 @@ static tn_status find_foldings(tn_candidates *of, const tn_weight *own, const tn
 
 /* --- one layer --- */
 
-static uint64_t width_of(const tn_candidates *of, const tn_candidate_rule *rule) {
+static uint64_t width_of(const tn_layer_options *of, const tn_layer_option_rule *rule) {
     uint64_t side = of->rows < of->columns ? of->rows : of->columns, most = 1;
     for (size_t i = 0; i < rule->caps; i++)
         if (rule->cap[i] > most) most = rule->cap[i];
@@ -105,8 +105,8 @@ static uint64_t width_of(const tn_candidates *of, const tn_candidate_rule *rule)
 }
 
 /* The layer's second moments: an array of its name, or the only one of the file; N x N or N. */
-static tn_status read_moments(const tn_trained *trained, const tn_candidates *of, tn_covariance *covariance,
-                              double **values, tn_error *error) {
+static tn_status read_moments(const tn_trained *trained, const tn_layer_options *of,
+                              tn_covariance *covariance, double **values, tn_error *error) {
     size_t position = 0;
     if (tn_arrays_count(trained->moments) != 1)
         TN_TRY(tn_arrays_find(trained->moments, of->name, &position, error));
@@ -125,7 +125,7 @@ static tn_status read_moments(const tn_trained *trained, const tn_candidates *of
 
 /* Reads the matrix in its own order, and its moments. One thread at a time: files have one place to read at.
  */
-static tn_status read_layer(const tn_trained *trained, const tn_candidates *of, double **w,
+static tn_status read_layer(const tn_trained *trained, const tn_layer_options *of, double **w,
                             tn_covariance *covariance, double **moments, tn_error *error) {
     tn_arena arena = {0};
     tn_matrix_source source;
@@ -141,8 +141,8 @@ static tn_status read_layer(const tn_trained *trained, const tn_candidates *of, 
     return status;
 }
 
-static tn_status open_layer(const tn_trained *trained, const tn_candidate_rule *rule, const tn_candidates *of,
-                            tn_layer_weight *layer, tn_error *error) {
+static tn_status open_layer(const tn_trained *trained, const tn_layer_option_rule *rule,
+                            const tn_layer_options *of, tn_layer_weight *layer, tn_error *error) {
     double *w = NULL, *moments = NULL;
     tn_covariance covariance = {0};
     tn_status status;
@@ -165,7 +165,7 @@ static uint64_t greatest(const tn_weight *weight) {
     return most;
 }
 
-static tn_status evaluate(tn_layer_weight *layer, tn_candidates *of, tn_candidate *candidate,
+static tn_status evaluate(tn_layer_weight *layer, tn_layer_options *of, tn_layer_option *candidate,
                           tn_error *error) {
     tn_factored f;
     TN_TRY(tn_layer_weight_factor(layer, &candidate->weight, candidate->tolerance < 0, candidate->tolerance,
@@ -181,8 +181,8 @@ static tn_status evaluate(tn_layer_weight *layer, tn_candidates *of, tn_candidat
     return status;
 }
 
-static tn_status evaluate_layer(const tn_trained *trained, const tn_candidate_rule *rule, tn_candidates *of,
-                                tn_error *error) {
+static tn_status evaluate_layer(const tn_trained *trained, const tn_layer_option_rule *rule,
+                                tn_layer_options *of, tn_error *error) {
     tn_layer_weight layer;
     TN_TRY(open_layer(trained, rule, of, &layer, error));
     of->squared_norm = layer.squared_norm;
@@ -198,7 +198,7 @@ static tn_status evaluate_layer(const tn_trained *trained, const tn_candidate_ru
 /* --- all layers --- */
 
 /* A cap whose useful ranks are those of the cap before it would only repeat it. */
-static tn_status list_caps(tn_candidates *of, uint32_t folding, const tn_candidate_rule *rule,
+static tn_status list_caps(tn_layer_options *of, uint32_t folding, const tn_layer_option_rule *rule,
                            tn_error *error) {
     uint64_t useful[TN_RANKS_MOST], before[TN_RANKS_MOST] = {0};
     for (size_t i = 0; i < rule->caps; i++) {
@@ -208,12 +208,12 @@ static tn_status list_caps(tn_candidates *of, uint32_t folding, const tn_candida
         if (i > 0 && memcmp(useful, before, weight.rank_count * sizeof *useful) == 0) continue;
         memcpy(before, useful, sizeof before);
         of->item[of->count++] =
-            (tn_candidate){.weight = weight, .cap = rule->cap[i], .tolerance = -1, .folding = folding};
+            (tn_layer_option){.weight = weight, .cap = rule->cap[i], .tolerance = -1, .folding = folding};
     }
     return TN_OK;
 }
 
-static tn_status list_candidates(tn_candidates *of, const tn_candidate_rule *rule, tn_arena *arena,
+static tn_status list_candidates(tn_layer_options *of, const tn_layer_option_rule *rule, tn_arena *arena,
                                  tn_error *error) {
     TN_TRY(tn_arena_alloc(arena, of->foldings * (rule->caps + rule->tolerances), sizeof *of->item, &of->item,
                           error));
@@ -221,21 +221,21 @@ static tn_status list_candidates(tn_candidates *of, const tn_candidate_rule *rul
         TN_TRY(list_caps(of, f, rule, error));
         for (size_t i = 0; i < rule->tolerances; i++)
             of->item[of->count++] =
-                (tn_candidate){.weight = of->folding[f], .tolerance = rule->tolerance[i], .folding = f};
+                (tn_layer_option){.weight = of->folding[f], .tolerance = rule->tolerance[i], .folding = f};
     }
     return TN_OK;
 }
 
-static tn_status list_layers(const tn_model *model, const tn_candidate_rule *rule, tn_arena *arena,
-                             tn_candidates **list, size_t *count, tn_error *error) {
-    tn_candidates *of;
+static tn_status list_layers(const tn_model *model, const tn_layer_option_rule *rule, tn_arena *arena,
+                             tn_layer_options **list, size_t *count, tn_error *error) {
+    tn_layer_options *of;
     TN_TRY(tn_arena_alloc(arena, tn_model_layers(model), sizeof *of, &of, error));
     *count = 0;
     for (size_t i = 0; i < tn_model_layers(model); i++) {
         tn_model_layer layer = tn_model_layer_at(model, i);
         if (!layer.weight || layer.weight->weight.format == TN_DENSE) continue;
         of[*count] =
-            (tn_candidates){.layer = i, .name = layer.name, .rows = layer.rows, .columns = layer.columns};
+            (tn_layer_options){.layer = i, .name = layer.name, .rows = layer.rows, .columns = layer.columns};
         TN_TRY(find_foldings(&of[*count], &layer.weight->weight, rule, arena, error));
         TN_TRY(list_candidates(&of[(*count)++], rule, arena, error));
     }
@@ -252,15 +252,16 @@ typedef struct {
     tn_error *error;
 } outcomes;
 
-static tn_status run_all(const tn_trained *trained, const tn_candidate_rule *rule,
-                         const tn_progress *progress, tn_candidates *of, size_t count, const outcomes *out) {
+static tn_status run_all(const tn_trained *trained, const tn_layer_option_rule *rule,
+                         const tn_progress *progress, tn_layer_options *of, size_t count,
+                         const outcomes *out) {
     uint64_t largest = 0, done = 0;
     for (size_t i = 0; i < count; i++)
         if (of[i].rows * of[i].columns > largest) largest = of[i].rows * of[i].columns;
 #pragma omp parallel for schedule(dynamic, 1) if (largest <= SIDE_BY_SIDE)
     for (size_t i = 0; i < count; i++) {
         out->status[i] = evaluate_layer(trained, rule, &of[i], &out->error[i]);
-#pragma omp critical(tn_candidates_progress)
+#pragma omp critical(tn_layer_options_progress)
         tn_progress_report(progress, ++done, count);
     }
     for (size_t i = 0; i < count; i++)
@@ -268,9 +269,10 @@ static tn_status run_all(const tn_trained *trained, const tn_candidate_rule *rul
     return TN_OK;
 }
 
-tn_status tn_candidates_find(const tn_model *model, const tn_trained *trained, const tn_candidate_rule *rule,
-                             const tn_progress *progress, tn_arena *arena, tn_candidates **candidates,
-                             size_t *count, tn_error *error) {
+tn_status tn_layer_options_find(const tn_model *model, const tn_trained *trained,
+                                const tn_layer_option_rule *rule, const tn_progress *progress,
+                                tn_arena *arena, tn_layer_options **candidates, size_t *count,
+                                tn_error *error) {
     outcomes out;
     TN_TRY(list_layers(model, rule, arena, candidates, count, error));
     TN_TRY(tn_arena_alloc(arena, *count, sizeof *out.status, &out.status, error));
@@ -284,9 +286,9 @@ tn_status tn_candidates_find(const tn_model *model, const tn_trained *trained, c
     return status;
 }
 
-tn_status tn_candidate_factor(const tn_trained *trained, const tn_candidate_rule *rule,
-                              const tn_candidates *of, const tn_candidate *candidate, tn_factored *factored,
-                              tn_error *error) {
+tn_status tn_layer_option_factor(const tn_trained *trained, const tn_layer_option_rule *rule,
+                                 const tn_layer_options *of, const tn_layer_option *candidate,
+                                 tn_factored *factored, tn_error *error) {
     tn_layer_weight layer;
     tn_weight weight = of->folding[candidate->folding];
     bool met = true, capped = candidate->tolerance < 0;
@@ -298,8 +300,9 @@ tn_status tn_candidate_factor(const tn_trained *trained, const tn_candidate_rule
     return status;
 }
 
-tn_status tn_candidate_spectrum(const tn_trained *trained, const tn_candidates *of, const tn_weight *folding,
-                                double **value, uint64_t *count, size_t *bonds, tn_error *error) {
+tn_status tn_layer_option_spectrum(const tn_trained *trained, const tn_layer_options *of,
+                                   const tn_weight *folding, double **value, uint64_t *count, size_t *bonds,
+                                   tn_error *error) {
     double *w = NULL, *moments = NULL, *folded = NULL;
     uint64_t mode[TN_TRAIN_MODES];
     tn_covariance covariance;

@@ -23,16 +23,16 @@
 enum { TN_FOLDINGS_MOST = 16 };
 
 /* What to try. */
-typedef struct tn_candidate_rule {
+typedef struct tn_layer_option_rule {
     size_t caps, tolerances, depths, foldings, formats;
     const uint64_t *cap;
     const double *tolerance;
     const uint64_t *depth;
     const tn_weight *folding; /* m and n alone count; tried where they fit a layer's size */
     const tn_format *format;  /* of all candidates; none: the layer's own */
-    tn_cut_method method;
+    tn_svd_method method;
     uint64_t seed;
-} tn_candidate_rule;
+} tn_layer_option_rule;
 
 /* Where the trained weights are. */
 typedef struct tn_trained {
@@ -43,7 +43,7 @@ typedef struct tn_trained {
     const char *moments_path;
 } tn_trained;
 
-typedef struct tn_candidate {
+typedef struct tn_layer_option {
     tn_weight weight; /* with the ranks reached */
     uint64_t cap;     /* requested, or the greatest rank that a tolerance led to */
     double tolerance; /* negative: by cap */
@@ -51,9 +51,9 @@ typedef struct tn_candidate {
     uint64_t parameters;
     double squared_error; /* in the layer's measure */
     bool usable;          /* false: the tolerance was out of reach */
-} tn_candidate;
+} tn_layer_option;
 
-typedef struct tn_candidates {
+typedef struct tn_layer_options {
     size_t layer; /* position in the model */
     const char *name;
     uint64_t rows, columns;
@@ -63,23 +63,25 @@ typedef struct tn_candidates {
     size_t foldings;
     tn_weight folding[TN_FOLDINGS_MOST];
     size_t count;
-    tn_candidate *item;
-} tn_candidates;
+    tn_layer_option *item;
+} tn_layer_options;
 
 /* One entry for each layer of `model` whose weight names an entry of `weights`, in order; layers side by side
  * on the threads of OpenMP. Lives in `arena`. TN_INTERRUPTED where asked to stop. */
-tn_status tn_candidates_find(const tn_model *model, const tn_trained *trained, const tn_candidate_rule *rule,
-                             const tn_progress *progress, tn_arena *arena, tn_candidates **candidates,
-                             size_t *count, tn_error *error);
+tn_status tn_layer_options_find(const tn_model *model, const tn_trained *trained,
+                                const tn_layer_option_rule *rule, const tn_progress *progress,
+                                tn_arena *arena, tn_layer_options **candidates, size_t *count,
+                                tn_error *error);
 
 /* The cores of one candidate, decomposed as in the search: the same cores, bit by bit. */
-tn_status tn_candidate_factor(const tn_trained *trained, const tn_candidate_rule *rule,
-                              const tn_candidates *of, const tn_candidate *candidate, tn_factored *factored,
-                              tn_error *error);
+tn_status tn_layer_option_factor(const tn_trained *trained, const tn_layer_option_rule *rule,
+                                 const tn_layer_options *of, const tn_layer_option *candidate,
+                                 tn_factored *factored, tn_error *error);
 
 /* Singular values of the unfoldings of a layer's matrix at the bonds of a candidate's folding;
  * value[b][count[b]], each tn_free'd by the caller; bonds = modes - 1. TT and TTM. */
-tn_status tn_candidate_spectrum(const tn_trained *trained, const tn_candidates *of, const tn_weight *folding,
-                                double **value, uint64_t *count, size_t *bonds, tn_error *error);
+tn_status tn_layer_option_spectrum(const tn_trained *trained, const tn_layer_options *of,
+                                   const tn_weight *folding, double **value, uint64_t *count, size_t *bonds,
+                                   tn_error *error);
 
 #endif

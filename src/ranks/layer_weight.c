@@ -29,7 +29,7 @@ static tn_status measure(tn_layer_weight *layer, const char *name, tn_error *err
 }
 
 tn_status tn_layer_weight_open(double *w, uint64_t rows, uint64_t columns, tn_covariance covariance,
-                               double *moments, uint64_t width, tn_cut_method method, uint64_t seed,
+                               double *moments, uint64_t width, tn_svd_method method, uint64_t seed,
                                const char *name, tn_layer_weight *layer, tn_error *error) {
     *layer = (tn_layer_weight){.rows = rows,
                                .columns = columns,
@@ -46,7 +46,7 @@ tn_status tn_layer_weight_open(double *w, uint64_t rows, uint64_t columns, tn_co
 }
 
 void tn_layer_weight_close(tn_layer_weight *layer) {
-    for (size_t i = 0; i < layer->cuts; i++) tn_halves_free(&layer->cut[i]);
+    for (size_t i = 0; i < layer->cuts; i++) tn_middle_cut_free(&layer->cut[i]);
     tn_free(layer->w);
     tn_free(layer->moments);
     tn_free(layer->image);
@@ -54,10 +54,10 @@ void tn_layer_weight_close(tn_layer_weight *layer) {
 }
 
 /* The shared cut that the folding needs, made where it is the first to need it. */
-static tn_status find_cut(tn_layer_weight *layer, const tn_weight *weight, const tn_halves **cut,
+static tn_status find_cut(tn_layer_weight *layer, const tn_weight *weight, const tn_middle_cut **cut,
                           tn_error *error) {
     uint64_t rows_before, columns_before;
-    tn_halves_bond(weight, &rows_before, &columns_before);
+    tn_middle_cut_bond(weight, &rows_before, &columns_before);
     for (size_t i = 0; i < layer->cuts; i++) {
         *cut = &layer->cut[i];
         if ((*cut)->rows_before == rows_before && (*cut)->columns_before == columns_before) return TN_OK;
@@ -66,9 +66,9 @@ static tn_status find_cut(tn_layer_weight *layer, const tn_weight *weight, const
         return tn_fail(error, TN_LIMIT, "more than %d different first cuts; try fewer foldings",
                        TN_LAYER_CUTS);
     *cut = &layer->cut[layer->cuts];
-    TN_TRY(tn_halves_make(layer->w, layer->rows, layer->columns, rows_before, columns_before, layer->width,
-                          layer->method, layer->seed, layer->moments ? &layer->covariance : NULL,
-                          &layer->cut[layer->cuts], error));
+    TN_TRY(tn_middle_cut_make(layer->w, layer->rows, layer->columns, rows_before, columns_before,
+                              layer->width, layer->method, layer->seed,
+                              layer->moments ? &layer->covariance : NULL, &layer->cut[layer->cuts], error));
     layer->cuts++;
     return TN_OK;
 }
@@ -89,14 +89,14 @@ static tn_status factor_alone(const tn_layer_weight *layer, const tn_weight *wei
 
 tn_status tn_layer_weight_factor(tn_layer_weight *layer, const tn_weight *weight, bool capped,
                                  double tolerance, bool *met, tn_factored *factored, tn_error *error) {
-    const tn_halves *cut;
+    const tn_middle_cut *cut;
     tn_train train;
     *met = true;
     *factored = (tn_factored){0};
     bool is_train = weight->format == TN_TT || (weight->format == TN_TTM && weight->d > 1);
     if (!is_train) return factor_alone(layer, weight, capped, tolerance, factored, error);
     TN_TRY(find_cut(layer, weight, &cut, error));
-    TN_TRY(tn_halves_train(cut, weight, capped ? weight->rank + 1 : NULL, tolerance, met, &train, error));
+    TN_TRY(tn_middle_cut_train(cut, weight, capped ? weight->rank + 1 : NULL, tolerance, met, &train, error));
     if (*met) tn_factored_take_train(&train, weight, factored);
     return TN_OK;
 }

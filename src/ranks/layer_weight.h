@@ -24,15 +24,15 @@ typedef struct tn_layer_weight {
     double *image;            /* w C, owned; NULL without covariance */
     double squared_norm;      /* in the measure that counts: |W|^2 or tr(W C W^T) */
     uint64_t width;           /* most rank asked for at a shared cut */
-    tn_cut_method method;
+    tn_svd_method method;
     uint64_t seed;
     size_t cuts;
-    tn_halves cut[TN_LAYER_CUTS];
+    tn_middle_cut cut[TN_LAYER_CUTS];
 } tn_layer_weight;
 
 /* Takes w and, where covariance is not NULL, its values over, also on failure. `name` is named in errors. */
 tn_status tn_layer_weight_open(double *w, uint64_t rows, uint64_t columns, tn_covariance covariance,
-                               double *moments, uint64_t width, tn_cut_method method, uint64_t seed,
+                               double *moments, uint64_t width, tn_svd_method method, uint64_t seed,
                                const char *name, tn_layer_weight *layer, tn_error *error);
 void tn_layer_weight_close(tn_layer_weight *layer);
 

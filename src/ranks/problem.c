@@ -117,13 +117,13 @@ tn_status tn_rank_cost_find(const tn_rank_problem *problem, const char *name, si
 /* The choices as knapsack/knapsack.h wants them: only the costs that have a budget, and the error as one of them
  * where a cost is minimised. */
 typedef struct {
-    tn_choices choices;
+    tn_knapsack choices;
     double *cost;
     double budget[TN_COSTS_MOST];
-} posed;
+} built_problem;
 
-static tn_status pose(const tn_rank_problem *p, const tn_rank_goal *goal, tn_arena *arena, posed *q,
-                      tn_error *error) {
+static tn_status build_problem(const tn_rank_problem *p, const tn_rank_goal *goal, tn_arena *arena,
+                               built_problem *q, tn_error *error) {
     size_t candidates = p->first[p->layers], costs = goal->budgets + goal->least_cost;
     double *objective = NULL;
     if (costs > TN_COSTS_MOST)
@@ -139,23 +139,23 @@ static tn_status pose(const tn_rank_problem *p, const tn_rank_goal *goal, tn_are
     for (size_t k = 0; k < goal->budgets; k++)
         q->budget[k] = goal->budget[k].most - p->fixed[goal->budget[k].cost];
     if (goal->least_cost) q->budget[goal->budgets] = goal->most_error;
-    q->choices = (tn_choices){p->layers, costs, p->first, objective, q->cost};
+    q->choices = (tn_knapsack){p->layers, costs, p->first, objective, q->cost};
     return TN_OK;
 }
 
 static void settle(const tn_rank_problem *p, tn_rank_way *c) {
     if (!c->met) return;
-    tn_choices all = {p->layers, p->costs, p->first, p->error, p->cost};
-    c->squared_error = tn_choices_objective(&all, c->choice);
-    tn_choices_cost(&all, c->choice, c->cost);
+    tn_knapsack all = {p->layers, p->costs, p->first, p->error, p->cost};
+    c->squared_error = tn_knapsack_objective(&all, c->choice);
+    tn_knapsack_cost(&all, c->choice, c->cost);
     for (size_t k = 0; k < p->costs; k++) c->cost[k] += p->fixed[k];
 }
 
 tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal, tn_arena *arena,
                         tn_rank_solution *solution, tn_error *error) {
-    posed q = {0};
+    built_problem q = {0};
     *solution = (tn_rank_solution){0};
-    TN_TRY(pose(problem, goal, arena, &q, error));
+    TN_TRY(build_problem(problem, goal, arena, &q, error));
     tn_rank_way *ways[] = {&solution->best, &solution->greedy, &solution->uniform};
     for (size_t i = 0; i < 3; i++)
         TN_TRY(tn_arena_alloc(arena, problem->layers, sizeof *ways[i]->choice, &ways[i]->choice, error));
@@ -175,9 +175,9 @@ tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal
     return TN_OK;
 }
 
-tn_status tn_rank_front(const tn_rank_problem *problem, size_t cost, tn_front *front, tn_error *error) {
-    tn_choices all = {problem->layers, problem->costs, problem->first, problem->error, problem->cost};
-    TN_TRY(tn_front_make(&all, cost, 0, front, error));
+tn_status tn_rank_front(const tn_rank_problem *problem, size_t cost, tn_tradeoff *front, tn_error *error) {
+    tn_knapsack all = {problem->layers, problem->costs, problem->first, problem->error, problem->cost};
+    TN_TRY(tn_tradeoff_make(&all, cost, 0, front, error));
     for (size_t i = 0; i < front->count; i++) front->point[i].cost += problem->fixed[cost];
     return TN_OK;
 }

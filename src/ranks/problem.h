@@ -77,7 +77,7 @@ tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal
                         tn_rank_solution *solution, tn_error *error);
 
 /* The whole front of squared error against one cost, without budgets. */
-tn_status tn_rank_front(const tn_rank_problem *problem, size_t cost, tn_front *front, tn_error *error);
+tn_status tn_rank_front(const tn_rank_problem *problem, size_t cost, tn_tradeoff *front, tn_error *error);
 
 /* Least amount of a cost that any choice has: what to say where nothing fits. */
 double tn_rank_least_cost(const tn_rank_problem *problem, size_t cost);

@@ -29,9 +29,9 @@ static tn_status label_of(const tn_weight *weight, tn_arena *arena, const char *
 }
 
 /* What a candidate adds to the sum that is made least; *usable = false where accuracies do not cover it. */
-static tn_status objective_of(const tn_rank_plan *plan, const tn_candidates *of,
-                              const tn_candidate *candidate, bool in_range, double *objective, bool *usable,
-                              tn_error *error) {
+static tn_status objective_of(const tn_rank_plan *plan, const tn_layer_options *of,
+                              const tn_layer_option *candidate, bool in_range, double *objective,
+                              bool *usable, tn_error *error) {
     double least, most, rank = (double)candidate->cap;
     *usable = true;
     *objective = candidate->squared_error;
@@ -44,7 +44,7 @@ static tn_status objective_of(const tn_rank_plan *plan, const tn_candidates *of,
 
 static tn_status drop_uncovered(tn_rank_plan *plan, bool in_range, tn_error *error) {
     for (size_t l = 0; l < plan->layers; l++) {
-        tn_candidates *of = &plan->candidates[l];
+        tn_layer_options *of = &plan->candidates[l];
         bool any = false;
         for (size_t i = 0; i < of->count; i++) {
             bool usable;
@@ -80,11 +80,11 @@ static tn_status fill(tn_rank_plan *plan, tn_arena *arena, tn_error *error) {
     tn_rank_problem *p = &plan->problem;
     size_t at = 0, kept = 0;
     for (size_t l = 0; l < plan->layers; l++) {
-        const tn_candidates *of = &plan->candidates[l];
+        const tn_layer_options *of = &plan->candidates[l];
         p->layer[l] = of->name;
         p->first[l] = kept;
         for (size_t i = 0; i < of->count; i++, at++) {
-            const tn_candidate *candidate = &of->item[i];
+            const tn_layer_option *candidate = &of->item[i];
             bool usable;
             if (!candidate->usable) continue;
             TN_TRY(objective_of(plan, of, candidate, false, &p->error[kept], &usable, error));
@@ -100,7 +100,7 @@ static tn_status fill(tn_rank_plan *plan, tn_arena *arena, tn_error *error) {
     return TN_OK;
 }
 
-static tn_status pose(tn_rank_plan *plan, bool in_range, tn_arena *arena, tn_error *error) {
+static tn_status build_problem(tn_rank_plan *plan, bool in_range, tn_arena *arena, tn_error *error) {
     tn_rank_problem *p = &plan->problem;
     size_t candidates = 0;
     TN_TRY(drop_uncovered(plan, in_range, error));
@@ -117,16 +117,16 @@ static tn_status pose(tn_rank_plan *plan, bool in_range, tn_arena *arena, tn_err
     return fill(plan, arena, error);
 }
 
-tn_status tn_rank_plan_make(const tn_model *model, const tn_trained *trained, const tn_candidate_rule *rule,
-                            const tn_device *device, const tn_accuracy *accuracy, bool in_range,
-                            const tn_progress *progress, tn_arena *arena, tn_rank_plan *plan,
-                            tn_error *error) {
+tn_status tn_rank_plan_make(const tn_model *model, const tn_trained *trained,
+                            const tn_layer_option_rule *rule, const tn_device *device,
+                            const tn_accuracy *accuracy, bool in_range, const tn_progress *progress,
+                            tn_arena *arena, tn_rank_plan *plan, tn_error *error) {
     *plan = (tn_rank_plan){.model = model, .accuracy = accuracy};
     TN_TRY(tn_own_weights_make(model, arena, &plan->own, error));
-    TN_TRY(
-        tn_candidates_find(model, trained, rule, progress, arena, &plan->candidates, &plan->layers, error));
+    TN_TRY(tn_layer_options_find(model, trained, rule, progress, arena, &plan->candidates, &plan->layers,
+                                 error));
     TN_TRY(tn_rank_costs_new(model, plan->own, device, &plan->costs, error));
-    tn_status status = pose(plan, in_range, arena, error);
+    tn_status status = build_problem(plan, in_range, arena, error);
     if (status != TN_OK) tn_rank_plan_free(plan);
     return status;
 }
@@ -136,7 +136,8 @@ void tn_rank_plan_free(tn_rank_plan *plan) {
     *plan = (tn_rank_plan){0};
 }
 
-const tn_candidate *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_way *choice, size_t layer) {
+const tn_layer_option *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_way *choice,
+                                           size_t layer) {
     return plan->candidate[plan->problem.first[layer] + choice->choice[layer]];
 }
 
@@ -153,7 +154,7 @@ static bool costs_interact(const tn_rank_goal *goal) {
 }
 
 /* Puts a choice into the model and prices it as a whole: way->cost, and way->met if the budgets hold. */
-static tn_status price(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+static tn_status price(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_layer_option **choice,
                        tn_rank_way *way, tn_error *error) {
     if (!way->met) return TN_OK;
     for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, way, l);
@@ -168,7 +169,7 @@ static double minimised(const tn_rank_goal *goal, const tn_rank_way *way) {
 }
 
 /* Counts costs anew around a choice. The problem keeps its candidates: what was chosen counts in them. */
-static tn_status count_around(tn_rank_plan *plan, const tn_rank_way *way, const tn_candidate **choice,
+static tn_status count_around(tn_rank_plan *plan, const tn_rank_way *way, const tn_layer_option **choice,
                               tn_arena *arena, tn_error *error) {
     size_t usable = 0;
     for (size_t l = 0; l < plan->layers; l++) choice[l] = tn_rank_plan_chosen(plan, way, l);
@@ -209,7 +210,7 @@ static tn_status solve_near(tn_rank_plan *plan, const tn_rank_goal *goal, const 
 /* From a design that fits: exact choices for costs counted around it, with ever fewer layers allowed to
  * change until what is chosen fits as a whole and is better; that is the next base. With one layer changed
  * the counts are exact, so the end is a design that no change of one layer betters. */
-static tn_status descend(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+static tn_status descend(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_layer_option **choice,
                          tn_arena *arena, tn_rank_way *base, size_t *rounds, tn_error *error) {
     size_t most = plan->layers;
     TN_TRY(count_around(plan, base, choice, arena, error));
@@ -242,7 +243,7 @@ static void tighten(const tn_rank_goal *goal, const tn_rank_way *way, tn_rank_go
 
 /* Designs that follow from a first one when costs are counted around the last, whether that fits or not, and
  * the budgets are tightened by what it takes too much. Adds those that fit as a whole to the starts. */
-static tn_status follow(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+static tn_status follow(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_layer_option **choice,
                         tn_arena *arena, tn_rank_way last, size_t *rounds, tn_rank_way *start, size_t *starts,
                         tn_error *error) {
     tn_rank_goal tighter = *goal;
@@ -267,7 +268,7 @@ static tn_status follow(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_c
 
 /* Designs to start from: the exact choice, what greedy and uniform rank give, and what follows from the
  * first. */
-static tn_status find_starts(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+static tn_status find_starts(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_layer_option **choice,
                              tn_arena *arena, tn_rank_outcome *o, tn_rank_way *start, size_t *starts,
                              tn_error *error) {
     tn_rank_way *ways[] = {&o->solution.best, &o->solution.greedy, &o->solution.uniform};
@@ -281,7 +282,7 @@ static tn_status find_starts(tn_rank_plan *plan, const tn_rank_goal *goal, const
     return follow(plan, goal, choice, arena, o->solution.best, &o->rounds, start, starts, error);
 }
 
-static tn_status search(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_candidate **choice,
+static tn_status search(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_layer_option **choice,
                         tn_arena *arena, tn_rank_outcome *o, tn_error *error) {
     tn_rank_way start[3 + FOLLOWERS], *best = &o->solution.best;
     size_t starts;
@@ -300,7 +301,7 @@ static tn_status search(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_c
 
 tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *arena,
                              tn_rank_outcome *outcome, tn_error *error) {
-    const tn_candidate **choice;
+    const tn_layer_option **choice;
     tn_rank_way *best = &outcome->solution.best;
     *outcome = (tn_rank_outcome){.rounds = 1};
     TN_TRY(tn_arena_alloc(arena, plan->layers, sizeof *choice, &choice, error));

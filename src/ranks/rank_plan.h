@@ -27,21 +27,21 @@ typedef struct tn_rank_plan {
     tn_model *own; /* with a weight for each layer; after solving, the chosen ones */
     tn_rank_costs *costs;
     const tn_accuracy *accuracy; /* NULL: truncation error counts */
-    tn_candidates *candidates;
+    tn_layer_options *candidates;
     double *cost; /* of all candidates, usable or not */
     size_t layers;
     double squared_norm; /* of all layers' matrices, in their measure */
     tn_rank_problem problem;
-    const tn_candidate **candidate; /* of the problem's candidates */
+    const tn_layer_option **candidate; /* of the problem's candidates */
 } tn_rank_plan;
 
 /* Everything lives in `arena` but what tn_rank_plan_free frees. accuracy and device may be NULL. With
  * `in_range` the candidates whose rank the measured accuracies do not cover are left out instead of refused.
  */
-tn_status tn_rank_plan_make(const tn_model *model, const tn_trained *trained, const tn_candidate_rule *rule,
-                            const tn_device *device, const tn_accuracy *accuracy, bool in_range,
-                            const tn_progress *progress, tn_arena *arena, tn_rank_plan *plan,
-                            tn_error *error);
+tn_status tn_rank_plan_make(const tn_model *model, const tn_trained *trained,
+                            const tn_layer_option_rule *rule, const tn_device *device,
+                            const tn_accuracy *accuracy, bool in_range, const tn_progress *progress,
+                            tn_arena *arena, tn_rank_plan *plan, tn_error *error);
 void tn_rank_plan_free(tn_rank_plan *plan);
 
 typedef struct tn_rank_outcome {
@@ -55,7 +55,7 @@ tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_ar
                              tn_rank_outcome *outcome, tn_error *error);
 
 /* The candidate that a choice of the problem takes for a layer. */
-const tn_candidate *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_way *choice, size_t layer);
+const tn_layer_option *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_rank_way *choice, size_t layer);
 
 /* Relative error of what is summed: sqrt(sum / squared_norm), or the sum itself where accuracy counts. */
 double tn_rank_plan_relative(const tn_rank_plan *plan, double sum);

@@ -181,7 +181,7 @@ static tn_status find_coefficients(search *s, const tn_roofline_fit_options *opt
     return TN_OK;
 }
 
-static tn_status keep_surface(const search *s, const tn_surface *surface, tn_arena *arena,
+static tn_status keep_surface(const search *s, const tn_kriging *surface, tn_arena *arena,
                               tn_roofline_surface *lists, tn_error *error) {
     size_t n = s->rows;
     lists->m.count = lists->n.count = lists->k.count = lists->weight.count = n;
@@ -205,14 +205,14 @@ static tn_status keep_surface(const search *s, const tn_surface *surface, tn_are
 
 static tn_status find_surface(search *s, tn_arena *arena, tn_error *error) {
     double *x, *y;
-    tn_surface surface;
+    tn_kriging surface;
     TN_TRY(tn_arena_alloc(arena, s->rows * TN_ROOFLINE_FEATURES, sizeof *x, &x, error));
     TN_TRY(tn_arena_alloc(arena, s->rows, sizeof *y, &y, error));
     for (size_t row = 0; row < s->rows; row++) {
         tn_roofline_features(&s->product[row], x + row * TN_ROOFLINE_FEATURES);
         y[row] = left_over(s, &s->law, row);
     }
-    TN_TRY(tn_surface_fit(x, y, s->rows, TN_ROOFLINE_FEATURES, arena, &surface, error));
+    TN_TRY(tn_kriging_fit(x, y, s->rows, TN_ROOFLINE_FEATURES, arena, &surface, error));
     return keep_surface(s, &surface, arena, &s->law.surface, error);
 }
 

@@ -30,7 +30,7 @@ static double covariance(const double *a, const double *b, const double *scale, 
     return (1 + d) * exp(-d);
 }
 
-double tn_surface_at(const tn_surface *s, const double *x) {
+double tn_kriging_at(const tn_kriging *s, const double *x) {
     if (s->points == 0) return 0;
     double value = s->mean;
     for (size_t i = 0; i < s->points; i++)
@@ -110,7 +110,7 @@ static void update_trust(work *w) {
 
 /* parameter[dimensions + 1]: logarithms of scales and noise. */
 static double evaluate(work *w, const double *parameter) {
-    double scale[TN_SURFACE_MOST_DIMENSIONS];
+    double scale[TN_KRIGING_MOST_DIMENSIONS];
     for (size_t i = 0; i < w->dimensions; i++) scale[i] = exp(parameter[i]);
     fill_covariances(w, scale);
     for (size_t i = 0; i < w->points; i++) w->trust[i] = 1;
@@ -139,7 +139,7 @@ static bool try_steps(work *w, double *parameter, size_t which, double step, dou
 }
 
 static tn_status search(work *w, double *parameter, tn_error *error) {
-    double step[TN_SURFACE_MOST_DIMENSIONS + 1];
+    double step[TN_KRIGING_MOST_DIMENSIONS + 1];
     for (size_t i = 0; i <= w->dimensions; i++) {
         parameter[i] = log(i < w->dimensions ? start_scale : start_noise);
         step[i] = start_step;
@@ -156,9 +156,9 @@ static tn_status search(work *w, double *parameter, tn_error *error) {
     return TN_OK;
 }
 
-static tn_status keep(const work *w, const double *parameter, tn_arena *arena, tn_surface *s,
+static tn_status keep(const work *w, const double *parameter, tn_arena *arena, tn_kriging *s,
                       tn_error *error) {
-    tn_surface made = {.points = w->points, .dimensions = w->dimensions, .mean = w->mean};
+    tn_kriging made = {.points = w->points, .dimensions = w->dimensions, .mean = w->mean};
     TN_TRY(tn_arena_alloc(arena, made.points * made.dimensions, sizeof *made.x, &made.x, error));
     TN_TRY(tn_arena_alloc(arena, made.points, sizeof *made.weight, &made.weight, error));
     TN_TRY(tn_arena_alloc(arena, made.dimensions, sizeof *made.scale, &made.scale, error));
@@ -170,15 +170,15 @@ static tn_status keep(const work *w, const double *parameter, tn_arena *arena, t
     return TN_OK;
 }
 
-tn_status tn_surface_fit(const double *x, const double *y, size_t points, size_t dimensions, tn_arena *arena,
-                         tn_surface *surface, tn_error *error) {
-    if (points < LEAST_POINTS || points > TN_SURFACE_MOST_POINTS)
+tn_status tn_kriging_fit(const double *x, const double *y, size_t points, size_t dimensions, tn_arena *arena,
+                         tn_kriging *surface, tn_error *error) {
+    if (points < LEAST_POINTS || points > TN_KRIGING_MOST_POINTS)
         return tn_fail(error, TN_LIMIT, "a surface through %zu measurements; it takes %d to %d", points,
-                       LEAST_POINTS, TN_SURFACE_MOST_POINTS);
-    if (dimensions == 0 || dimensions > TN_SURFACE_MOST_DIMENSIONS)
+                       LEAST_POINTS, TN_KRIGING_MOST_POINTS);
+    if (dimensions == 0 || dimensions > TN_KRIGING_MOST_DIMENSIONS)
         return tn_fail(error, TN_LIMIT, "a surface over %zu dimensions; it takes 1 to %d", dimensions,
-                       TN_SURFACE_MOST_DIMENSIONS);
-    double parameter[TN_SURFACE_MOST_DIMENSIONS + 1];
+                       TN_KRIGING_MOST_DIMENSIONS);
+    double parameter[TN_KRIGING_MOST_DIMENSIONS + 1];
     work w = {.x = x, .y = y, .points = points, .dimensions = dimensions};
     /* GSL reports by status; its default handler would abort. */
     gsl_error_handler_t *handler = gsl_set_error_handler_off();

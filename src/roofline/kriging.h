@@ -20,22 +20,22 @@
 #include <stddef.h>
 
 /* Limits of a fit: its work grows with the cube of the points. */
-enum { TN_SURFACE_MOST_POINTS = 4096, TN_SURFACE_MOST_DIMENSIONS = 16 };
+enum { TN_KRIGING_MOST_POINTS = 4096, TN_KRIGING_MOST_DIMENSIONS = 16 };
 
-typedef struct tn_surface {
+typedef struct tn_kriging {
     size_t points, dimensions;
     double *x;      /* [points][dimensions] */
     double *weight; /* [points] */
     double *scale;  /* [dimensions]: inverse lengths */
     double mean, noise;
-} tn_surface;
+} tn_kriging;
 
 /* At x[dimensions]. A surface of no points is 0. */
-double tn_surface_at(const tn_surface *surface, const double *x);
+double tn_kriging_at(const tn_kriging *surface, const double *x);
 
 /* Through values y[points] at x[points][dimensions]; the surface and copies of x live in `arena`. At least 8
  * points. */
-tn_status tn_surface_fit(const double *x, const double *y, size_t points, size_t dimensions, tn_arena *arena,
-                         tn_surface *surface, tn_error *error);
+tn_status tn_kriging_fit(const double *x, const double *y, size_t points, size_t dimensions, tn_arena *arena,
+                         tn_kriging *surface, tn_error *error);
 
 #endif

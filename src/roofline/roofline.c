@@ -99,8 +99,8 @@ tn_status tn_roofline_surface_make(tn_roofline_surface *lists, tn_position at, t
     if (points > 0 && lists->scale.count != TN_ROOFLINE_FEATURES)
         return tn_fail_at(error, TN_INPUT, at, "a surface's list `scale` has %zu numbers; it has %d",
                           lists->scale.count, TN_ROOFLINE_FEATURES);
-    tn_surface *s = &lists->surface;
-    *s = (tn_surface){.points = points,
+    tn_kriging *s = &lists->surface;
+    *s = (tn_kriging){.points = points,
                       .dimensions = TN_ROOFLINE_FEATURES,
                       .weight = lists->weight.item,
                       .scale = lists->scale.item,
@@ -170,7 +170,7 @@ tn_status tn_roofline_predict(const tn_roofline *roofline, const char *precision
     if (product->batch == 1) {
         double feature[TN_ROOFLINE_FEATURES];
         tn_roofline_features(product, feature);
-        us *= exp(tn_surface_at(&law->surface.surface, feature));
+        us *= exp(tn_kriging_at(&law->surface.surface, feature));
     }
     *microseconds = us;
     return TN_OK;

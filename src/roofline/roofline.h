@@ -58,7 +58,7 @@ typedef struct tn_roofline_surface {
     tn_real_list weight;   /* as long */
     tn_real_list scale;    /* one a feature */
     double mean, noise;
-    tn_surface surface; /* made from the above when decoded */
+    tn_kriging surface; /* made from the above when decoded */
 } tn_roofline_surface;
 
 typedef struct tn_roofline_law {

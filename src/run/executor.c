@@ -20,7 +20,7 @@ typedef struct execution {
     const tn_program *program;
     const double *const *input;
     double *const *output;
-    tn_store store;
+    tn_live_tensors store;
     uint32_t *body_reads, *once_reads; /* [tensors]: by steps of the body, of prelude and epilogue */
     uint64_t *reads_left;              /* [tensors], of what is live */
     uint64_t micro_batch;
@@ -63,7 +63,7 @@ static uint64_t elements_of(const tn_program *program, uint32_t tensor) {
 
 static tn_status make(execution *e, uint32_t tensor, tn_phase phase) {
     e->reads_left[tensor] = reads_of(e, tensor);
-    return tn_store_make(&e->store, tensor, elements_of(e->program, tensor), phase, e->error);
+    return tn_live_tensors_make(&e->store, tensor, elements_of(e->program, tensor), phase, e->error);
 }
 
 /* Inputs of that role; each micro-batch has its own X and dY. */
@@ -73,14 +73,14 @@ static tn_status make_inputs(execution *e, tn_role role, tn_phase phase) {
         if (program->tensor[t].role != role) continue;
         uint64_t offset = role == TN_ROLE_CORE ? 0 : e->micro_batch * elements_of(program, t);
         TN_TRY(make(e, t, phase));
-        tn_store_put(&e->store, t, e->input[t] + offset);
+        tn_live_tensors_put(&e->store, t, e->input[t] + offset);
     }
     return TN_OK;
 }
 
 static void free_role(execution *e, tn_role role) {
     for (uint32_t t = 0; t < e->program->tensors; t++)
-        if (e->program->tensor[t].role == role) tn_store_free(&e->store, t);
+        if (e->program->tensor[t].role == role) tn_live_tensors_free(&e->store, t);
 }
 
 /* Y goes to the next layer, what only the forward phase read goes, dY comes. */
@@ -95,7 +95,7 @@ static void release(execution *e, uint32_t tensor, const tn_program_step *step) 
     tn_role role = e->program->tensor[tensor].role;
     if (!step->once && of_prelude(e->program, tensor)) return; /* goes when the body ends */
     if (role == TN_ROLE_INTERMEDIATE || (role == TN_ROLE_X && step->phase != TN_FORWARD))
-        tn_store_free(&e->store, tensor);
+        tn_live_tensors_free(&e->store, tensor);
 }
 
 /* The step's product, into `out`. */
@@ -113,7 +113,7 @@ static tn_status multiply_and_add(execution *e, const tn_program_step *step) {
     uint64_t elements = elements_of(e->program, step->out);
     TN_TRY(tn_alloc(elements, tn_real_bytes(e->store.real), &product, e->error));
     tn_status status = multiply(e, step, product);
-    if (status == TN_OK) tn_store_add(&e->store, step->out, product);
+    if (status == TN_OK) tn_live_tensors_add(&e->store, step->out, product);
     if (elements > e->done->work.scratch_elements) e->done->work.scratch_elements = elements;
     tn_free(product);
     return status;
@@ -124,15 +124,15 @@ static void copy_out(execution *e, uint32_t tensor) {
     tn_role role = program->tensor[tensor].role;
     bool rows = role == TN_ROLE_Y || role == TN_ROLE_DX;
     if (role == TN_ROLE_INTERMEDIATE || !e->output[tensor]) return;
-    tn_store_get(&e->store, tensor,
-                 e->output[tensor] + (rows ? e->micro_batch * elements_of(program, tensor) : 0));
+    tn_live_tensors_get(&e->store, tensor,
+                        e->output[tensor] + (rows ? e->micro_batch * elements_of(program, tensor) : 0));
 }
 
 static tn_status run_step(execution *e, const tn_program_step *step) {
     bool sum = tn_program_is_sum(e->program, step->out);
     uint64_t before = e->done->work.macs;
     if (!sum) TN_TRY(make(e, step->out, step->phase));
-    tn_store_note(&e->store, step->phase); /* a sum is made before */
+    tn_live_tensors_note(&e->store, step->phase); /* a sum is made before */
     double started = tn_seconds();
     if (sum && e->micro_batch > 0)
         TN_TRY(multiply_and_add(e, step));
@@ -178,13 +178,13 @@ static tn_status run_body(execution *e) {
     for (e->micro_batch = 0; e->micro_batch < e->program->micro_batches; e->micro_batch++)
         TN_TRY(run_micro_batch(e));
     for (uint32_t t = 0; t < e->program->tensors; t++)
-        if (of_prelude(e->program, t) && e->reads_left[t] == 0) tn_store_free(&e->store, t);
+        if (of_prelude(e->program, t) && e->reads_left[t] == 0) tn_live_tensors_free(&e->store, t);
     return TN_OK;
 }
 
 static tn_status begin(execution *e, tn_real real) {
     const tn_program *program = e->program;
-    TN_TRY(tn_store_begin(&e->store, real, program->tensors, e->error));
+    TN_TRY(tn_live_tensors_begin(&e->store, real, program->tensors, e->error));
     TN_TRY(tn_alloc(program->tensors, sizeof *e->body_reads, &e->body_reads, e->error));
     TN_TRY(tn_alloc(program->tensors, sizeof *e->once_reads, &e->once_reads, e->error));
     TN_TRY(tn_alloc(program->tensors, sizeof *e->reads_left, &e->reads_left, e->error));
@@ -214,7 +214,7 @@ tn_status tn_execute(const tn_program *program, tn_real real, const double *cons
     TN_TRY(check_memory(program, real, error));
     openblas_set_num_threads(1);
     tn_status status = run(&e, real);
-    tn_store_end(&e.store);
+    tn_live_tensors_end(&e.store);
     tn_free(e.body_reads);
     tn_free(e.once_reads);
     tn_free(e.reads_left);

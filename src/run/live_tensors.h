@@ -9,27 +9,28 @@
 
 #include <stdint.h>
 
-typedef struct tn_store {
+typedef struct tn_live_tensors {
     tn_real real;
     uint32_t tensors;
     void **values;      /* [tensors]; NULL: not live */
     uint64_t *elements; /* [tensors], of the live ones */
     uint64_t live_elements, peak_elements[TN_PHASES];
-} tn_store;
+} tn_live_tensors;
 
-tn_status tn_store_begin(tn_store *store, tn_real real, uint32_t tensors, tn_error *error);
+tn_status tn_live_tensors_begin(tn_live_tensors *store, tn_real real, uint32_t tensors, tn_error *error);
 /* Makes tensor t of that many elements, in `phase`. */
-tn_status tn_store_make(tn_store *store, uint32_t tensor, uint64_t elements, tn_phase phase, tn_error *error);
-void tn_store_free(tn_store *store, uint32_t tensor);
+tn_status tn_live_tensors_make(tn_live_tensors *store, uint32_t tensor, uint64_t elements, tn_phase phase,
+                               tn_error *error);
+void tn_live_tensors_free(tn_live_tensors *store, uint32_t tensor);
 /* What is live now is live during `phase`. */
-void tn_store_note(tn_store *store, tn_phase phase);
-void tn_store_end(tn_store *store);
+void tn_live_tensors_note(tn_live_tensors *store, tn_phase phase);
+void tn_live_tensors_end(tn_live_tensors *store);
 
 /* tensor += addend, which is of the store's type. */
-void tn_store_add(tn_store *store, uint32_t tensor, const void *addend);
+void tn_live_tensors_add(tn_live_tensors *store, uint32_t tensor, const void *addend);
 
 /* Between the store's type and float64; the tensor is live. */
-void tn_store_put(tn_store *store, uint32_t tensor, const double *values);
-void tn_store_get(const tn_store *store, uint32_t tensor, double *values);
+void tn_live_tensors_put(tn_live_tensors *store, uint32_t tensor, const double *values);
+void tn_live_tensors_get(const tn_live_tensors *store, uint32_t tensor, double *values);
 
 #endif

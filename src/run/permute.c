@@ -53,8 +53,8 @@ static void copy_run(size_t element_bytes, const char *values, size_t stride, ui
 }
 
 void tn_permute(size_t element_bytes, const tn_axes *from, const tn_axes *to, const void *values, void *out) {
-    size_t stride[TN_AXES_MOST] = {0}, at = 0, outer = to->count ? to->count - 1 : 0;
-    uint64_t counter[TN_AXES_MOST] = {0}, run = to->count ? to->size[outer] : 1;
+    size_t stride[TN_PERMUTE_AXES_MOST] = {0}, at = 0, outer = to->count ? to->count - 1 : 0;
+    uint64_t counter[TN_PERMUTE_AXES_MOST] = {0}, run = to->count ? to->size[outer] : 1;
     uint64_t runs = tn_axes_elements(to) / run;
     char *next = out;
     tn_axes_strides(from, to, stride);

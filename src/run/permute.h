@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TN_AXES_MOST = 64 };
+enum { TN_PERMUTE_AXES_MOST = 64 };
 
 typedef struct tn_axes {
     size_t count;
-    uint32_t index[TN_AXES_MOST];
-    uint64_t size[TN_AXES_MOST];
+    uint32_t index[TN_PERMUTE_AXES_MOST];
+    uint64_t size[TN_PERMUTE_AXES_MOST];
 } tn_axes;
 
 tn_axes tn_axes_of(const uint64_t *index_size, tn_indices indices);

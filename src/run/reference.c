@@ -11,7 +11,7 @@
 /* The axes of a loop nest, and how far one step along each is in the arrays concerned. */
 typedef struct nest {
     tn_axes axes;
-    size_t stride_a[TN_AXES_MOST], stride_b[TN_AXES_MOST];
+    size_t stride_a[TN_PERMUTE_AXES_MOST], stride_b[TN_PERMUTE_AXES_MOST];
 } nest;
 
 /* One step of an odometer over the axes, last axis fastest. */
@@ -62,7 +62,7 @@ static double sum_run(const summed *s, const double *a, const double *b) {
 
 static double sum_products(const summed *s, const double *a, const double *b) {
     if (s->runs == 1) return sum_run(s, a, b);
-    uint64_t counter[TN_AXES_MOST] = {0};
+    uint64_t counter[TN_PERMUTE_AXES_MOST] = {0};
     size_t at_a = 0, at_b = 0;
     double sum = 0;
     for (uint64_t r = 0; r < s->runs; r++) {
@@ -79,7 +79,7 @@ static void contract_pair(const tn_axes *on_a, const double *a, const tn_axes *o
     const summed inner = summed_axes(on_a, on_b, on_out);
     tn_axes_strides(on_a, &outer.axes, outer.stride_a);
     tn_axes_strides(on_b, &outer.axes, outer.stride_b);
-    uint64_t counter[TN_AXES_MOST] = {0}, elements = tn_axes_elements(on_out);
+    uint64_t counter[TN_PERMUTE_AXES_MOST] = {0}, elements = tn_axes_elements(on_out);
     size_t at_a = 0, at_b = 0;
     for (uint64_t i = 0; i < elements; i++) {
         out[i] = sum_products(&inner, a + at_a, b + at_b);

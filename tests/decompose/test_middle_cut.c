@@ -95,11 +95,11 @@ static void uncut_trains_are_the_matrix(void **state) {
 }
 
 static void make_halves(const double *w, const tn_weight *weight, uint64_t width,
-                        const tn_covariance *covariance, tn_halves *halves) {
+                        const tn_covariance *covariance, tn_middle_cut *halves) {
     uint64_t rows_before, columns_before;
-    tn_halves_bond(weight, &rows_before, &columns_before);
-    assert_int_equal(tn_halves_make(w, ROWS, COLUMNS, rows_before, columns_before, width, TN_CUT_AUTO, 1,
-                                    covariance, halves, &error),
+    tn_middle_cut_bond(weight, &rows_before, &columns_before);
+    assert_int_equal(tn_middle_cut_make(w, ROWS, COLUMNS, rows_before, columns_before, width, TN_SVD_AUTO, 1,
+                                        covariance, halves, &error),
                      TN_OK);
 }
 
@@ -110,7 +110,7 @@ static void trains_from_halves_state_their_loss(void **state) {
     double *w = test_normal(3, ROWS * COLUMNS), *folded = test_zeros(ROWS * COLUMNS);
     for (size_t i = 0; i < ROWS * COLUMNS; i++) w[i] *= exp(-(double)(i % COLUMNS) / 8);
     for (size_t f = 0; f < FOLDINGS; f++) {
-        tn_halves halves;
+        tn_middle_cut halves;
         make_halves(w, &foldings[f], 12, NULL, &halves);
         assert_int_equal(tn_fold(&foldings[f], w, folded, &error), TN_OK);
         for (uint64_t rank = 1; rank <= 12; rank += 3) {
@@ -119,7 +119,8 @@ static void trains_from_halves_state_their_loss(void **state) {
             for (size_t k = 0; k < modes; k++) cap[k] = rank;
             tn_train train, direct;
             bool met;
-            assert_int_equal(tn_halves_train(&halves, &foldings[f], cap, -1, &met, &train, &error), TN_OK);
+            assert_int_equal(tn_middle_cut_train(&halves, &foldings[f], cap, -1, &met, &train, &error),
+                             TN_OK);
             assert_true(met && train.cores == modes);
             for (size_t k = 0; k <= modes; k++) assert_true(train.rank[k] <= rank);
             double *again = matrix_of(&train, &foldings[f]),
@@ -135,7 +136,7 @@ static void trains_from_halves_state_their_loss(void **state) {
             tn_train_free(&train);
             tn_train_free(&direct);
         }
-        tn_halves_free(&halves);
+        tn_middle_cut_free(&halves);
     }
     free(w);
     free(folded);
@@ -145,22 +146,22 @@ static void tails_are_kept_or_refused(void **state) {
     (void)state;
     double *w = test_normal(4, ROWS * COLUMNS);
     for (size_t f = 0; f < FOLDINGS; f++) {
-        tn_halves halves;
+        tn_middle_cut halves;
         uint64_t mode[TN_TRAIN_MODES];
         size_t bonds = tn_fold_modes(&foldings[f], mode) - 1;
         make_halves(w, &foldings[f], 10, NULL, &halves);
         for (double tolerance = 0.05; tolerance < 1.4; tolerance *= 1.5) {
             tn_train train;
             bool met;
-            assert_int_equal(tn_halves_train(&halves, &foldings[f], NULL, tolerance, &met, &train, &error),
-                             TN_OK);
+            assert_int_equal(
+                tn_middle_cut_train(&halves, &foldings[f], NULL, tolerance, &met, &train, &error), TN_OK);
             if (met)
                 assert_true(train.squared_loss <= tolerance * tolerance * train.squared_norm * (1 + 1e-12));
             if (!met)
                 assert_true(halves.beyond > tolerance * tolerance * halves.squared_norm / (double)bonds);
             tn_train_free(&train);
         }
-        tn_halves_free(&halves);
+        tn_middle_cut_free(&halves);
     }
     free(w);
 }
@@ -193,7 +194,7 @@ static void moments_steer_the_cuts(void **state) {
     assert_true(fabs(squares / weighed(w, NULL, root) - 1) < 1e-12);
     /* With one bond the weighted cut is the best there is: that of W S. */
     const tn_weight *matrix = &foldings[2];
-    tn_halves aware, plain;
+    tn_middle_cut aware, plain;
     make_halves(w, matrix, 8, &covariance, &aware);
     make_halves(w, matrix, 8, NULL, &plain);
     double *image = test_multiply(ROWS, COLUMNS, COLUMNS, w, root),
@@ -201,8 +202,8 @@ static void moments_steer_the_cuts(void **state) {
     for (uint64_t rank = 1; rank <= 8; rank++) {
         tn_train by_output, by_weight;
         bool met;
-        assert_int_equal(tn_halves_train(&aware, matrix, &rank, -1, &met, &by_output, &error), TN_OK);
-        assert_int_equal(tn_halves_train(&plain, matrix, &rank, -1, &met, &by_weight, &error), TN_OK);
+        assert_int_equal(tn_middle_cut_train(&aware, matrix, &rank, -1, &met, &by_output, &error), TN_OK);
+        assert_int_equal(tn_middle_cut_train(&plain, matrix, &rank, -1, &met, &by_weight, &error), TN_OK);
         double *v = matrix_of(&by_output, matrix), *u = matrix_of(&by_weight, matrix);
         double best = test_squares(value + rank, ROWS - rank), found = weighed(w, v, root);
         assert_true(fabs(found / best - 1) < 1e-9);
@@ -213,8 +214,8 @@ static void moments_steer_the_cuts(void **state) {
         tn_train_free(&by_output);
         tn_train_free(&by_weight);
     }
-    tn_halves_free(&aware);
-    tn_halves_free(&plain);
+    tn_middle_cut_free(&aware);
+    tn_middle_cut_free(&plain);
     free(image);
     free(value);
     free(values);
@@ -267,17 +268,18 @@ static void every_allocation_may_fail(void **state) {
         for (long n = 1;; n++) {
             const tn_weight *weight = &foldings[way == 0 ? 4 : 0];
             uint64_t rows_before, columns_before, cap[] = {2, 3, 2, 3, 2};
-            tn_halves halves;
+            tn_middle_cut halves;
             tn_train train = {0};
             bool met;
-            tn_halves_bond(weight, &rows_before, &columns_before);
+            tn_middle_cut_bond(weight, &rows_before, &columns_before);
             tn_memory_fail_at(n);
-            tn_status status = tn_halves_make(w, ROWS, COLUMNS, rows_before, columns_before, 4, TN_CUT_AUTO,
-                                              1, way == 2 ? &covariance : NULL, &halves, &error);
-            if (status == TN_OK) status = tn_halves_train(&halves, weight, cap, -1, &met, &train, &error);
+            tn_status status =
+                tn_middle_cut_make(w, ROWS, COLUMNS, rows_before, columns_before, 4, TN_SVD_AUTO, 1,
+                                   way == 2 ? &covariance : NULL, &halves, &error);
+            if (status == TN_OK) status = tn_middle_cut_train(&halves, weight, cap, -1, &met, &train, &error);
             long requests = tn_memory_requests();
             tn_memory_fail_at(0);
-            tn_halves_free(&halves);
+            tn_middle_cut_free(&halves);
             tn_train_free(&train);
             assert_int_equal(status, requests < n ? TN_OK : TN_MEMORY);
             if (requests < n) break;

@@ -72,16 +72,16 @@ static void nearly_optimal_where_values_fall(void **state) {
     double value[P];
     spectrum(0, value);
     double *a = test_matrix_of_values(3, P, Q, value);
-    tn_cut cut;
-    tn_cut_rule rule = {.cap = 20, .tail = -1, .method = TN_CUT_RANDOMISED, .seed = 3};
-    assert_int_equal(tn_cut_matrix(P, Q, a, &rule, &cut, &error), TN_OK);
+    tn_truncated_svd cut;
+    tn_svd_rule rule = {.cap = 20, .tail = -1, .method = TN_SVD_RANDOMISED, .seed = 3};
+    assert_int_equal(tn_truncated_svd_make(P, Q, a, &rule, &cut, &error), TN_OK);
     assert_true(cut.randomised);
     assert_int_equal(cut.rank, 20);
     assert_true(fabs(cut.squared_loss / tail(value, 20) - 1) < 1e-6);
     double *product = test_multiply(P, Q, 20, cut.u, cut.rest);
     assert_true(fabs(test_distance(a, product, P * Q) / cut.squared_loss - 1) < 1e-9);
     free(product);
-    tn_cut_free(&cut);
+    tn_truncated_svd_free(&cut);
     free(a);
 }
 
@@ -96,15 +96,15 @@ static void widens_to_a_tail(void **state) {
         size_t best = P;
         while (best > 1 && tail(value, best - 1) <= allowed * allowed) best--;
         for (int exact = 0; exact < 2; exact++) {
-            tn_cut cut;
-            tn_cut_rule rule = {.cap = UINT64_MAX,
+            tn_truncated_svd cut;
+            tn_svd_rule rule = {.cap = UINT64_MAX,
                                 .tail = allowed,
-                                .method = exact ? TN_CUT_EXACT : TN_CUT_RANDOMISED,
+                                .method = exact ? TN_SVD_EXACT : TN_SVD_RANDOMISED,
                                 .seed = 1};
-            assert_int_equal(tn_cut_matrix(P, Q, a, &rule, &cut, &error), TN_OK);
+            assert_int_equal(tn_truncated_svd_make(P, Q, a, &rule, &cut, &error), TN_OK);
             assert_true(cut.squared_loss <= allowed * allowed);
             assert_true(exact ? cut.rank == best : cut.rank >= best && cut.rank <= best + 1);
-            tn_cut_free(&cut);
+            tn_truncated_svd_free(&cut);
         }
         free(a);
     }

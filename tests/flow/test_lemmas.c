@@ -167,7 +167,7 @@ static void the_last_merge_bounds_every_peak(void **state) {
         uint64_t inputs, work = 0;
         assert_true(tn_problem_of(&network, false, &problem));
         assert_int_equal(tn_network_input_elements(&network, &inputs, NULL), TN_OK);
-        uint64_t bound = inputs + tn_least_split(&problem, &work);
+        uint64_t bound = inputs + tn_last_merge_bound(&problem, &work);
         test_brute brute = test_brute_force(&network, true);
         assert_true(bound <= brute.least_peak);
         met += bound == brute.least_peak;

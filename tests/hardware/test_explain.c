@@ -1,4 +1,4 @@
-/* Explanations: sums that must add up, energy made again from kernels and memories, misfits, doubts, and
+/* Explanations: sums that must add up, energy recomputed from kernels and memories, misfits, doubts, and
  * steps that were transformed. */
 #include "hardware/explain.h"
 #include "hardware/workload.h"
@@ -53,7 +53,7 @@ static void explanation_adds_up(void **state) {
     }
 }
 
-/* The energy of every part, made again from kernels and memories as the device file says. */
+/* The energy of every part, recomputed from kernels and memories as the device file says. */
 static void energy_again(void **state) {
     (void)state;
     tn_workload *workload = test_prepare(test_step_trains(2, 12, &arena), device, &arena);

@@ -1,5 +1,5 @@
 /* Prices: against sums made operation by operation, independence of what was priced before, agreement of the
- * two levels, energy made again from the explanation, misfits, doubts and refusals. */
+ * two levels, energy recomputed from the explanation, misfits, doubts and refusals. */
 #include "base/memory.h"
 #include "hardware/explain.h"
 #include "hardware/workload.h"

@@ -25,7 +25,7 @@ static tn_error error;
 typedef struct {
     size_t first[LAYERS + 1];
     double objective[MOST], cost[MOST * 4];
-    tn_choices choices;
+    tn_knapsack choices;
 } table;
 
 static double draw(uint64_t *state, uint64_t most) {
@@ -46,7 +46,7 @@ static void random_table(uint64_t seed, size_t layers, size_t costs, bool fallin
                     falling ? (double)(rank * (k + 2)) + draw(&seed, 4) : draw(&seed, 20);
         }
     }
-    t->choices = (tn_choices){layers, costs, t->first, t->objective, t->cost};
+    t->choices = (tn_knapsack){layers, costs, t->first, t->objective, t->cost};
 }
 
 /* Goes through all choices in order; false after the last. */
@@ -167,8 +167,8 @@ static void front_of_every_small_table(void **state) {
         double cost[4096], objective[4096];
         random_table(seed * 55, 1 + seed % LAYERS, 1, seed % 2, &t);
         size_t count = whole_front(&t, cost, objective);
-        tn_front front, thin;
-        assert_int_equal(tn_front_make(&t.choices, 0, 0, &front, &error), TN_OK);
+        tn_tradeoff front, thin;
+        assert_int_equal(tn_tradeoff_make(&t.choices, 0, 0, &front, &error), TN_OK);
         assert_true(front.exact && front.worst_factor == 1);
         assert_int_equal(front.count, count);
         for (size_t i = 0; i < count; i++) {
@@ -176,15 +176,15 @@ static void front_of_every_small_table(void **state) {
             assert_true(front.point[i].lower_bound <= objective[i]);
         }
         /* Thinned: every true point has a kept one of no greater cost within the stated factor. */
-        assert_int_equal(tn_front_make(&t.choices, 0, 5, &thin, &error), TN_OK);
+        assert_int_equal(tn_tradeoff_make(&t.choices, 0, 5, &thin, &error), TN_OK);
         for (size_t i = 0; i < count; i++) {
             size_t j = thin.count;
             while (j > 0 && thin.point[j - 1].cost > cost[i]) j--;
             assert_true(j > 0 &&
                         thin.point[j - 1].objective <= objective[i] * thin.worst_factor * (1 + 1e-12));
         }
-        tn_front_free(&front);
-        tn_front_free(&thin);
+        tn_tradeoff_free(&front);
+        tn_tradeoff_free(&thin);
     }
 }
 
@@ -192,7 +192,7 @@ static void amounts_are_checked(void **state) {
     (void)state;
     size_t first[] = {0, 1, 2};
     double objective[] = {1, 2}, cost[] = {1, NAN}, budget[] = {5};
-    tn_choices choices = {2, 1, first, objective, cost};
+    tn_knapsack choices = {2, 1, first, objective, cost};
     tn_allocation a;
     assert_int_equal(tn_allocate(&choices, budget, 0, &a, &error), TN_INPUT);
     cost[1] = -1;
@@ -229,7 +229,7 @@ static void load_table(const char *path, reference *r) {
         r->t.first[layer + 1] = i + 1;
     }
     r->t.first[0] = 0;
-    r->t.choices = (tn_choices){4, 1, r->t.first, r->t.objective, r->t.cost};
+    r->t.choices = (tn_knapsack){4, 1, r->t.first, r->t.objective, r->t.cost};
     tn_arena_free(&arena);
 }
 
@@ -312,14 +312,14 @@ static void every_allocation_of_memory_may_fail(void **state) {
     double budget[] = {40, 55};
     for (long n = 1;; n++) {
         tn_allocation a;
-        tn_front front = {0};
+        tn_tradeoff front = {0};
         tn_memory_fail_at(n);
         tn_status status = tn_allocate(&t.choices, budget, 0, &a, &error);
-        if (status == TN_OK) status = tn_front_make(&t.choices, 0, 0, &front, &error);
+        if (status == TN_OK) status = tn_tradeoff_make(&t.choices, 0, 0, &front, &error);
         long requests = tn_memory_requests();
         tn_memory_fail_at(0);
         tn_allocation_free(&a);
-        tn_front_free(&front);
+        tn_tradeoff_free(&front);
         assert_int_equal(status, requests < n ? TN_OK : TN_MEMORY);
         if (requests < n) break;
     }

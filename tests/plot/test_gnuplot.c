@@ -65,7 +65,7 @@ static tn_status draw(tn_figure_format format, const char *template, const char 
     }
     tn_status status = tn_figure_draw(
         &(tn_figure){
-            .path = path, .format = format, .template = template, .definition = &definition, .data = &data},
+            .path = path, .format = format, .script = template, .definition = &definition, .data = &data},
         &error);
     tn_buffer_free(&definition);
     tn_buffer_free(&data);

@@ -80,19 +80,19 @@ typedef struct {
     tn_arena arena;
     tn_model *model;
     tn_trained trained;
-    tn_candidate_rule rule;
+    tn_layer_option_rule rule;
     tn_rank_plan plan;
 } world;
 
 static tn_status make_plan(world *w, bool aware, const char *device, tn_accuracy *accuracy) {
     tn_device *loaded = NULL;
-    w->rule = (tn_candidate_rule){.caps = 4,
-                                  .cap = caps,
-                                  .tolerances = 2,
-                                  .tolerance = tolerances,
-                                  .depths = 2,
-                                  .depth = depths,
-                                  .seed = 1};
+    w->rule = (tn_layer_option_rule){.caps = 4,
+                                     .cap = caps,
+                                     .tolerances = 2,
+                                     .tolerance = tolerances,
+                                     .depths = 2,
+                                     .depth = depths,
+                                     .seed = 1};
     if (device) TN_TRY(tn_device_load(device, NULL, 0, &w->arena, &loaded, &error));
     TN_TRY(tn_arrays_open(in_folder("weights.npz"), &w->trained.weights, &error));
     w->trained.weights_path = "weights.npz";
@@ -140,7 +140,7 @@ static void candidates_state_their_errors(void **state) {
         open_world(&w, aware, NULL);
         assert_int_equal(w.plan.layers, LAYERS);
         for (size_t l = 0; l < LAYERS; l++) {
-            const tn_candidates *of = &w.plan.candidates[l];
+            const tn_layer_options *of = &w.plan.candidates[l];
             assert_string_equal(of->name, names[l]);
             /* Its own, 6 by 6 and the balanced one, largest factors outside, where that is not its own. */
             assert_int_equal(of->foldings, l == 0 ? 2 : 3);
@@ -148,7 +148,7 @@ static void candidates_state_their_errors(void **state) {
             for (size_t i = 0; i < of->count; i++) {
                 tn_factored f;
                 if (!of->item[i].usable) continue;
-                assert_int_equal(tn_candidate_factor(&w.trained, &w.rule, of, &of->item[i], &f, &error),
+                assert_int_equal(tn_layer_option_factor(&w.trained, &w.rule, of, &of->item[i], &f, &error),
                                  TN_OK);
                 assert_memory_equal(&f.weight, &of->item[i].weight, sizeof f.weight);
                 double expected = distance(l, &f, aware);
@@ -170,7 +170,7 @@ static void costs_add_up_to_the_model(void **state) {
     const tn_rank_problem *p = &w.plan.problem;
     assert_int_equal(p->costs, TN_RANK_COSTS);
     for (size_t i = p->first[1]; i < p->first[2]; i++) {
-        const tn_candidate *choice[LAYERS];
+        const tn_layer_option *choice[LAYERS];
         double total[TN_RANK_COSTS], sum[TN_RANK_COSTS];
         for (size_t l = 0; l < LAYERS; l++) choice[l] = w.plan.candidate[l == 1 ? i : p->first[l]];
         assert_int_equal(tn_rank_costs_total(w.plan.costs, w.plan.candidates, LAYERS, choice, total, &error),
@@ -241,7 +241,7 @@ static void designs_fit_as_a_whole(void **state) {
     goal.budget[1].most = cycles * 0.97;
     assert_int_equal(tn_rank_plan_solve(&w.plan, &goal, &w.arena, &o, &error), TN_OK);
     if (o.fits) {
-        const tn_candidate *choice[LAYERS];
+        const tn_layer_option *choice[LAYERS];
         double total[TN_RANK_COSTS];
         for (size_t l = 0; l < LAYERS; l++) choice[l] = tn_rank_plan_chosen(&w.plan, &o.solution.best, l);
         assert_int_equal(tn_rank_costs_total(w.plan.costs, w.plan.candidates, LAYERS, choice, total, &error),
@@ -255,7 +255,7 @@ static void designs_fit_as_a_whole(void **state) {
     if (o.fits)
         for (size_t l = 0; l < LAYERS; l++)
             for (size_t i = w.plan.problem.first[l]; i < w.plan.problem.first[l + 1]; i++) {
-                const tn_candidate *choice[LAYERS];
+                const tn_layer_option *choice[LAYERS];
                 double total[TN_RANK_COSTS];
                 for (size_t k = 0; k < LAYERS; k++)
                     choice[k] = tn_rank_plan_chosen(&w.plan, &o.solution.best, k);
@@ -283,7 +283,7 @@ static void same_answer_whatever_the_threads(void **state) {
     omp_set_num_threads(threads);
     for (size_t l = 0; l < LAYERS; l++)
         assert_memory_equal(w[0].plan.candidates[l].item, w[1].plan.candidates[l].item,
-                            w[0].plan.candidates[l].count * sizeof(tn_candidate));
+                            w[0].plan.candidates[l].count * sizeof(tn_layer_option));
     close_world(&w[0]);
     close_world(&w[1]);
 }
@@ -398,9 +398,9 @@ static void error_table_of_entries(void **state) {
         assert_int_equal(tn_csv_count(&csv, row, 3, 1, 9, &rank, &error), TN_OK);
         assert_int_equal(tn_csv_real(&csv, row, 4, 0, 1, &value, &error), TN_OK);
         for (size_t l = 1; l < LAYERS; l += 2) {
-            const tn_candidate *best = NULL;
+            const tn_layer_option *best = NULL;
             for (size_t i = 0; i < w.plan.candidates[l].count; i++) {
-                const tn_candidate *c = &w.plan.candidates[l].item[i];
+                const tn_layer_option *c = &w.plan.candidates[l].item[i];
                 if (c->folding == 0 && c->tolerance < 0 && c->cap <= rank) best = c; /* caps rise */
             }
             squares += best->squared_error;
@@ -417,21 +417,21 @@ static void formats_to_try(void **state) {
     (void)state;
     static const tn_format formats[] = {TN_TT, TN_TTM, TN_RING, TN_TUCKER};
     world w = {0};
-    tn_candidates *list;
+    tn_layer_options *list;
     size_t count;
     w.model = test_model_named("transformer", &w.arena);
-    w.rule = (tn_candidate_rule){.caps = 2, .cap = caps, .formats = 4, .format = formats, .seed = 1};
+    w.rule = (tn_layer_option_rule){.caps = 2, .cap = caps, .formats = 4, .format = formats, .seed = 1};
     assert_int_equal(tn_arrays_open(in_folder("weights.npz"), &w.trained.weights, &error), TN_OK);
-    assert_int_equal(tn_candidates_find(w.model, &w.trained, &w.rule, NULL, &w.arena, &list, &count, &error),
-                     TN_OK);
+    assert_int_equal(
+        tn_layer_options_find(w.model, &w.trained, &w.rule, NULL, &w.arena, &list, &count, &error), TN_OK);
     assert_int_equal(count, LAYERS);
     for (size_t l = 0; l < LAYERS; l++) {
         assert_int_equal(list[l].foldings, 4);
         for (size_t i = 0; i < list[l].count; i++) {
             tn_factored f;
             assert_int_equal(list[l].item[i].weight.format, formats[list[l].item[i].folding]);
-            assert_int_equal(tn_candidate_factor(&w.trained, &w.rule, &list[l], &list[l].item[i], &f, &error),
-                             TN_OK);
+            assert_int_equal(
+                tn_layer_option_factor(&w.trained, &w.rule, &list[l], &list[l].item[i], &f, &error), TN_OK);
             assert_true(fabs(distance(l, &f, false) - list[l].item[i].squared_error) <
                         1e-11 * list[l].squared_norm);
             tn_factored_free(&f);

@@ -150,7 +150,7 @@ static bool is_among(unsigned set, const unsigned *sets, int count) {
     return false;
 }
 
-/* What the backward pass has for a value without dY: an input, kept, shared, or made again. */
+/* What the backward pass has for a value without dY: an input, kept, shared, or recomputed. */
 static int value_for_backward(flow *f, const choice *c, unsigned set) {
     if ((set & (set - 1)) == 0 || is_among(set, c->kept, c->keeps) || is_among(set, c->shared, c->shares))
         return find(f, set, FORWARD);
