@@ -17,24 +17,10 @@ typedef struct {
     uint64_t from, to, step, times;
 } range;
 static const tn_field range_fields[] = {
-    {.key = "from",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(range, from),
-     .required = true,
-     .help = "first value"},
-    {.key = "to",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(range, to),
-     .required = true,
-     .help = "last value"},
-    {.key = "step",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(range, step),
-     .help = "distance of values; default 1"},
-    {.key = "times",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(range, times),
-     .help = "instead of step: each value is the one before times this, from 2"},
+    TN_KEY(COUNT, range, from, "first value", TN_REQUIRED),
+    TN_KEY(COUNT, range, to, "last value", TN_REQUIRED),
+    TN_KEY(COUNT, range, step, "distance of values; default 1"),
+    TN_KEY(COUNT, range, times, "instead of step: each value is the one before times this, from 2"),
 };
 static const tn_schema range_schema = TN_SCHEMA("range of values", range, range_fields);
 
@@ -46,34 +32,13 @@ typedef struct {
 enum { PAIRS_ALL, PAIRS_MIRRORED, PAIRS_SAME };
 static const char *const pair_names[] = {"all", "mirrored", "same", NULL};
 static const tn_field foldings_fields[] = {
-    {.key = "factors",
-     .type = TN_FIELD_COUNT_LIST,
-     .offset = offsetof(foldings_request, factors),
-     .required = true,
-     .minimum = 1,
-     .maximum = TN_FACTORS_MOST,
-     .help = "numbers of factors to fold each side into"},
-    {.key = "smallest",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(foldings_request, smallest),
-     .fallback = "2",
-     .minimum = 1,
-     .maximum = 1e15,
-     .help = "least factor"},
-    {.key = "largest",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(foldings_request, largest),
-     .required = true,
-     .minimum = 1,
-     .maximum = 1e15,
-     .help = "greatest factor"},
-    {.key = "pairs",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(foldings_request, pairs),
-     .fallback = "all",
-     .choices = pair_names,
-     .help =
-         "all: every m with every n; mirrored: n is m backwards; same: n is m (both need a square matrix)"},
+    TN_KEY(COUNT_LIST, foldings_request, factors, "numbers of factors to fold each side into", TN_REQUIRED,
+           TN_WITHIN(1, TN_FACTORS_MOST)),
+    TN_KEY(COUNT, foldings_request, smallest, "least factor", TN_DEFAULT("2"), TN_WITHIN(1, 1e15)),
+    TN_KEY(COUNT, foldings_request, largest, "greatest factor", TN_REQUIRED, TN_WITHIN(1, 1e15)),
+    TN_KEY(CHOICE, foldings_request, pairs,
+           "all: every m with every n; mirrored: n is m backwards; same: n is m (both need a square matrix)",
+           TN_DEFAULT("all"), TN_ONE_OF(pair_names)),
 };
 static const tn_schema foldings_schema = TN_SCHEMA("foldings", foldings_request, foldings_fields);
 

@@ -13,174 +13,86 @@ static const char *const kind_names[] = {"fpga", "roofline", NULL};
 #define MOST_STAGES   256
 
 #define ORIGIN_FIELD(owner)                                                                                  \
-    {                                                                                                        \
-        .key = "origin", .type = TN_FIELD_CHOICE, .offset = offsetof(owner, origin),                         \
-        .choices = tn_origin_names, .fallback = "unverified",                                                \
-        .help = "how the figures are known; results list the unverified ones they rest on"                   \
-    }
-#define SOURCE_FIELD(owner)                                                                                  \
-    {                                                                                                        \
-        .key = "source", .type = TN_FIELD_TEXT, .offset = offsetof(owner, source),                           \
-        .help = "where they were read"                                                                       \
-    }
+    TN_KEY(CHOICE, owner, origin,                                                                            \
+           "how the figures are known; results list the unverified ones they rest on",                       \
+           TN_DEFAULT("unverified"), TN_ONE_OF(tn_origin_names))
+#define SOURCE_FIELD(owner) TN_KEY(TEXT, owner, source, "where they were read")
 
 static const tn_field figure_fields[] = {
-    {.key = "value",
-     .type = TN_FIELD_REAL,
-     .offset = offsetof(tn_sourced, value),
-     .required = true,
-     .minimum = 0,
-     .maximum = 1e12,
-     .help = "the figure, in the unit its key ends in"},
+    TN_KEY(REAL, tn_sourced, value, "the figure, in the unit its key ends in", TN_REQUIRED,
+           TN_WITHIN(0, 1e12)),
     ORIGIN_FIELD(tn_sourced),
     SOURCE_FIELD(tn_sourced),
 };
 static const tn_schema figure_schema = TN_SCHEMA("device.figure", tn_sourced, figure_fields);
 
 static const tn_field operator_fields[] = {
-    {.key = "precision",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_operator_row, precision),
-     .choices = tn_precision_names,
-     .required = true,
-     .help = "of the operands"},
-    {.key = "operator",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_operator_row, operator_kind),
-     .choices = tn_operator_names,
-     .required = true,
-     .help = "what it computes (add also subtracts)"},
-    {.key = "period_ns",
-     .type = TN_FIELD_REAL,
-     .offset = offsetof(tn_operator_row, period_ns),
-     .required = true,
-     .minimum = 0.1,
-     .maximum = 1000,
-     .help = "clock period that it meets, ns; it serves every longer period too"},
-    {.key = "stages",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_operator_row, stages),
-     .required = true,
-     .minimum = 1,
-     .maximum = MOST_STAGES,
-     .help = "pipeline stages: cycles from operands to result"},
-    {.key = "lut",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_operator_row, lut),
-     .maximum = 1e6,
-     .help = "LUTs of one operator"},
-    {.key = "ff",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_operator_row, ff),
-     .maximum = 1e6,
-     .help = "flip-flops of one operator"},
-    {.key = "dsp",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_operator_row, dsp),
-     .maximum = 1e6,
-     .help = "DSP blocks of one operator"},
+    TN_KEY(CHOICE, tn_operator_row, precision, "of the operands", TN_REQUIRED, TN_ONE_OF(tn_precision_names)),
+    TN_KEY_AS("operator", CHOICE, tn_operator_row, operator_kind, "what it computes (add also subtracts)",
+              TN_REQUIRED, TN_ONE_OF(tn_operator_names)),
+    TN_KEY(REAL, tn_operator_row, period_ns,
+           "clock period that it meets, ns; it serves every longer period too", TN_REQUIRED,
+           TN_WITHIN(0.1, 1000)),
+    TN_KEY(COUNT, tn_operator_row, stages, "pipeline stages: cycles from operands to result", TN_REQUIRED,
+           TN_WITHIN(1, MOST_STAGES)),
+    TN_KEY(COUNT, tn_operator_row, lut, "LUTs of one operator", TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_operator_row, ff, "flip-flops of one operator", TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_operator_row, dsp, "DSP blocks of one operator", TN_WITHIN(0, 1e6)),
     ORIGIN_FIELD(tn_operator_row),
     SOURCE_FIELD(tn_operator_row),
 };
 static const tn_schema operator_schema = TN_SCHEMA("device.operator", tn_operator_row, operator_fields);
 
 static const tn_field external_fields[] = {
-    {.key = "capacity_bytes",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_external_memory, capacity_bytes),
-     .required = true,
-     .minimum = 1,
-     .maximum = 1e15,
-     .help = "size, bytes"},
-    {.key = "bandwidth_GBps",
-     .type = TN_FIELD_REAL,
-     .offset = offsetof(tn_external_memory, bandwidth_GBps),
-     .required = true,
-     .minimum = 1e-3,
-     .maximum = 1e6,
-     .help = "peak bandwidth, 1e9 bytes/s"},
-    {.key = "efficiency",
-     .type = TN_FIELD_REAL,
-     .offset = offsetof(tn_external_memory, efficiency),
-     .fallback = "1",
-     .minimum = 0.01,
-     .maximum = 1,
-     .help = "share of the peak that long bursts reach"},
-    {.key = "latency_ns",
-     .type = TN_FIELD_REAL,
-     .offset = offsetof(tn_external_memory, latency_ns),
-     .fallback = "0",
-     .maximum = 1e6,
-     .help = "from request to first word, ns, paid once a burst"},
-    {.key = "pJ_per_bit",
-     .type = TN_FIELD_REAL,
-     .offset = offsetof(tn_external_memory, pJ_per_bit),
-     .fallback = "0",
-     .maximum = 1e6,
-     .help = "energy of a bit moved, pJ"},
-    {.key = "burst_bytes",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_external_memory, burst_bytes),
-     .fallback = "4096",
-     .minimum = 64,
-     .maximum = 1e9,
-     .help = "bytes that a kernel which goes over an array once holds of it at a time"},
+    TN_KEY(COUNT, tn_external_memory, capacity_bytes, "size, bytes", TN_REQUIRED, TN_WITHIN(1, 1e15)),
+    TN_KEY(REAL, tn_external_memory, bandwidth_GBps, "peak bandwidth, 1e9 bytes/s", TN_REQUIRED,
+           TN_WITHIN(1e-3, 1e6)),
+    TN_KEY(REAL, tn_external_memory, efficiency, "share of the peak that long bursts reach", TN_DEFAULT("1"),
+           TN_WITHIN(0.01, 1)),
+    TN_KEY(REAL, tn_external_memory, latency_ns, "from request to first word, ns, paid once a burst",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(REAL, tn_external_memory, pJ_per_bit, "energy of a bit moved, pJ", TN_DEFAULT("0"),
+           TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_external_memory, burst_bytes,
+           "bytes that a kernel which goes over an array once holds of it at a time", TN_DEFAULT("4096"),
+           TN_WITHIN(64, 1e9)),
     ORIGIN_FIELD(tn_external_memory),
     SOURCE_FIELD(tn_external_memory),
 };
 static const tn_schema external_schema = TN_SCHEMA("device.external", tn_external_memory, external_fields);
 
 #define RESOURCE(name, meaning)                                                                              \
-    {                                                                                                        \
-        .key = #name, .type = TN_FIELD_COUNT, .offset = offsetof(tn_device_resources_data, name),            \
-        .required = true, .maximum = MOST_RESOURCE, .help = meaning                                          \
-    }
+    TN_KEY(COUNT, tn_device_resources_data, name, meaning, TN_REQUIRED, TN_WITHIN(0, MOST_RESOURCE))
 static const tn_field resource_fields[] = {
     RESOURCE(lut, "LUTs available"),
     RESOURCE(ff, "flip-flops available"),
     RESOURCE(dsp, "DSP blocks available"),
     RESOURCE(bram18, "block RAMs of 18 Kib available (a BRAM36 is two)"),
     RESOURCE(uram, "UltraRAMs of 288 Kib available"),
-    {.key = "slr",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_device_resources_data, slr),
-     .fallback = "1",
-     .minimum = 1,
-     .maximum = 64,
-     .help = "dies (super logic regions) over which they are spread"},
+    TN_KEY(COUNT, tn_device_resources_data, slr, "dies (super logic regions) over which they are spread",
+           TN_DEFAULT("1"), TN_WITHIN(1, 64)),
     ORIGIN_FIELD(tn_device_resources_data),
-    {.key = "unverified",
-     .type = TN_FIELD_TEXT_LIST,
-     .offset = offsetof(tn_device_resources_data, unverified),
-     .help = "resources whose figure is not as sure as `origin` says"},
+    TN_KEY(TEXT_LIST, tn_device_resources_data, unverified,
+           "resources whose figure is not as sure as `origin` says"),
     SOURCE_FIELD(tn_device_resources_data),
 };
 static const tn_schema resources_schema =
     TN_SCHEMA("device.resources", tn_device_resources_data, resource_fields);
 
 static const tn_field memory_fields[] = {
-    {.key = "geometry",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_device_memory, geometry),
-     .choices = tn_geometry_names,
-     .fallback = "hls",
-     .help = "how a width x depth is cut into blocks: hls tiles plainly, yosys packs rows tighter"},
-    {.key = "lutram_bits_most",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_device_memory, lutram_bits_most),
-     .fallback = "1024",
-     .maximum = MOST_RESOURCE,
-     .help = "style auto: a bank of at most so many bits becomes LUTRAM"},
+    TN_KEY(CHOICE, tn_device_memory, geometry,
+           "how a width x depth is cut into blocks: hls tiles plainly, yosys packs rows tighter",
+           TN_DEFAULT("hls"), TN_ONE_OF(tn_geometry_names)),
+    TN_KEY(COUNT, tn_device_memory, lutram_bits_most,
+           "style auto: a bank of at most so many bits becomes LUTRAM", TN_DEFAULT("1024"),
+           TN_WITHIN(0, MOST_RESOURCE)),
     ORIGIN_FIELD(tn_device_memory),
     SOURCE_FIELD(tn_device_memory),
 };
 static const tn_schema memory_schema = TN_SCHEMA("device.memory", tn_device_memory, memory_fields);
 
 #define INTEGER(name, given, meaning)                                                                        \
-    {                                                                                                        \
-        .key = #name, .type = TN_FIELD_COUNT, .offset = offsetof(tn_device_integer, name),                   \
-        .fallback = given, .minimum = 1, .maximum = MOST_STAGES, .help = meaning                             \
-    }
+    TN_KEY(COUNT, tn_device_integer, name, meaning, TN_DEFAULT(given), TN_WITHIN(1, MOST_STAGES))
 static const tn_field integer_fields[] = {
     INTEGER(multiply_stages, "3", "pipeline stages of an integer multiplier"),
     INTEGER(add_stages, "1", "of an integer adder"),
@@ -193,36 +105,22 @@ static const tn_field integer_fields[] = {
 static const tn_schema integer_schema = TN_SCHEMA("device.integer", tn_device_integer, integer_fields);
 
 static const tn_field control_fields[] = {
-    {.key = "lut",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_device_control, lut),
-     .maximum = 1e6,
-     .help = "LUTs of a kernel besides its operators: loops, addresses, control"},
-    {.key = "ff",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_device_control, ff),
-     .maximum = 1e6,
-     .help = "flip-flops of a kernel besides its operators"},
-    {.key = "lane_lut",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_device_control, lane_lut),
-     .maximum = 1e6,
-     .help = "LUTs of every word a kernel reads or writes in a cycle: choosing the array and the bank"},
-    {.key = "operation_cycles",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_device_control, operation_cycles),
-     .maximum = 1e4,
-     .help = "cycles before the first issue of an operation or block: handshake, first reads; default 0"},
+    TN_KEY(COUNT, tn_device_control, lut, "LUTs of a kernel besides its operators: loops, addresses, control",
+           TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_device_control, ff, "flip-flops of a kernel besides its operators", TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_device_control, lane_lut,
+           "LUTs of every word a kernel reads or writes in a cycle: choosing the array and the bank",
+           TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_device_control, operation_cycles,
+           "cycles before the first issue of an operation or block: handshake, first reads; default 0",
+           TN_WITHIN(0, 1e4)),
     ORIGIN_FIELD(tn_device_control),
     SOURCE_FIELD(tn_device_control),
 };
 static const tn_schema control_schema = TN_SCHEMA("device.control", tn_device_control, control_fields);
 
 #define FIGURE(name, meaning)                                                                                \
-    {                                                                                                        \
-        .key = #name, .type = TN_FIELD_MAPPING, .offset = offsetof(tn_device_energy, name),                  \
-        .sub = &figure_schema, .required = true, .help = meaning                                             \
-    }
+    TN_KEY(MAPPING, tn_device_energy, name, meaning, TN_REQUIRED, .sub = &figure_schema)
 static const tn_field energy_fields[] = {
     FIGURE(static_W, "power of the configured device at rest"),
     FIGURE(voltage_V, "core voltage"),
@@ -240,81 +138,27 @@ static const tn_field energy_fields[] = {
 static const tn_schema energy_schema = TN_SCHEMA("device.energy", tn_device_energy, energy_fields);
 
 static const tn_field device_fields[] = {
-    {.key = "kind",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_device, kind),
-     .choices = kind_names,
-     .required = true,
-     .help = "fpga; the keys of kind roofline have their own page section"},
-    {.key = "name",
-     .type = TN_FIELD_TEXT,
-     .offset = offsetof(tn_device, name),
-     .required = true,
-     .help = "as results call it"},
-    {.key = "title", .type = TN_FIELD_TEXT, .offset = offsetof(tn_device, title), .help = "for people"},
-    {.key = "part", .type = TN_FIELD_TEXT, .offset = offsetof(tn_device, part), .help = "the vendor's part"},
-    {.key = "about", .type = TN_FIELD_TEXT, .offset = offsetof(tn_device, about), .help = "a remark"},
-    {.key = "inherit",
-     .type = TN_FIELD_TEXT,
-     .offset = offsetof(tn_device, inherit),
-     .help = "device (bare name) or file (path from this file's folder) that this one overrides"},
-    {.key = "variant",
-     .type = TN_FIELD_TEXT,
-     .offset = offsetof(tn_device, variant),
-     .help = "the one of `variants` that is taken; NAME@VARIANT chooses another"},
-    {.key = "variants",
-     .type = TN_FIELD_NODE,
-     .offset = offsetof(tn_device, variants),
-     .help = "named mappings of keys that override those of the file"},
-    {.key = "clock_MHz",
-     .type = TN_FIELD_REAL,
-     .offset = offsetof(tn_device, clock_MHz),
-     .required = true,
-     .minimum = 1,
-     .maximum = 2000,
-     .help = "clock of the design, MHz"},
-    {.key = "dsp_block",
-     .type = TN_FIELD_TEXT,
-     .offset = offsetof(tn_device, dsp_block),
-     .fallback = "dsp48e2",
-     .help = "dsp48e1 (25 x 18 bits) or dsp48e2 (27 x 18)"},
-    {.key = "resources",
-     .type = TN_FIELD_MAPPING,
-     .offset = offsetof(tn_device, resources),
-     .sub = &resources_schema,
-     .required = true,
-     .help = "what a design may use"},
-    {.key = "memory",
-     .type = TN_FIELD_MAPPING,
-     .offset = offsetof(tn_device, memory),
-     .sub = &memory_schema,
-     .help = "how arrays become memory blocks"},
-    {.key = "integer",
-     .type = TN_FIELD_MAPPING,
-     .offset = offsetof(tn_device, integer),
-     .sub = &integer_schema,
-     .help = "integer operators of any width, for block floating point"},
-    {.key = "control",
-     .type = TN_FIELD_MAPPING,
-     .offset = offsetof(tn_device, control),
-     .sub = &control_schema,
-     .help = "what kernels take besides operators"},
-    {.key = "operators",
-     .type = TN_FIELD_TABLE,
-     .offset = offsetof(tn_device, operators),
-     .sub = &operator_schema,
-     .required = true,
-     .help = "operators by precision and clock"},
-    {.key = "external",
-     .type = TN_FIELD_TABLE,
-     .offset = offsetof(tn_device, external),
-     .sub = &external_schema,
-     .help = "memories outside the chip"},
-    {.key = "energy",
-     .type = TN_FIELD_MAPPING,
-     .offset = offsetof(tn_device, energy),
-     .sub = &energy_schema,
-     .required = true,
-     .help = "coefficients of power and energy"},
+    TN_KEY(CHOICE, tn_device, kind, "fpga; the keys of kind roofline have their own page section",
+           TN_REQUIRED, TN_ONE_OF(kind_names)),
+    TN_KEY(TEXT, tn_device, name, "as results call it", TN_REQUIRED),
+    TN_KEY(TEXT, tn_device, title, "for people"),
+    TN_KEY(TEXT, tn_device, part, "the vendor's part"),
+    TN_KEY(TEXT, tn_device, about, "a remark"),
+    TN_KEY(TEXT, tn_device, inherit,
+           "device (bare name) or file (path from this file's folder) that this one overrides"),
+    TN_KEY(TEXT, tn_device, variant, "the one of `variants` that is taken; NAME@VARIANT chooses another"),
+    TN_KEY(NODE, tn_device, variants, "named mappings of keys that override those of the file"),
+    TN_KEY(REAL, tn_device, clock_MHz, "clock of the design, MHz", TN_REQUIRED, TN_WITHIN(1, 2000)),
+    TN_KEY(TEXT, tn_device, dsp_block, "dsp48e1 (25 x 18 bits) or dsp48e2 (27 x 18)", TN_DEFAULT("dsp48e2")),
+    TN_KEY(MAPPING, tn_device, resources, "what a design may use", TN_REQUIRED, .sub = &resources_schema),
+    TN_KEY(MAPPING, tn_device, memory, "how arrays become memory blocks", .sub = &memory_schema),
+    TN_KEY(MAPPING, tn_device, integer, "integer operators of any width, for block floating point",
+           .sub = &integer_schema),
+    TN_KEY(MAPPING, tn_device, control, "what kernels take besides operators", .sub = &control_schema),
+    TN_KEY(TABLE, tn_device, operators, "operators by precision and clock", TN_REQUIRED,
+           .sub = &operator_schema),
+    TN_KEY(TABLE, tn_device, external, "memories outside the chip", .sub = &external_schema),
+    TN_KEY(MAPPING, tn_device, energy, "coefficients of power and energy", TN_REQUIRED,
+           .sub = &energy_schema),
 };
 const tn_schema tn_device_schema = TN_SCHEMA("device", tn_device, device_fields);

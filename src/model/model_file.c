@@ -45,151 +45,62 @@ static const char *const weight_policies[] = {"as-given", "dense", NULL};
 enum { REPEAT_MOST = 1000 };
 
 static const tn_field weight_fields[] = {
-    {.key = "format",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_weight_entry, format),
-     .required = true,
-     .choices = tn_format_names,
-     .seen_offset = offsetof(tn_weight_entry, format_at),
-     .help = "how the matrix is kept; dense needs no other key"},
-    {.key = "m",
-     .type = TN_FIELD_COUNT_LIST,
-     .offset = offsetof(tn_weight_entry, m),
-     .minimum = 1,
-     .maximum = -1,
-     .seen_offset = offsetof(tn_weight_entry, m_at),
-     .help = "factors of the matrix's rows (a linear layer's outputs, a table's vocabulary)"},
-    {.key = "n",
-     .type = TN_FIELD_COUNT_LIST,
-     .offset = offsetof(tn_weight_entry, n),
-     .minimum = 1,
-     .maximum = -1,
-     .seen_offset = offsetof(tn_weight_entry, n_at),
-     .help = "factors of its columns (a linear layer's inputs, a table's width), as many as m"},
-    {.key = "rank",
-     .type = TN_FIELD_COUNT_LIST,
-     .offset = offsetof(tn_weight_entry, rank),
-     .minimum = 1,
-     .maximum = -1,
-     .seen_offset = offsetof(tn_weight_entry, rank_at),
-     .help = "one rank for every bond, or all ranks of the format in order, ends included: 1x12x12x1"},
-    {.key = "flow",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_weight_entry, flow),
-     .choices = tn_flow_names,
-     .seen_offset = offsetof(tn_weight_entry, flow_at),
-     .help = "contraction flow; absent: the model's `flow` where format and use have it, else optimal"},
+    TN_KEY(CHOICE, tn_weight_entry, format, "how the matrix is kept; dense needs no other key", TN_REQUIRED,
+           TN_ONE_OF(tn_format_names), TN_SEEN(tn_weight_entry, format_at)),
+    TN_KEY(COUNT_LIST, tn_weight_entry, m,
+           "factors of the matrix's rows (a linear layer's outputs, a table's vocabulary)", TN_FROM(1),
+           TN_SEEN(tn_weight_entry, m_at)),
+    TN_KEY(COUNT_LIST, tn_weight_entry, n,
+           "factors of its columns (a linear layer's inputs, a table's width), as many as m", TN_FROM(1),
+           TN_SEEN(tn_weight_entry, n_at)),
+    TN_KEY(COUNT_LIST, tn_weight_entry, rank,
+           "one rank for every bond, or all ranks of the format in order, ends included: 1x12x12x1",
+           TN_FROM(1), TN_SEEN(tn_weight_entry, rank_at)),
+    TN_KEY(CHOICE, tn_weight_entry, flow,
+           "contraction flow; absent: the model's `flow` where format and use have it, else optimal",
+           TN_ONE_OF(tn_flow_names), TN_SEEN(tn_weight_entry, flow_at)),
 };
 static const tn_schema weight_schema = TN_SCHEMA("weight", tn_weight_entry, weight_fields);
 
 static const tn_field model_fields[] = {
-    {.key = "kind",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_model_file, kind),
-     .required = true,
-     .choices = file_kinds,
-     .help = "what the file is"},
-    {.key = "name",
-     .type = TN_FIELD_TEXT,
-     .offset = offsetof(tn_model_file, name),
-     .required = true,
-     .seen_offset = offsetof(tn_model_file, name_at),
-     .help = "name in results: letters, digits, - and _"},
-    {.key = "batch",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_model_file, batch),
-     .fallback = "1",
-     .minimum = 1,
-     .maximum = -1,
-     .help = "examples of a training step"},
-    {.key = "sequence",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_model_file, sequence),
-     .required = true,
-     .minimum = 1,
-     .maximum = -1,
-     .help = "tokens of an example"},
-    {.key = "precision",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_model_file, precision),
-     .fallback = "fp32",
-     .choices = tn_precision_names,
-     .help = "of every number: 4, 2, 2 and 1 bytes"},
-    {.key = "optimizer",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_model_file, optimizer),
-     .fallback = "sgd",
-     .choices = tn_optimizer_names,
-     .help = "sgd keeps no state, momentum one number a parameter, adam two"},
-    {.key = "examples",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_model_file, examples),
-     .fallback = "1",
-     .minimum = 1,
-     .maximum = -1,
-     .help = "examples of an epoch; its steps are examples / batch, rounded up"},
-    {.key = "format",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_model_file, format),
-     .fallback = "as-given",
-     .choices = weight_policies,
-     .help = "dense: every weight uncompressed, whatever `weights` says"},
-    {.key = "flow",
-     .type = TN_FIELD_CHOICE,
-     .offset = offsetof(tn_model_file, flow),
-     .fallback = "bidirectional",
-     .choices = tn_flow_names,
-     .help = "contraction flow of the weights that name none"},
-    {.key = "weights",
-     .type = TN_FIELD_TABLE,
-     .offset = offsetof(tn_model_file, weights),
-     .sub = &weight_schema,
-     .help = "shapes by name, which layers refer to and spaces vary"},
-    {.key = "layers",
-     .type = TN_FIELD_NODE,
-     .offset = offsetof(tn_model_file, layers),
-     .required = true,
-     .help = "the layers in order, each by the keys of its kind (below)"},
-    {.key = "build",
-     .type = TN_FIELD_NODE,
-     .offset = offsetof(tn_model_file, build),
-     .help = "hardware choices (docs/build-keys.md)"},
-    {.key = "checkpoint",
-     .type = TN_FIELD_NODE,
-     .offset = offsetof(tn_model_file, checkpoint),
-     .help = "where trained weights lie, for `tenfold ranks`"},
+    TN_KEY(CHOICE, tn_model_file, kind, "what the file is", TN_REQUIRED, TN_ONE_OF(file_kinds)),
+    TN_KEY(TEXT, tn_model_file, name, "name in results: letters, digits, - and _", TN_REQUIRED,
+           TN_SEEN(tn_model_file, name_at)),
+    TN_KEY(COUNT, tn_model_file, batch, "examples of a training step", TN_DEFAULT("1"), TN_FROM(1)),
+    TN_KEY(COUNT, tn_model_file, sequence, "tokens of an example", TN_REQUIRED, TN_FROM(1)),
+    TN_KEY(CHOICE, tn_model_file, precision, "of every number: 4, 2, 2 and 1 bytes", TN_DEFAULT("fp32"),
+           TN_ONE_OF(tn_precision_names)),
+    TN_KEY(CHOICE, tn_model_file, optimizer, "sgd keeps no state, momentum one number a parameter, adam two",
+           TN_DEFAULT("sgd"), TN_ONE_OF(tn_optimizer_names)),
+    TN_KEY(COUNT, tn_model_file, examples, "examples of an epoch; its steps are examples / batch, rounded up",
+           TN_DEFAULT("1"), TN_FROM(1)),
+    TN_KEY(CHOICE, tn_model_file, format, "dense: every weight uncompressed, whatever `weights` says",
+           TN_DEFAULT("as-given"), TN_ONE_OF(weight_policies)),
+    TN_KEY(CHOICE, tn_model_file, flow, "contraction flow of the weights that name none",
+           TN_DEFAULT("bidirectional"), TN_ONE_OF(tn_flow_names)),
+    TN_KEY(TABLE, tn_model_file, weights, "shapes by name, which layers refer to and spaces vary",
+           .sub = &weight_schema),
+    TN_KEY(NODE, tn_model_file, layers, "the layers in order, each by the keys of its kind (below)",
+           TN_REQUIRED),
+    TN_KEY(NODE, tn_model_file, build, "hardware choices (docs/build-keys.md)"),
+    TN_KEY(NODE, tn_model_file, checkpoint, "where trained weights lie, for `tenfold ranks`"),
 };
 const tn_schema tn_model_schema = TN_SCHEMA("model", tn_model_file, model_fields);
 
 /* Keys that several kinds of layers have. */
 #define FIELD_NAME                                                                                           \
-    {                                                                                                        \
-        .key = "name", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, name), .required = true,    \
-        .seen_offset = offsetof(tn_layer_entry, name_at),                                                    \
-        .help = "name, unique among its neighbours: letters, digits, - and _"                                \
-    }
-#define FIELD_KIND                                                                                           \
-    {                                                                                                        \
-        .key = "kind", .type = TN_FIELD_TEXT, .offset = offsetof(tn_layer_entry, kind_text),                 \
-        .required = true, .help = "the kind of layer"                                                        \
-    }
+    TN_KEY(TEXT, tn_layer_entry, name, "name, unique among its neighbours: letters, digits, - and _",        \
+           TN_REQUIRED, TN_SEEN(tn_layer_entry, name_at))
+#define FIELD_KIND TN_KEY_AS("kind", TEXT, tn_layer_entry, kind_text, "the kind of layer", TN_REQUIRED)
 #define FIELD_INPUT(needed, text)                                                                            \
-    {                                                                                                        \
-        .key = "input", .type = TN_FIELD_TEXT_LIST, .offset = offsetof(tn_layer_entry, input),               \
-        .required = (needed), .seen_offset = offsetof(tn_layer_entry, input_at), .help = (text)              \
-    }
+    TN_KEY(TEXT_LIST, tn_layer_entry, input, text, .required = (needed), TN_SEEN(tn_layer_entry, input_at))
 #define FIELD_ONE_INPUT FIELD_INPUT(false, "earlier layer, block or `entry`; absent: the layer before")
 #define FIELD_WEIGHT                                                                                         \
-    {                                                                                                        \
-        .key = "weight", .type = TN_FIELD_TEXT_LIST, .offset = offsetof(tn_layer_entry, weight),             \
-        .seen_offset = offsetof(tn_layer_entry, weight_at),                                                  \
-        .help = "entry of `weights`, in a block also one per repetition; absent: dense"                      \
-    }
+    TN_KEY(TEXT_LIST, tn_layer_entry, weight,                                                                \
+           "entry of `weights`, in a block also one per repetition; absent: dense",                          \
+           TN_SEEN(tn_layer_entry, weight_at))
 #define FIELD_SIZE(word, member, text)                                                                       \
-    {                                                                                                        \
-        .key = (word), .type = TN_FIELD_COUNT, .offset = offsetof(tn_layer_entry, member), .required = true, \
-        .minimum = 1, .maximum = -1, .help = (text)                                                          \
-    }
+    TN_KEY_AS(word, COUNT, tn_layer_entry, member, text, TN_REQUIRED, TN_FROM(1))
 
 static const tn_field input_fields[] = {
     FIELD_NAME,
@@ -205,46 +116,25 @@ static const tn_field embedding_fields[] = {
 };
 static const tn_field one_input_fields[] = {FIELD_NAME, FIELD_KIND, FIELD_ONE_INPUT};
 static const tn_field linear_fields[] = {
-    FIELD_NAME,
-    FIELD_KIND,
-    FIELD_ONE_INPUT,
-    FIELD_SIZE("outputs", outputs, "rows of the matrix, features of a token behind it"),
-    FIELD_WEIGHT,
-    {.key = "bias",
-     .type = TN_FIELD_BOOL,
-     .offset = offsetof(tn_layer_entry, bias),
-     .fallback = "true",
-     .help = "a bias per output"},
+    FIELD_NAME,      FIELD_KIND,
+    FIELD_ONE_INPUT, FIELD_SIZE("outputs", outputs, "rows of the matrix, features of a token behind it"),
+    FIELD_WEIGHT,    TN_KEY(BOOL, tn_layer_entry, bias, "a bias per output", TN_DEFAULT("true")),
 };
 static const tn_field attention_fields[] = {
     FIELD_NAME,
     FIELD_KIND,
     FIELD_INPUT(true, "[query, key, value]"),
-    {.key = "heads",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_layer_entry, heads),
-     .required = true,
-     .minimum = 1,
-     .maximum = -1,
-     .seen_offset = offsetof(tn_layer_entry, heads_at),
-     .help = "heads; each takes an equal share of the widths"},
+    TN_KEY(COUNT, tn_layer_entry, heads, "heads; each takes an equal share of the widths", TN_REQUIRED,
+           TN_FROM(1), TN_SEEN(tn_layer_entry, heads_at)),
 };
 static const tn_field residual_fields[] = {FIELD_NAME, FIELD_KIND, FIELD_INPUT(true, "the two to add")};
 static const tn_field block_fields[] = {
     FIELD_NAME,
     FIELD_KIND,
-    {.key = "repeat",
-     .type = TN_FIELD_COUNT,
-     .offset = offsetof(tn_layer_entry, repeat),
-     .fallback = "1",
-     .minimum = 1,
-     .maximum = REPEAT_MOST,
-     .help = "how often its layers stand one behind the other, each time with parameters of their own"},
-    {.key = "layers",
-     .type = TN_FIELD_NODE,
-     .offset = offsetof(tn_layer_entry, layers),
-     .required = true,
-     .help = "its layers, of any kind but block"},
+    TN_KEY(COUNT, tn_layer_entry, repeat,
+           "how often its layers stand one behind the other, each time with parameters of their own",
+           TN_DEFAULT("1"), TN_WITHIN(1, REPEAT_MOST)),
+    TN_KEY(NODE, tn_layer_entry, layers, "its layers, of any kind but block", TN_REQUIRED),
 };
 
 static const tn_schema kind_schemas[TN_LAYER_KINDS] = {

@@ -5,12 +5,9 @@
  *     typedef struct { uint64_t width; double share; uint32_t style; } thing;
  *     static const char *const styles[] = {"block", "ultra", NULL};
  *     static const tn_field thing_fields[] = {
- *         {.key = "width", .type = TN_FIELD_COUNT, .offset = offsetof(thing, width), .required = true,
- *          .minimum = 1, .maximum = 4096, .help = "word width, bits"},
- *         {.key = "share", .type = TN_FIELD_REAL, .offset = offsetof(thing, share), .fallback = "0.5",
- * .maximum = 1},
- *         {.key = "style", .type = TN_FIELD_CHOICE, .offset = offsetof(thing, style), .choices = styles,
- *          .fallback = "block"},
+ *         TN_KEY(COUNT, thing, width, "word width, bits", TN_REQUIRED, TN_WITHIN(1, 4096)),
+ *         TN_KEY(REAL, thing, share, "of the whole", TN_DEFAULT("0.5"), TN_WITHIN(0, 1)),
+ *         TN_KEY(CHOICE, thing, style, "of the memory", TN_DEFAULT("block"), TN_ONE_OF(styles)),
  *     };
  *     static const tn_schema thing_schema = TN_SCHEMA("thing", thing, thing_fields);
  *
@@ -68,7 +65,8 @@ typedef struct tn_schema tn_schema;
 typedef struct tn_field {
     const char *key;
     tn_field_type type;
-    size_t offset; /* of the member in the struct */
+    size_t offset;    /* of the member in the struct */
+    const char *help; /* one line: meaning and unit */
     bool required;
     const char *fallback; /* default, written as in YAML; NULL: zero, empty or absent */
     /* Of numbers and list items. Both 0: no bound but the type's (COUNT: 0 to 2^63); maximum < minimum or
@@ -76,10 +74,20 @@ typedef struct tn_field {
     double minimum, maximum;
     const char *const *choices; /* CHOICE: names, ended by NULL */
     const tn_schema *sub;       /* MAPPING, LIST, TABLE */
-    const char *help;           /* one line: meaning and unit */
-    ptrdiff_t
-        seen_offset; /* where > 0: offset of a tn_position that gets the value's place (line 0 if absent) */
+    ptrdiff_t seen_offset; /* where > 0: of a tn_position that gets the value's place (line 0 if absent) */
 } tn_field;
+
+/* A row: type (the end of its tn_field_type), struct, member, help, then any of the words below. The key is
+ * the member's name, or is given. */
+#define TN_KEY(of_type, owner, member, ...) TN_KEY_AS(#member, of_type, owner, member, __VA_ARGS__)
+#define TN_KEY_AS(called, of_type, owner, member, ...)                                                       \
+    { .key = (called), .type = TN_FIELD_##of_type, .offset = offsetof(owner, member), __VA_ARGS__ }
+#define TN_REQUIRED            .required = true
+#define TN_DEFAULT(text)       .fallback = (text)
+#define TN_WITHIN(low, high)   .minimum = (low), .maximum = (high)
+#define TN_FROM(low)           .minimum = (low), .maximum = -1
+#define TN_ONE_OF(names)       .choices = (names)
+#define TN_SEEN(owner, member) .seen_offset = offsetof(owner, member)
 
 struct tn_schema {
     const char *name; /* of the thing described, for messages and docs: "device", "device.memory" */
