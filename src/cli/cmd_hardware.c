@@ -49,8 +49,15 @@ static tn_status unknown_choice(const tn_parameter *p, const char *text, tn_posi
                       p->choices[0], count);
 }
 
-static tn_status read_value(const tn_parameter *p, const char *text, tn_position at, uint64_t *value,
-                            tn_error *error) {
+/* A value of a parameter. Sizes stay text: the question reads them. */
+static tn_status read_value(const tn_question *q, size_t which, const char *text, tn_position at,
+                            tn_question_values *values, tn_error *error) {
+    const tn_parameter *p = &q->parameter[which];
+    uint64_t *value = &values->value[which];
+    if (p->choices == tn_sizes) {
+        values->text[which] = text;
+        return TN_OK;
+    }
     if (p->choices) {
         for (uint64_t i = 0; p->choices[i]; i++)
             if (strcmp(p->choices[i], text) == 0) {
@@ -81,8 +88,10 @@ static tn_status ask(const tn_question *question, const tn_question_values *valu
 
 /* --- Output of answers. */
 
-static void put_json_value(tn_json *json, const tn_parameter *p, uint64_t value) {
-    if (p->choices)
+static void put_json_value(tn_json *json, const tn_parameter *p, uint64_t value, const char *text) {
+    if (p->choices == tn_sizes)
+        tn_json_put_text(json, p->name, *text ? text : NULL);
+    else if (p->choices)
         tn_json_put_text(json, p->name, p->choices[value]);
     else
         tn_json_put_count(json, p->name, value);
@@ -97,7 +106,8 @@ static void put_json_answer(tn_json *json, const char *name, const tn_answer *a)
 
 static void put_json_row(tn_json *json, const tn_question *q, const tn_question_values *values,
                          const tn_answer *answers) {
-    for (size_t i = 0; i < q->parameters; i++) put_json_value(json, &q->parameter[i], values->value[i]);
+    for (size_t i = 0; i < q->parameters; i++)
+        put_json_value(json, &q->parameter[i], values->value[i], values->text[i]);
     for (size_t i = 0; q->answer[i]; i++) put_json_answer(json, q->answer[i], &answers[i]);
 }
 
@@ -136,7 +146,7 @@ static tn_status answer_one(request *r, tn_error *error) {
         if (!text)
             return tn_fail(error, TN_INPUT, "%s needs --%s, %s", q->name, q->parameter[i].name,
                            q->parameter[i].help);
-        TN_TRY(read_value(&q->parameter[i], text, nowhere, &values.value[i], error));
+        TN_TRY(read_value(q, i, text, nowhere, &values, error));
     }
     TN_TRY(ask(q, &values, nowhere, answers, error));
     if (!r->common.json) return print_table(q, answers, error);
@@ -219,7 +229,7 @@ static tn_status answer_row(const request *r, const tn_csv *csv, size_t row, con
             text = cell->text;
             where = cell->at;
         }
-        TN_TRY(read_value(&q->parameter[i], text, where, &values->value[i], error));
+        TN_TRY(read_value(q, i, text, where, values, error));
     }
     return ask(q, values, at, answers, error);
 }
@@ -316,8 +326,8 @@ static bool shown_with_option(const tn_parameter *p) {
 }
 
 static tn_status argument_text(const tn_parameter *p, tn_arena *arena, const char **text, tn_error *error) {
-    *text = p->choices ? "NAME" : "N";
-    if (!p->choices || !shown_with_option(p)) return TN_OK;
+    *text = p->choices == tn_sizes ? "SIZES" : p->choices ? "NAME" : "N";
+    if (!p->choices || p->choices == tn_sizes || !shown_with_option(p)) return TN_OK;
     *text = p->choices[0];
     for (size_t i = 1; p->choices[i]; i++)
         TN_TRY(tn_arena_format(arena, text, error, "%s|%s", *text, p->choices[i]));
@@ -327,7 +337,7 @@ static tn_status argument_text(const tn_parameter *p, tn_arena *arena, const cha
 static void print_long_choices(const tn_question *q) {
     for (size_t i = 0; i < q->parameters; i++) {
         const tn_parameter *p = &q->parameter[i];
-        if (!p->choices || shown_with_option(p)) continue;
+        if (!p->choices || p->choices == tn_sizes || shown_with_option(p)) continue;
         printf("\n--%s is one of:", p->name);
         for (size_t c = 0; p->choices[c]; c++) printf(" %s", p->choices[c]);
         printf("\n");
@@ -349,8 +359,9 @@ static tn_status make_options(request *r, tn_option *option, size_t *count, tn_e
         const char *name, *help, *argument;
         TN_TRY(tn_arena_format(&r->arena, &name, error, "--%s", p->name));
         TN_TRY(argument_text(p, &r->arena, &argument, error));
-        TN_TRY(tn_arena_format(&r->arena, &help, error, "%s%s%s%s", p->help, p->fallback ? " (default " : "",
-                               p->fallback ? p->fallback : "", p->fallback ? ")" : ""));
+        bool shown = p->fallback && *p->fallback;
+        TN_TRY(tn_arena_format(&r->arena, &help, error, "%s%s%s%s", p->help, shown ? " (default " : "",
+                               shown ? p->fallback : "", shown ? ")" : ""));
         option[i] = (tn_option){name, TN_OPTION_TEXT, &r->given[i], argument, help};
     }
     memcpy(option + q->parameters, own, sizeof own);
@@ -379,7 +390,7 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
         TN_TRY(tn_options_read(command, NULL, 0, argc, argv, 0, 0, NULL, &positional, &common, error));
         if (!common.help)
             return tn_fail(error, TN_INPUT,
-                           "which question? memory, multiply, array, training, dot, loop or kernel");
+                           "which question? memory, layout, multiply, array, training, dot, loop or kernel");
         tn_options_usage(command, NULL, 0);
         printf("\nquestions (each has its own --help):\n");
         for (size_t i = 0; i < tn_questions_count; i++)
@@ -401,7 +412,7 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
 const tn_command tn_command_hardware = {
     .name = "hardware",
     .summary = "ask the hardware model one question, or one a row of a table",
-    .usage = "memory|multiply|array|training|dot|loop|kernel [--device D] OPTIONS\n"
+    .usage = "memory|layout|multiply|array|training|dot|loop|kernel [--device D] OPTIONS\n"
              "QUESTION [--device D] --batch FILE.csv",
     .run = run,
 };

@@ -1,6 +1,7 @@
 #include "cli/hardware_questions.h"
 
 #include "base/checked.h"
+#include "hardware/bank_layout.h"
 #include "hardware/device_data.h"
 #include "hardware/dot.h"
 #include "hardware/kernel.h"
@@ -53,6 +54,38 @@ static tn_status ask_memory(const tn_question_values *v, tn_answer *answers, tn_
     answers[1] = count(blocks.bram36);
     answers[2] = count(blocks.uram);
     answers[3] = count(blocks.lutram);
+    return TN_OK;
+}
+
+/* --- layout */
+
+enum { DIMS, WORD, BANKS, SKEW, BLOCK };
+const char *const tn_sizes[] = {NULL};
+static const tn_parameter layout_parameters[] = {
+    [DIMS] = {"dims", NULL, tn_sizes, "elements of the array along each axis: 12x14x48"},
+    [WORD] = {"word", NULL, tn_sizes, "elements that lie together in one word, along each axis: 1x1x4"},
+    [BANKS] = {"banks", "1", tn_sizes, "banks along each of their own axes, one word a cycle each: 4x4"},
+    [SKEW] = {"skew", "", tn_sizes,
+              "for each axis of the banks a linear form of the word's coordinates: 1x0x1,0x1x0"},
+    [BLOCK] = {"block", NULL, tn_sizes, "elements that are read at once, along each axis: 1x4x4"},
+};
+static const char *const layout_answers[] = {"words", "padded_elements", "depth", "issues", NULL};
+static const char *const layout_heads[] = {"words", "padded (elements)", "depth (words)", "issues (cycles)"};
+
+static tn_status ask_layout(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+    const char *const *text = v->text;
+    uint64_t block[TN_BANK_LAYOUT_AXES], cycles;
+    tn_bank_layout layout;
+    tn_bank_layout_size size;
+    TN_TRY(tn_bank_layout_read(text[DIMS], text[WORD], text[BANKS], *text[SKEW] ? text[SKEW] : NULL, &layout,
+                               error));
+    TN_TRY(tn_bank_layout_read_block(&layout, text[BLOCK], block, error));
+    TN_TRY(tn_bank_layout_measure(&layout, &size, error));
+    TN_TRY(tn_bank_layout_issues(&layout, block, &cycles, error));
+    answers[0] = count(size.words);
+    answers[1] = count(size.padded_elements);
+    answers[2] = count(size.depth);
+    answers[3] = count(cycles);
     return TN_OK;
 }
 
@@ -387,6 +420,7 @@ static tn_status ask_kernel(const tn_question_values *v, tn_answer *answers, tn_
     }
 const tn_question tn_questions[] = {
     QUESTION(memory, NULL, "blocks of a memory"),
+    QUESTION(layout, NULL, "words, depth and cycles of an array laid out over banks"),
     QUESTION(multiply, NULL, "DSP blocks of an integer multiplier"),
     QUESTION(array, NULL, "cycles of a product on a systolic array"),
     QUESTION(training, NULL, "cycles of a layer's three training passes on a systolic array"),

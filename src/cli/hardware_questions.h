@@ -14,9 +14,11 @@ enum { TN_PARAMETERS_MOST = 16, TN_ANSWERS_MOST = 12 };
 typedef struct tn_parameter {
     const char *name;           /* option without its dashes, column of a batch */
     const char *fallback;       /* NULL: required */
-    const char *const *choices; /* ended by NULL; NULL: a whole number */
+    const char *const *choices; /* ended by NULL; NULL: a whole number; tn_sizes: "12x14x48" */
     const char *help;
 } tn_parameter;
+
+extern const char *const tn_sizes[]; /* no choices: the question reads the text itself */
 
 typedef struct tn_answer {
     enum { TN_ANSWER_COUNT, TN_ANSWER_BOOL, TN_ANSWER_REAL, TN_ANSWER_TEXT } type;
@@ -29,7 +31,8 @@ typedef struct tn_answer {
 /* What a question knows: the device is NULL where none was given. */
 typedef struct tn_question_values {
     const tn_device *device;
-    uint64_t value[TN_PARAMETERS_MOST]; /* whole numbers, or positions in `choices` */
+    uint64_t value[TN_PARAMETERS_MOST];   /* whole numbers, or positions in `choices` */
+    const char *text[TN_PARAMETERS_MOST]; /* as given; NULL for what is no text */
 } tn_question_values;
 
 typedef struct tn_question {

@@ -73,6 +73,28 @@ static void one_question_each(void **state) {
     json_decref(j);
 }
 
+/* Rows of banks, squares of banks with a form each, and one wide word without a skew. */
+static void layouts(void **state) {
+    (void)state;
+    json_t *j = test_program_json(0, "hardware", "layout", "--dims", "12x14x48", "--word", "1x1x4", "--banks",
+                                  "4", "--skew", "0x1x1", "--block", "1x4x4", "--json", NULL);
+    assert_int_equal(count(j, "words"), 2016);
+    assert_int_equal(count(j, "padded_elements"), 8064);
+    assert_int_equal(count(j, "depth"), 504);
+    assert_int_equal(count(j, "issues"), 576);
+    json_decref(j);
+    static const char rows[] = "dims,word,banks,skew,block\n"
+                               "12x14x48,1x1x4,1,0x0x0,1x4x4\n"
+                               "12x14x48,1x1x1,4x4,\"1x0x1,0x1x0\",1x4x4\n";
+    assert_int_equal(tn_file_write(path, rows, strlen(rows), NULL), TN_OK);
+    test_run run = test_program("hardware", "layout", "--batch", path, NULL);
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, "dims,word,banks,skew,block,words,padded_elements,depth,issues\n"
+                                 "12x14x48,1x1x4,1,0x0x0,1x4x4,2016,8064,2016,2016\n"
+                                 "12x14x48,1x1x1,4x4,\"1x0x1,0x1x0\",1x4x4,8064,8064,576,576\n");
+    test_run_free(&run);
+}
+
 /* An illegal interval is an answer. */
 static void dot_says_what_is_legal(void **state) {
     (void)state;
@@ -143,6 +165,9 @@ static void bad_usage(void **state) {
                    "64 bits");
     expect_refusal("array --dataflow ws_seral --rows 1 --cols 1 --m 1 --k 1 --n 1", "ws_serial");
     expect_refusal("array --dataflow ws_serial --rows 0 --cols 1 --m 1 --k 1 --n 1", "rows = 0");
+    expect_refusal("layout --dims 4x4 --word 1x1", "--block");
+    expect_refusal("layout --dims 4x4 --word 1x1 --banks 2 --block 1x1", "skew");
+    expect_refusal("layout --dims 4x4 --word 1 --block 1x1", "word has 1 sizes and dims 2");
     expect_refusal("multiply --a 0 --b 3", "1 to");
     expect_refusal("multiply --a 3 --b 3 --set clock_MHz=3", "--device");
     expect_refusal("multiply --a 3 --b 3 --device h200", "roofline");
@@ -211,8 +236,8 @@ static void bad_batches(void **state) {
 
 static void every_question_has_help(void **state) {
     (void)state;
-    static const char *const questions[] = {"memory", "multiply", "array", "training",
-                                            "dot",    "loop",     "kernel"};
+    static const char *const questions[] = {"memory",   "layout", "multiply", "array",
+                                            "training", "dot",    "loop",     "kernel"};
     test_run run = test_program("help", "hardware", NULL);
     assert_int_equal(run.status, 0);
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
@@ -228,6 +253,7 @@ static void every_question_has_help(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_question_each),
+        cmocka_unit_test(layouts),
         cmocka_unit_test(dot_says_what_is_legal),
         cmocka_unit_test(kernels),
         cmocka_unit_test(bad_usage),
