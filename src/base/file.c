@@ -2,10 +2,15 @@
 
 #include "base/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,47 +50,139 @@ tn_status tn_file_read(const char *path, size_t limit_bytes, char **data, size_t
     return TN_OK;
 }
 
-tn_status tn_file_open(tn_file_writer *writer, const char *path, tn_error *error) {
-    *writer = (tn_file_writer){0};
-    if (strlen(path) >= sizeof writer->path)
-        return tn_fail(error, TN_LIMIT, "path of %zu bytes; at most %zu are handled", strlen(path),
-                       sizeof writer->path - 1);
-    snprintf(writer->path, sizeof writer->path, "%s", path);
-    snprintf(writer->temporary, sizeof writer->temporary, "%s.%ld.tmp", path, (long)getpid());
-    writer->stream = fopen(writer->temporary, "wb");
-    if (!writer->stream) return tn_fail_system(error, path, errno, "can't be written");
-    return TN_OK;
+/* ---- temporaries
+ *
+ * A file is written as FOLDER/.NAME.RANDOM.tmp and renamed over NAME. Names are made with O_EXCL and O_NOFOLLOW,
+ * so that a link laid in the folder is never followed. The writer holds a lock on its temporary; one that
+ * nobody holds was left by a process that died, and the next writer of NAME removes it.
+ */
+
+enum { NAME_KEPT = 200, RANDOM_DIGITS = 12 };
+
+/* The start of all temporaries of `name`; long names are cut so that the system still takes them. */
+static void temporary_prefix(const char *name, char prefix[NAME_KEPT + 3]) {
+    snprintf(prefix, NAME_KEPT + 3, ".%.*s.", NAME_KEPT, name);
 }
 
-static void sync_folder(const char *path) {
-    char copy[1024];
-    snprintf(copy, sizeof copy, "%s", path);
-    int folder = open(dirname(copy), O_RDONLY);
-    if (folder >= 0) {
-        fsync(folder);
-        close(folder);
+static bool is_temporary(const char *entry, const char *prefix) {
+    size_t start = strlen(prefix);
+    return strncmp(entry, prefix, start) == 0 && strlen(entry) == start + RANDOM_DIGITS + strlen(".tmp") &&
+           strcmp(entry + start + RANDOM_DIGITS, ".tmp") == 0;
+}
+
+static void remove_stale(int folder, const char *prefix) {
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
+    if (!list) {
+        if (copy >= 0) close(copy);
+        return; /* stale files are litter, not a reason to write nothing */
     }
+    for (const struct dirent *entry; (entry = readdir(list));) {
+        if (!is_temporary(entry->d_name, prefix)) continue;
+        int file = openat(folder, entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (file < 0) continue;
+        if (flock(file, LOCK_EX | LOCK_NB) == 0) unlinkat(folder, entry->d_name, 0);
+        close(file);
+    }
+    closedir(list);
+}
+
+static int random_name(const char *prefix, char *name, size_t capacity) {
+    uint64_t number = 0;
+    ssize_t got;
+    do got = getrandom(&number, sizeof number, 0);
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof number) return -1;
+    snprintf(name, capacity, "%s%0*" PRIx64 ".tmp", prefix, RANDOM_DIGITS,
+             number >> (64 - 4 * RANDOM_DIGITS));
+    return 0;
+}
+
+/* A new file of the writer's own, locked; -1 with errno. */
+static int make_temporary(tn_file_writer *writer, const char *prefix) {
+    for (int attempt = 0; attempt < 100; attempt++) {
+        if (random_name(prefix, writer->temporary, sizeof writer->temporary) != 0) return -1;
+        int file = openat(writer->folder, writer->temporary,
+                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (file < 0 && errno == EEXIST) continue;
+        if (file < 0) return -1;
+        struct stat about;
+        /* Without locks (some network file systems) nothing is taken for stale either. Between making the
+         * file and locking it another writer may have removed it as stale: then once more. */
+        if (flock(file, LOCK_EX) != 0 || fstat(file, &about) != 0 || about.st_nlink > 0) return file;
+        close(file);
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+static void close_writer(tn_file_writer *writer) {
+    if (writer->stream) fclose(writer->stream);
+    if (writer->folder >= 0) close(writer->folder);
+    tn_free(writer->path);
+    *writer = (tn_file_writer){.folder = -1};
+}
+
+/* What a rename must not replace: a folder, a device, a pipe. */
+static tn_status check_target(const char *path, tn_error *error) {
+    struct stat about;
+    if (stat(path, &about) != 0 || S_ISREG(about.st_mode)) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = path}, "is no regular file; give another name");
+}
+
+static tn_status open_writer(tn_file_writer *writer, const char *path, tn_error *error) {
+    char prefix[NAME_KEPT + 3];
+    TN_TRY(check_target(path, error));
+    TN_TRY(tn_copy_text(path, &writer->path, error));
+    char *slash = strrchr(writer->path, '/');
+    writer->name = slash ? slash + 1 : writer->path;
+    if (slash) *slash = '\0';
+    const char *folder = !slash ? "." : slash == writer->path ? "/" : writer->path;
+    writer->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int failed = errno;
+    if (slash) *slash = '/';
+    if (writer->folder < 0) return tn_fail_system(error, path, failed, "can't be written");
+    if (strlen(writer->name) > NAME_MAX)
+        return tn_fail(error, TN_LIMIT, "a file name of %zu bytes; at most %d are possible",
+                       strlen(writer->name), NAME_MAX);
+    temporary_prefix(writer->name, prefix);
+    remove_stale(writer->folder, prefix);
+    int file = make_temporary(writer, prefix);
+    if (file < 0) return tn_fail_system(error, path, errno, "can't be written");
+    writer->stream = fdopen(file, "wb");
+    if (writer->stream) return TN_OK;
+    failed = errno;
+    unlinkat(writer->folder, writer->temporary, 0);
+    close(file);
+    return tn_fail_system(error, path, failed, "can't be written");
+}
+
+tn_status tn_file_open(tn_file_writer *writer, const char *path, tn_error *error) {
+    *writer = (tn_file_writer){.folder = -1};
+    tn_status status = open_writer(writer, path, error);
+    if (status != TN_OK) close_writer(writer);
+    return status;
 }
 
 tn_status tn_file_commit(tn_file_writer *writer, tn_error *error) {
     int failed = ferror(writer->stream) ? EIO : 0;
     if (fflush(writer->stream) != 0 || (!failed && fsync(fileno(writer->stream)) != 0)) failed = errno;
-    if (fclose(writer->stream) != 0 && !failed) failed = errno;
-    writer->stream = NULL;
-    if (!failed && rename(writer->temporary, writer->path) != 0) failed = errno;
-    if (failed) {
-        unlink(writer->temporary);
-        return tn_fail_system(error, writer->path, failed, "can't be written");
-    }
-    sync_folder(writer->path);
-    return TN_OK;
+    /* Renamed while the lock is held, so that nobody takes the file for stale. */
+    if (!failed && renameat(writer->folder, writer->temporary, writer->folder, writer->name) != 0)
+        failed = errno;
+    if (failed)
+        unlinkat(writer->folder, writer->temporary, 0);
+    else
+        fsync(writer->folder);
+    tn_status status = failed ? tn_fail_system(error, writer->path, failed, "can't be written") : TN_OK;
+    close_writer(writer);
+    return status;
 }
 
 void tn_file_abandon(tn_file_writer *writer) {
     if (!writer->stream) return;
-    fclose(writer->stream);
-    writer->stream = NULL;
-    unlink(writer->temporary);
+    unlinkat(writer->folder, writer->temporary, 0);
+    close_writer(writer);
 }
 
 tn_status tn_file_write(const char *path, const void *data, size_t length, tn_error *error) {
@@ -105,21 +202,26 @@ tn_status tn_file_write_buffer(const char *path, const tn_buffer *buffer, tn_err
     return tn_file_write(path, buffer->data, buffer->length, error);
 }
 
-tn_status tn_folder_make(const char *path, tn_error *error) {
-    char partial[1024];
-    size_t length = strlen(path);
-    if (length == 0 || length >= sizeof partial)
-        return tn_fail(error, TN_INPUT, "folder name of %zu bytes; it must have 1 to %zu", length,
-                       sizeof partial - 1);
+static tn_status make_folders(char *path, size_t length, tn_error *error) {
     for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0') continue;
-        memcpy(partial, path, i);
-        partial[i] = '\0';
-        if (mkdir(partial, 0777) != 0 && errno != EEXIST)
-            return tn_fail_system(error, path, errno, "folder can't be made");
+        char end = path[i];
+        if (end != '/' && end != '\0') continue;
+        path[i] = '\0';
+        int failed = mkdir(path, 0777) != 0 && errno != EEXIST ? errno : 0;
+        path[i] = end;
+        if (failed) return tn_fail_system(error, path, failed, "folder can't be made");
     }
     struct stat about;
     if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode))
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = path}, "is a file; a folder is needed");
     return TN_OK;
+}
+
+tn_status tn_folder_make(const char *path, tn_error *error) {
+    char *partial;
+    if (!*path) return tn_fail(error, TN_INPUT, "an empty folder name; give the folder's path");
+    TN_TRY(tn_copy_text(path, &partial, error));
+    tn_status status = make_folders(partial, strlen(partial), error);
+    tn_free(partial);
+    return status;
 }

@@ -13,11 +13,14 @@
 tn_status tn_file_read(const char *path, size_t limit_bytes, char **data, size_t *length, tn_error *error);
 
 /* A file being written beside its final place: open, write to `stream`, then commit (flush, sync, rename over
- * the old file) or abandon (remove). Until commit the old file is untouched; after a crash only a temporary
- * of the name PATH.PID.tmp is left. */
+ * the old file) or abandon (remove); both free the writer. Until commit the old file is untouched. After a
+ * crash only a temporary .NAME.*.tmp is left, which the next writer of the same file removes. A target that is
+ * a link is replaced, not followed; one that is a folder, device or pipe is TN_INPUT. */
 typedef struct tn_file_writer {
     FILE *stream;
-    char path[1024], temporary[1064];
+    int folder;          /* descriptor of the target's folder */
+    char *path, *name;   /* of the target; its last part */
+    char temporary[256]; /* name in the folder */
 } tn_file_writer;
 
 tn_status tn_file_open(tn_file_writer *writer, const char *path, tn_error *error);

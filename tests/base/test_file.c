@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,11 +94,63 @@ static void abandoned_leaves_the_old(void **state) {
     assert_holds("old");
 }
 
-/* A process killed while it writes leaves the old file as it was. */
+/* Files of the folder whose names end in .tmp. */
+static size_t temporaries(void) {
+    size_t count = 0;
+    DIR *list = opendir(folder);
+    assert_non_null(list);
+    for (const struct dirent *entry; (entry = readdir(list));) {
+        size_t length = strlen(entry->d_name);
+        count += length > 4 && strcmp(entry->d_name + length - 4, ".tmp") == 0;
+    }
+    closedir(list);
+    return count;
+}
+
+/* Links laid under names that a temporary might have are not followed; the target's own is replaced. */
+static void links_are_not_followed(void **state) {
+    (void)state;
+    char victim[128], trap[160], *data;
+    size_t length;
+    snprintf(victim, sizeof victim, "%s/victim", folder);
+    assert_int_equal(tn_file_write(victim, "precious", 8, &error), TN_OK);
+    snprintf(trap, sizeof trap, "%s.%ld.tmp", path, (long)getpid());
+    assert_int_equal(symlink(victim, trap), 0);
+    unlink(path);
+    assert_int_equal(symlink(victim, path), 0);
+    assert_int_equal(tn_file_write(path, "new", 3, &error), TN_OK);
+    assert_holds("new");
+    assert_int_equal(tn_file_read(victim, 100, &data, &length, &error), TN_OK);
+    assert_string_equal(data, "precious");
+    tn_free(data);
+    assert_int_equal(unlink(trap) + unlink(victim), 0);
+}
+
+static void folders_and_devices_are_no_targets(void **state) {
+    (void)state;
+    assert_int_equal(tn_file_write(folder, "x", 1, &error), TN_INPUT);
+    assert_int_equal(tn_file_write("/dev/null", "x", 1, &error), TN_INPUT);
+}
+
+/* Names and paths as long as the system takes them. */
+static void long_paths(void **state) {
+    (void)state;
+    char deep[4000], command[128];
+    size_t length = (size_t)snprintf(deep, sizeof deep, "%s/deep", folder);
+    while (length < 3500) length += (size_t)snprintf(deep + length, sizeof deep - length, "/%0120d", 7);
+    assert_int_equal(tn_folder_make(deep, &error), TN_OK);
+    snprintf(deep + length, sizeof deep - length, "/%0250d", 7);
+    assert_int_equal(tn_file_write(deep, "x", 1, &error), TN_OK);
+    assert_int_equal(access(deep, R_OK), 0);
+    snprintf(command, sizeof command, "rm -r '%s/deep'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* A process killed while it writes leaves the old file as it was, and a temporary, which the next writer of that
+ * file removes; one that is being written stays. */
 static void killed_leaves_the_old(void **state) {
     (void)state;
     tn_file_writer writer;
-    char temporary[128];
     int status;
     assert_int_equal(tn_file_write(path, "old", 3, &error), TN_OK);
     pid_t child = fork();
@@ -111,8 +164,17 @@ static void killed_leaves_the_old(void **state) {
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
     assert_holds("old");
-    snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)child);
-    assert_int_equal(unlink(temporary), 0);
+    assert_int_equal(temporaries(), 1);
+    tn_file_writer running, other;
+    assert_int_equal(tn_file_open(&running, path, &error), TN_OK);
+    assert_int_equal(temporaries(), 1);
+    assert_int_equal(tn_file_open(&other, path, &error), TN_OK);
+    assert_int_equal(temporaries(), 2);
+    tn_file_abandon(&other);
+    fputs("whole", running.stream);
+    assert_int_equal(tn_file_commit(&running, &error), TN_OK);
+    assert_holds("whole");
+    assert_int_equal(temporaries(), 0);
 }
 
 /* A file that can't grow stands for a full disk. */
@@ -145,7 +207,6 @@ static void unwritable(void **state) {
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';
     assert_int_equal(tn_file_write(name, "x", 1, &error), TN_LIMIT);
-    assert_int_equal(tn_file_write(folder, "x", 1, &error), TN_IO); /* a folder of that name */
 }
 
 static void folders(void **state) {
@@ -168,6 +229,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(written_is_read),
                                        cmocka_unit_test(limits),
                                        cmocka_unit_test(abandoned_leaves_the_old),
+                                       cmocka_unit_test(links_are_not_followed),
+                                       cmocka_unit_test(folders_and_devices_are_no_targets),
+                                       cmocka_unit_test(long_paths),
                                        cmocka_unit_test(killed_leaves_the_old),
                                        cmocka_unit_test(full_disk_leaves_the_old),
                                        cmocka_unit_test(unwritable),
