@@ -1,15 +1,9 @@
 /* How fast rooflines predict and are fitted. */
+#include "base/clock.h"
 #include "roofline/fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static tn_status load(const char *path, tn_arena *arena, tn_roofline **roofline, tn_error *error) {
     tn_device *device;
@@ -22,7 +16,7 @@ static tn_status predictions(tn_arena *arena, tn_error *error) {
     tn_roofline *roofline;
     double sum_us = 0;
     TN_TRY(load(BENCH_SOURCE_DIR "/models/devices/h200.yaml", arena, &roofline, error));
-    double started = seconds();
+    double started = tn_clock_seconds();
     for (uint64_t i = 0; i < PRODUCTS; i++) {
         tn_roofline_product p = {1, 1 + i % 997, 1 + i % 101, 1 + i % 13};
         double us;
@@ -30,7 +24,7 @@ static tn_status predictions(tn_arena *arena, tn_error *error) {
         sum_us += us;
     }
     printf("prediction of a product: %.2f us (mean predicted time %.2f us)\n",
-           1e6 * (seconds() - started) / PRODUCTS, sum_us / PRODUCTS);
+           1e6 * (tn_clock_seconds() - started) / PRODUCTS, sum_us / PRODUCTS);
     return TN_OK;
 }
 
@@ -41,9 +35,10 @@ static tn_status fit(tn_arena *arena, tn_error *error) {
     TN_TRY(load(BENCH_SOURCE_DIR "/models/devices/families/h200.yaml", arena, &roofline, error));
     TN_TRY(tn_roofline_measurements_load(BENCH_SHARED_DIR "/oracles/gpu/h200_matmul.csv", roofline, arena,
                                          &data, error));
-    double started = seconds();
+    double started = tn_clock_seconds();
     TN_TRY(tn_roofline_fit(roofline, &data, NULL, &options, arena, &fitted, error));
-    printf("fit of %zu laws to %zu rows: %.2f s\n", fitted.laws.count, data.count, seconds() - started);
+    printf("fit of %zu laws to %zu rows: %.2f s\n", fitted.laws.count, data.count,
+           tn_clock_seconds() - started);
     return TN_OK;
 }
 

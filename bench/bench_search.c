@@ -1,5 +1,6 @@
 /* Times the search on every network of the reference data beside the times of the Python tools in its file:
  * the search alone, single thread, outer products on, median of many runs. */
+#include "base/clock.h"
 #include "flow/search.h"
 #include "tensor/einsum.h"
 #include "text/csv.h"
@@ -7,16 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { RUNS_MOST = 2001, RUNS_LEAST = 11 };
 static const double SECONDS_PER_ROW = 0.3;
-
-static double now_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static int by_value(const void *a, const void *b) {
     const double *p = a, *q = b;
@@ -32,9 +26,9 @@ static tn_status median_seconds(const tn_network *network, double *median, tn_se
     for (double spent = 0;
          status == TN_OK && runs < RUNS_MOST && (runs < RUNS_LEAST || spent < SECONDS_PER_ROW); runs++) {
         tn_arena_reset(&arena);
-        double start = now_seconds();
+        double start = tn_clock_seconds();
         status = tn_search(network, NULL, &arena, result, error);
-        seconds[runs] = now_seconds() - start;
+        seconds[runs] = tn_clock_seconds() - start;
         spent += seconds[runs];
     }
     qsort(seconds, runs, sizeof *seconds, by_value);

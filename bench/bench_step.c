@@ -1,16 +1,10 @@
 /* Time to build a training step: with the programs of its weights at hand, and with an empty cache. */
+#include "base/clock.h"
 #include "model/model.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum { WARM_STEPS = 2000, COLD_STEPS = 20 };
-
-static double now_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Microseconds a step; a negative number where it fails. */
 static double time_steps(const tn_model *model, int steps, bool warm, tn_error *error) {
@@ -19,7 +13,7 @@ static double time_steps(const tn_model *model, int steps, bool warm, tn_error *
     tn_step step;
     tn_status status = tn_program_cache_new(&cache, error);
     if (warm && status == TN_OK) status = tn_step_build(model, cache, &arena, &step, error);
-    double started = now_seconds();
+    double started = tn_clock_seconds();
     for (int i = 0; i < steps && status == TN_OK; i++) {
         if (!warm) {
             tn_program_cache_free(cache);
@@ -28,7 +22,7 @@ static double time_steps(const tn_model *model, int steps, bool warm, tn_error *
         tn_arena_reset(&arena);
         if (status == TN_OK) status = tn_step_build(model, cache, &arena, &step, error);
     }
-    double seconds = now_seconds() - started;
+    double seconds = tn_clock_seconds() - started;
     tn_program_cache_free(cache);
     tn_arena_free(&arena);
     return status == TN_OK ? 1e6 * seconds / steps : -1;

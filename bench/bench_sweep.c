@@ -1,16 +1,10 @@
 /* Designs per second of one thread in the demo's space: every 17th outer combination with all its builds. */
+#include "base/clock.h"
 #include "explore/evaluator.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum { OUTER_STRIDE = 17 };
-
-static double now_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static int fail(const tn_error *error) {
     char text[2048];
@@ -29,19 +23,19 @@ int main(void) {
         return fail(&error);
     if (tn_evaluator_new(&space, &evaluator, &error) != TN_OK) return fail(&error);
     uint64_t designs = 0, outers = 0, feasible = 0, undefined = 0;
-    double steps_seconds = 0, started = now_seconds();
+    double steps_seconds = 0, started = tn_clock_seconds();
     for (uint64_t outer = 0; outer < space.outer_count; outer += OUTER_STRIDE, outers++)
         for (uint64_t inner = 0; inner < space.inner_count; inner++, designs++) {
             tn_evaluation evaluation;
             uint32_t cause;
-            double before = inner ? 0 : now_seconds();
+            double before = inner ? 0 : tn_clock_seconds();
             if (tn_evaluate(evaluator, outer, inner, &evaluation, &cause, &error) != TN_OK)
                 return fail(&error);
-            if (!inner) steps_seconds += now_seconds() - before;
+            if (!inner) steps_seconds += tn_clock_seconds() - before;
             feasible += cause == TN_CAUSE_NONE;
             undefined += cause == TN_CAUSE_UNDEFINED;
         }
-    double seconds = now_seconds() - started;
+    double seconds = tn_clock_seconds() - started;
     printf("space %s: %llu designs, %llu outer combinations\n", space.name, (unsigned long long)space.designs,
            (unsigned long long)space.outer_count);
     printf("evaluated %llu designs of %llu outer combinations in %.3f s on one thread: %.0f designs/s (%llu "

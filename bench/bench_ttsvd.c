@@ -5,13 +5,14 @@
  *   - 4096 x 11008 at cap 64, by two foldings, with the peak memory of the program
  *   - a layer's candidates: one shared first cut, then each folding and rank
  *   - allocation over 38 layers x 40 candidates under 1, 2 and 3 budgets */
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "decompose/factored.h"
 #include "decompose/lapack.h"
 #include "decompose/middle_cut.h"
 #include "decompose/ttsvd.h"
 #include "knapsack/allocation.h"
-#include "run/trial.h"
 #include "text/arrays.h"
 
 #include <math.h>
@@ -20,23 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 enum { SIDE = 768, MODES = 6, CAP = 48, REPEATS = 7 };
 static const uint64_t modes[MODES] = {12, 8, 8, 8, 8, 12};
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static tn_status load(double **w, tn_error *error) {
     tn_arrays *arrays;
     TN_TRY(tn_alloc(SIDE * SIDE, sizeof **w, w, error));
     if (tn_arrays_open(BENCH_SHARED_DIR "/oracles/ttsvd/w768_tt.npy", &arrays, NULL) != TN_OK) {
         printf("reference matrix absent: a random one\n");
-        return tn_draw_normal(1, *w, SIDE * SIDE, error);
+        return tn_random_fill_normal(1, *w, SIDE * SIDE, error);
     }
     tn_status status = tn_arrays_read(arrays, 0, *w, error);
     tn_arrays_close(arrays);
@@ -49,9 +43,9 @@ static tn_status decompose(const double *w, const uint64_t *mode, size_t count, 
     for (size_t k = 0; k < count; k++) caps[k] = cap;
     tn_train_rule rule = {.cap = caps, .seed = 1};
     tn_train train;
-    double from = seconds();
+    double from = tn_clock_seconds();
     TN_TRY(tn_train_decompose(w, mode, count, &rule, &train, error));
-    *time = seconds() - from;
+    *time = tn_clock_seconds() - from;
     *relative = sqrt(train.squared_loss / train.squared_norm);
     tn_train_free(&train);
     return TN_OK;
@@ -88,13 +82,13 @@ static tn_status plain_sequence(const double *w, double *time, tn_error *error) 
     int rank = 1, columns = SIDE * SIDE;
     TN_TRY(tn_alloc(SIDE * SIDE, sizeof *rest, &rest, error));
     memcpy(rest, w, SIDE * SIDE * sizeof *w);
-    double from = seconds();
+    double from = tn_clock_seconds();
     tn_status status = TN_OK;
     for (int k = 0; k + 1 < MODES && status == TN_OK; k++) {
         columns /= (int)modes[k];
         status = plain_cut(rank * (int)modes[k], columns, rest, &rank, error);
     }
-    *time = seconds() - from;
+    *time = tn_clock_seconds() - from;
     tn_free(rest);
     return status;
 }
@@ -123,7 +117,7 @@ static tn_status bench_large(tn_error *error) {
     enum { ROWS = 4096, COLUMNS = 11008 };
     double *w = NULL, time, relative;
     TN_TRY(tn_alloc((size_t)ROWS * COLUMNS, sizeof *w, &w, error));
-    tn_status status = tn_draw_normal(2, w, (uint64_t)ROWS * COLUMNS, error);
+    tn_status status = tn_random_fill_normal(2, w, (uint64_t)ROWS * COLUMNS, error);
     if (status == TN_OK) status = decompose(w, fine, 6, 64, &time, &relative, error);
     if (status == TN_OK)
         printf("4096 x 11008 at cap 64, 16x16x16 %8.2f s, error %.4g, peak %.0f MB\n", time, relative,
@@ -143,10 +137,10 @@ static tn_status bench_candidates(const double *w, tn_error *error) {
     static const uint64_t ranks[] = {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48};
     enum { RANKS = sizeof ranks / sizeof *ranks };
     tn_middle_cut halves;
-    double from = seconds();
+    double from = tn_clock_seconds();
     TN_TRY(tn_middle_cut_make(w, SIDE, SIDE, SIDE, 1, 48, TN_SVD_AUTO, 1, NULL, &halves, error));
-    printf("shared first cut of 768 x 768    %8.1f ms\n", 1e3 * (seconds() - from));
-    from = seconds();
+    printf("shared first cut of 768 x 768    %8.1f ms\n", 1e3 * (tn_clock_seconds() - from));
+    from = tn_clock_seconds();
     tn_status status = TN_OK;
     for (size_t f = 0; f < 3; f++)
         for (size_t r = 0; r < RANKS && status == TN_OK; r++) {
@@ -157,7 +151,7 @@ static tn_status bench_candidates(const double *w, tn_error *error) {
             status = tn_middle_cut_train(&halves, &foldings[f], cap, -1, &met, &train, error);
             tn_train_free(&train);
         }
-    printf("  each folding and rank behind it %7.2f ms\n", 1e3 * (seconds() - from) / (3.0 * RANKS));
+    printf("  each folding and rank behind it %7.2f ms\n", 1e3 * (tn_clock_seconds() - from) / (3.0 * RANKS));
     tn_middle_cut_free(&halves);
     return status;
 }
@@ -170,7 +164,7 @@ static tn_status bench_allocation(size_t costs, tn_error *error) {
         noise[LAYERS * (2 + CANDIDATES)];
     size_t first[LAYERS + 1] = {0};
     double budget[COSTS] = {70041, 2.7e7, 900};
-    TN_TRY(tn_draw_normal(7, noise, LAYERS * (2 + CANDIDATES), error));
+    TN_TRY(tn_random_fill_normal(7, noise, LAYERS * (2 + CANDIDATES), error));
     for (size_t l = 0; l < LAYERS; l++) {
         double scale = exp(noise[2 * l]), pace = 0.05 + 0.1 * fabs(noise[2 * l + 1]);
         first[l + 1] = first[l] + CANDIDATES;
@@ -186,9 +180,9 @@ static tn_status bench_allocation(size_t costs, tn_error *error) {
     }
     tn_knapsack choices = {LAYERS, costs, first, objective, cost};
     tn_allocation a;
-    double from = seconds();
+    double from = tn_clock_seconds();
     TN_TRY(tn_allocate(&choices, budget, 0, &a, error));
-    printf("38 layers x 40 candidates, %zu budgets %6.3f s, %s, gap %.2g\n", costs, seconds() - from,
+    printf("38 layers x 40 candidates, %zu budgets %6.3f s, %s, gap %.2g\n", costs, tn_clock_seconds() - from,
            a.exact ? "exact" : "thinned", a.gap);
     tn_allocation_free(&a);
     return TN_OK;

@@ -1,23 +1,17 @@
 #include "cli/order.h"
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 const char *const tn_order_objectives[] = {"macs", "live", "front", NULL};
 
 enum { FRONT_TENSORS = 16 }; /* networks up to this size get their front without being asked */
 /* What the front of a network that nobody asked for may take: a tenth of a second. */
 static const uint64_t UNASKED_WORK = 100000000;
-
-static double now_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static void add_flow(tn_order *order, const char *name, tn_tree tree, tn_tree_cost cost) {
     order->flow[order->flows++] = (tn_order_flow){.name = name, .tree = tree, .cost = cost};
@@ -64,10 +58,10 @@ static tn_status search_front(tn_order *order, tn_arena *arena, tn_error *error)
 }
 
 static tn_status search(tn_order *order, tn_arena *arena, tn_error *error) {
-    double start = now_seconds();
+    double start = tn_clock_seconds();
     TN_TRY(tn_search(&order->network, &order->search, arena, &order->best, error));
     TN_TRY(search_front(order, arena, error));
-    order->seconds = now_seconds() - start;
+    order->seconds = tn_clock_seconds() - start;
     /* Of the cheapest trees the front has the leanest. */
     const tn_tree_front *front = &order->front;
     if (front->count && order->best.found && front->item[0].cost.macs == order->best.cost.macs &&
@@ -123,9 +117,9 @@ static tn_status list_trees(tn_order *order, tn_arena *arena, tn_error *error) {
 }
 
 static tn_status train(tn_order *order, tn_arena *arena, tn_error *error) {
-    double start = now_seconds();
+    double start = tn_clock_seconds();
     TN_TRY(tn_order_train(order, arena, error));
-    order->seconds = now_seconds() - start;
+    order->seconds = tn_clock_seconds() - start;
     return TN_OK;
 }
 

@@ -1,11 +1,11 @@
 /* `tenfold order --batch` (cli/order.h). */
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "cli/order.h"
 #include "tensor/einsum.h"
 #include "text/json.h"
 
 #include <string.h>
-#include <time.h>
 
 enum { MACS, LARGEST, SECONDS, ADDED };
 static const char *const added[ADDED] = {"macs", "largest_intermediate", "seconds"};
@@ -46,13 +46,11 @@ static tn_status solve(const batch *b, size_t row, tn_arena *arena, tn_search_re
                        double *seconds) {
     const tn_csv_cell *einsum = tn_csv_at(b->csv, row, b->einsum), *sizes = tn_csv_at(b->csv, row, b->sizes);
     tn_network network;
-    struct timespec start, end;
     TN_TRY(tn_einsum_parse(einsum->text, einsum->at, arena, &network, b->error));
     TN_TRY(tn_einsum_json_sizes(sizes->text, sizes->at, &network, b->error));
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    double started_seconds = tn_clock_seconds();
     TN_TRY(placed(b, tn_search(&network, b->search, arena, result, b->error), einsum->at));
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    *seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    *seconds = tn_clock_seconds() - started_seconds;
     return TN_OK;
 }
 

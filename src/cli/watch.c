@@ -1,23 +1,17 @@
 #include "cli/watch.h"
 
+#include "base/clock.h"
 #include "cli/table.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BAR_COLUMNS = 24 };
 static const double bar_interval_seconds = 0.1, line_interval_seconds = 5.0;
 
-static double now_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void show(void *user, uint64_t done, uint64_t total) {
     tn_watch *watch = user;
-    double now = now_seconds(), spent = now - watch->started_seconds;
+    double now = tn_clock_seconds(), spent = now - watch->started_seconds;
     if (now - watch->shown_seconds < (watch->terminal ? bar_interval_seconds : line_interval_seconds)) return;
     watch->shown_seconds = now;
     watch->shown = true;
@@ -40,7 +34,7 @@ static void show(void *user, uint64_t done, uint64_t total) {
 }
 
 void tn_watch_begin(tn_watch *watch, const char *what, bool quiet) {
-    double now = now_seconds();
+    double now = tn_clock_seconds();
     bool terminal = isatty(STDERR_FILENO) == 1;
     *watch = (tn_watch){.what = what, .terminal = terminal, .started_seconds = now, .shown_seconds = now};
     if (!quiet) watch->progress = (tn_progress){.report = show, .user = watch};

@@ -3,9 +3,9 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "decompose/dense.h"
 #include "decompose/fold.h"
-#include "run/trial.h"
 #include "text/arrays.h"
 
 static tn_status name_cores(const tn_factored *f, const char *prefix, tn_arena *arena, tn_array_out *out,
@@ -61,8 +61,8 @@ static tn_status multiply(const tn_factored *f, uint64_t seed, tn_arena *arena, 
     TN_TRY(tn_arena_alloc(arena, p->tokens * p->rows, sizeof *p->dy, &p->dy, error));
     TN_TRY(tn_arena_alloc(arena, p->tokens * p->rows, sizeof *p->y, &p->y, error));
     TN_TRY(tn_arena_alloc(arena, p->tokens * p->columns, sizeof *p->dx, &p->dx, error));
-    TN_TRY(tn_draw_normal(seed, p->x, p->tokens * p->columns, error));
-    TN_TRY(tn_draw_normal(seed + 1, p->dy, p->tokens * p->rows, error));
+    TN_TRY(tn_random_fill_normal(seed, p->x, p->tokens * p->columns, error));
+    TN_TRY(tn_random_fill_normal(seed + 1, p->dy, p->tokens * p->rows, error));
     TN_TRY(tn_factored_rebuild(f, &tensor, error));
     tn_status status = tn_unfold(&f->weight, tensor, p->w, error);
     tn_free(tensor);

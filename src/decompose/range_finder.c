@@ -1,10 +1,9 @@
 #include "decompose/range_finder.h"
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "decompose/dense.h"
-
 #include "decompose/lapack.h"
-#include "run/trial.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -19,7 +18,7 @@ typedef struct {
 
 static tn_status find(uint64_t p, uint64_t q, const double *a, uint64_t width, uint64_t seed,
                       const workspace *w, tn_range *range, tn_error *error) {
-    TN_TRY(tn_draw_normal(seed, w->z, q * width, error));
+    TN_TRY(tn_random_fill_normal(seed, w->z, q * width, error));
     tn_dense_multiply(false, false, p, width, q, a, w->z, w->y);
     for (int i = 0; i < POWER_ITERATIONS; i++) {
         TN_TRY(tn_dense_qr(p, width, w->y, NULL, error));
@@ -132,7 +131,7 @@ tn_status tn_range_excess(uint64_t p, uint64_t q, const double *a, const tn_rang
     w.next = memory + 2 * p;
     w.right = memory + 3 * p;
     w.small = w.right + q;
-    tn_status status = tn_draw_normal(seed + 1, w.now, p, error);
+    tn_status status = tn_random_fill_normal(seed + 1, w.now, p, error);
     if (status == TN_OK) {
         double each = 4.0 / 3.0 * largest_ritz(p, q, a, range, &w);
         *excess = fmin(range->residual_squares, (double)rank * each);

@@ -1,5 +1,6 @@
 #include "explore/hypervolume.h"
 
+#include "base/gsl.h"
 #include "base/memory.h"
 
 #include <gsl/gsl_qrng.h>
@@ -69,7 +70,9 @@ static tn_status sampled(const unit_front *unit, uint64_t samples, double *share
         for (size_t j = 0; j < unit->axes; j++) point.value[j] = unit->point[i * unit->axes + j];
         status = tn_archive_offer(&archive, &point, error);
     }
+    tn_gsl_quiet();
     gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_sobol, (unsigned)unit->axes);
+    tn_gsl_restore();
     if (!sequence && status == TN_OK) status = tn_fail(error, TN_MEMORY, "no memory for a Sobol sequence");
     uint64_t covered = 0;
     for (uint64_t i = 0; status == TN_OK && i < samples; i++) {

@@ -1,17 +1,16 @@
 #include "explore/sweep.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "explore/identity.h"
 #include "explore/sweep_db.h"
 
-#include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { CHUNK_DESIGNS = 65536 };
 static const uint64_t chunks_most = 100000000;
@@ -81,11 +80,10 @@ static tn_status choose_chunks(const tn_space *space, const tn_sweep_options *op
         if (options->shards == 0 || chunk % options->shards == options->shard - 1)
             work->order[work->chosen++] = chunk;
     if (options->budget == 0 || options->budget >= space->designs) return TN_OK;
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
-    if (!random) return tn_fail(error, TN_MEMORY, "no memory for a random number generator");
-    gsl_rng_set(random, (unsigned long)options->seed);
-    gsl_ran_shuffle(random, work->order, work->chosen, sizeof *work->order);
-    gsl_rng_free(random);
+    tn_random *random;
+    TN_TRY(tn_random_open(options->seed, &random, error));
+    tn_random_shuffle(random, work->order, work->chosen, sizeof *work->order);
+    tn_random_close(random);
     uint64_t designs = 0, kept = 0;
     while (kept < work->chosen && designs < options->budget)
         designs += chunk_designs(space, work, work->order[kept++]);
@@ -182,12 +180,6 @@ static tn_status run_chunk(const tn_space *space, const tn_sweep_options *option
 /* ---- the run
  * -------------------------------------------------------------------------------------------------- */
 
-static double now_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Shared by all threads; everything below `next` is touched one thread at a time. */
 typedef struct {
     const tn_space *space;
@@ -207,7 +199,7 @@ typedef struct {
 static tn_status checkpoint(run *all, tn_error *error) {
     TN_TRY(tn_sweep_db_checkpoint(all->store, all->outcome, all->fresh, all->fresh_count, error));
     all->fresh_count = 0;
-    all->checkpoint_at = now_seconds() + checkpoint_seconds;
+    all->checkpoint_at = tn_clock_seconds() + checkpoint_seconds;
     return TN_OK;
 }
 
@@ -219,7 +211,7 @@ static tn_status finish_chunk(run *all, worker *with, uint64_t chunk, tn_error *
     all->fresh[all->fresh_count++] = chunk;
     all->finished_designs += with->found.evaluated;
     tn_progress_report(all->progress, all->finished_designs, all->total_designs);
-    return now_seconds() >= all->checkpoint_at ? checkpoint(all, error) : TN_OK;
+    return tn_clock_seconds() >= all->checkpoint_at ? checkpoint(all, error) : TN_OK;
 }
 
 /* The next chunk for a thread; false when there is none or the run is to end. */
@@ -274,7 +266,7 @@ static tn_status run_all(run *all, const char *folder, tn_error *error) {
     TN_TRY(tn_sweep_db_open(folder, all->space, identity, options->resume, &all->store, error));
     TN_TRY(tn_sweep_db_load(all->store, all->outcome, all->work.done, all->work.chunks, error));
     count_work(all);
-    double started = now_seconds();
+    double started = tn_clock_seconds();
     all->checkpoint_at = started + checkpoint_seconds;
     int threads = options->threads ? (int)options->threads : omp_get_max_threads();
 #pragma omp parallel num_threads(threads)
@@ -284,7 +276,7 @@ static tn_status run_all(run *all, const char *folder, tn_error *error) {
         return all->status;
     }
     TN_TRY(checkpoint(all, error));
-    all->outcome->seconds = now_seconds() - started;
+    all->outcome->seconds = tn_clock_seconds() - started;
     bool whole = all->finished_designs == all->total_designs;
     all->outcome->completion = !whole ? TN_STOPPED : all->work.sampled ? TN_BUDGET : TN_EXHAUSTED;
     return TN_OK;

@@ -1,6 +1,8 @@
 #include "finetune/batch.h"
 
-#include <gsl/gsl_cdf.h>
+#include "base/gsl.h"
+#include "finetune/student.h"
+
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
@@ -133,9 +135,9 @@ static void read_off(const problem *p, gsl_multifit_nlinear_workspace *work, tn_
     double degrees = (double)p->count - 2, half[2] = {NAN, NAN};
     double determinant = information[0] * information[2] - information[1] * information[1];
     if (degrees > 0 && determinant > 0) {
-        double student = gsl_cdf_tdist_Pinv(0.975, degrees), variance = sum / degrees;
-        half[0] = student * sqrt(variance * information[2] / determinant);
-        half[1] = student * sqrt(variance * information[0] / determinant);
+        double variance = sum / degrees;
+        half[0] = tn_student_half_width(variance * information[2] / determinant, degrees);
+        half[1] = tn_student_half_width(variance * information[0] / determinant, degrees);
     }
     fit->c0 = between(gsl_vector_get(x, 0), half[0], exp);
     fit->c1 = between(gsl_vector_get(x, 1), half[1], logistic);
@@ -164,8 +166,8 @@ tn_status tn_batch_fit_rows(const tn_batch_measured *row, size_t count, double m
                             tn_error *error) {
     problem p = {row, count, model_GB};
     TN_TRY(check(&p, error));
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    tn_gsl_quiet();
     tn_status status = minimise(&p, fit, error);
-    gsl_set_error_handler(handler);
+    tn_gsl_restore();
     return status;
 }

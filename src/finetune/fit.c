@@ -1,9 +1,8 @@
 #include "finetune/fit.h"
 
 #include "base/memory.h"
+#include "finetune/student.h"
 
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_errno.h>
 #include <gsl/gsl_fit.h>
 #include <math.h>
 
@@ -23,7 +22,7 @@ static void measure(const tn_finetune_point *point, size_t count, tn_finetune_fi
 /* --- log law: y = C4 + (C2/C3) u, u = log(b)/s. */
 
 static tn_finetune_interval around(double value, double variance, double degrees) {
-    double half = degrees > 0 ? gsl_cdf_tdist_Pinv(0.975, degrees) * sqrt(fmax(variance, 0)) : NAN;
+    double half = degrees > 0 ? tn_student_half_width(variance, degrees) : NAN;
     return (tn_finetune_interval){value, value - half, value + half};
 }
 

@@ -1,8 +1,9 @@
 #include "finetune/step_law.h"
 
+#include "base/gsl.h"
 #include "base/memory.h"
+#include "finetune/student.h"
 
-#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
 #include <gsl/gsl_multifit_nlinear.h>
@@ -285,11 +286,11 @@ tn_status tn_step_fit(const tn_finetune_point *point, size_t count, const tn_ste
                       tn_step_estimate *estimate, tn_error *error) {
     TN_TRY(tn_finetune_need_two_batches(point, count, error));
     problem p = {.point = point, .count = count};
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    tn_gsl_quiet();
     tn_status status = tn_alloc(count, sizeof *p.scale, &p.scale, error);
     if (status == TN_OK) status = tn_alloc(count, sizeof *p.weight, &p.weight, error);
     if (status == TN_OK) status = fit(&p, start, estimate, error);
-    gsl_set_error_handler(handler);
+    tn_gsl_restore();
     tn_free(p.scale);
     tn_free(p.weight);
     return status;
@@ -305,5 +306,5 @@ double tn_step_half_width(const tn_step_estimate *estimate, const double gradien
     for (size_t i = 0; i < TN_STEP_PARAMETERS; i++)
         for (size_t j = 0; j < TN_STEP_PARAMETERS; j++)
             variance += gradient[i] * estimate->covariance[i][j] * gradient[j];
-    return gsl_cdf_tdist_Pinv(0.975, estimate->degrees) * sqrt(fmax(variance, 0));
+    return tn_student_half_width(variance, estimate->degrees);
 }

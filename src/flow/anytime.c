@@ -1,11 +1,11 @@
 #include "flow/anytime.h"
 
 #include "base/interrupt.h"
+#include "base/random.h"
 #include "flow/exact.h"
 #include "flow/greedy.h"
 #include "flow/mutable_tree.h"
 #include "flow/problem.h"
-#include "flow/random.h"
 
 #include <math.h>
 #include <string.h>
@@ -183,8 +183,8 @@ static double whole_cost(const climber *c) {
 /* One random rotation, kept or undone; returns the change of cost. */
 static double try_rotation(climber *c, double temperature) {
     tn_mutable_tree *sketch = &c->sketch;
-    uint32_t n = sketch->network->tensors, node = n + tn_random_below(&c->random, n - 1);
-    int inner_side = (int)tn_random_below(&c->random, 2), kept_side = (int)tn_random_below(&c->random, 2);
+    uint32_t n = sketch->network->tensors, node = n + tn_splitmix_below(&c->random, n - 1);
+    int inner_side = (int)tn_splitmix_below(&c->random, 2), kept_side = (int)tn_splitmix_below(&c->random, 2);
     uint32_t inner = sketch->node[node].child[inner_side];
     if (inner < n) return 0;
     double before = node_cost(c, node) + node_cost(c, inner);
@@ -196,7 +196,8 @@ static double try_rotation(climber *c, double temperature) {
                       !tn_mutable_tree_share(sketch, sketch->node[sketch->node[node].child[0]].open,
                                              sketch->node[sketch->node[node].child[1]].open));
     double change = node_cost(c, node) + node_cost(c, inner) - before;
-    if (!forbidden && (change <= 0 || tn_random_unit(&c->random) < exp(-change / temperature))) return change;
+    if (!forbidden && (change <= 0 || tn_splitmix_unit(&c->random) < exp(-change / temperature)))
+        return change;
     tn_mutable_tree_rotate(sketch, node, inner_side, kept_side);
     return 0;
 }

@@ -1,6 +1,6 @@
 #include "flow/greedy.h"
 
-#include "flow/random.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static double score_of(greedy *g, uint32_t i, uint32_t j) {
     find_result(g, i, j);
     double score =
         log2(tn_mutable_tree_elements(g->sketch, g->result)) - log2(g->elements[i] + g->elements[j]);
-    if (g->noise > 0) score -= g->noise * log(-log(tn_random_unit(g->random) + 1e-300));
+    if (g->noise > 0) score -= g->noise * log(-log(tn_splitmix_unit(g->random) + 1e-300));
     return tn_mutable_tree_share(g->sketch, g->open[i], g->open[j]) ? score : score + OUTER_PENALTY;
 }
 

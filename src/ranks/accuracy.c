@@ -1,5 +1,6 @@
 #include "ranks/accuracy.h"
 
+#include "base/gsl.h"
 #include "base/suggest.h"
 #include "text/csv.h"
 #include "text/number.h"
@@ -131,14 +132,13 @@ static tn_status find(const tn_accuracy *accuracy, const char *layer, const curv
                       "has no curve for layer %.100s; measure it, or leave the column `layer` out", layer);
 }
 
-/* GSL reports errors by its handler, which must not end the program. */
 static int interpolate(const curve *c, double rank, double *value) {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    tn_gsl_quiet();
     gsl_interp *interp = gsl_interp_alloc(gsl_interp_steffen, c->count);
     int code = interp ? gsl_interp_init(interp, c->rank, c->value, c->count) : GSL_ENOMEM;
     if (code == GSL_SUCCESS) code = gsl_interp_eval_e(interp, c->rank, c->value, rank, NULL, value);
     if (interp) gsl_interp_free(interp);
-    gsl_set_error_handler(handler);
+    tn_gsl_restore();
     return code;
 }
 

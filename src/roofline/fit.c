@@ -1,13 +1,13 @@
 #include "roofline/fit.h"
 
 #include "base/blas.h"
+#include "base/gsl.h"
 #include "base/interrupt.h"
+#include "base/random.h"
 #include "hardware/device_data.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlinear.h>
-#include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,10 +107,10 @@ static double descend(search *s, gsl_multifit_nlinear_workspace *solver, gsl_vec
 
 /* The best of several starts; keeps the law where it beats *best. */
 static void seek(search *s, gsl_multifit_nlinear_workspace *solver, gsl_vector *x, uint64_t starts,
-                 gsl_rng *random, tn_roofline_law *best_law, double *best) {
+                 tn_random *random, tn_roofline_law *best_law, double *best) {
     for (uint64_t start = 0; start < starts; start++) {
         for (size_t i = 0; i < s->sought_count; i++) {
-            double away = start ? gsl_ran_gaussian(random, start_spread) : 0;
+            double away = start ? start_spread * tn_random_normal(random) : 0;
             gsl_vector_set(x, i, log(s->sought[i].start) + away);
         }
         double loss = descend(s, solver, x);
@@ -151,12 +151,11 @@ static tn_status find_coefficients(search *s, const tn_roofline_fit_options *opt
     gsl_multifit_nlinear_workspace *solver = gsl_multifit_nlinear_alloc(
         gsl_multifit_nlinear_trust, &parameters, s->rows + s->sought_count, s->sought_count);
     gsl_vector *x = gsl_vector_alloc(s->sought_count);
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
-    tn_status status = TN_OK;
+    tn_random *random;
+    tn_status status = tn_random_open(options->seed, &random, error);
     double best = HUGE_VAL;
     tn_roofline_law law = s->law;
     if (solver && x && random) {
-        gsl_rng_set(random, (unsigned long)options->seed);
         size_t choices = s->graph ? 1 : TILINGS; /* an eager law adds nothing to its graph law's tiles */
         for (size_t i = 0; i < choices && !tn_interrupted(); i++) {
             s->law.tile = tilings[i][0];
@@ -173,7 +172,7 @@ static tn_status find_coefficients(search *s, const tn_roofline_fit_options *opt
     }
     gsl_multifit_nlinear_free(solver);
     gsl_vector_free(x);
-    gsl_rng_free(random);
+    tn_random_close(random);
     if (status != TN_OK) return status;
     if (s->graph) law.tile = s->graph->tile, law.split_depth = s->graph->split_depth;
     round_law(&law);
@@ -286,7 +285,7 @@ tn_status tn_roofline_fit(const tn_roofline *roofline, const tn_roofline_measure
         tn_arena_alloc(arena, most + roofline->laws.count, sizeof(tn_roofline_law), &made.laws.item, error));
     if (roofline->laws.count)
         memcpy(made.laws.item, roofline->laws.item, roofline->laws.count * sizeof(tn_roofline_law));
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    tn_gsl_quiet();
     tn_blas_serial();
     tn_status status = TN_OK;
     for (size_t i = 0; i < most && status == TN_OK; i++) {
@@ -295,7 +294,7 @@ tn_status tn_roofline_fit(const tn_roofline *roofline, const tn_roofline_measure
         tn_progress_report(options->progress, i + 1, most);
     }
     tn_blas_restore();
-    gsl_set_error_handler(handler);
+    tn_gsl_restore();
     if (status == TN_OK) *fitted = made;
     return status;
 }

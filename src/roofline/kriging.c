@@ -1,6 +1,7 @@
 #include "roofline/kriging.h"
 
 #include "base/blas.h"
+#include "base/gsl.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
 
@@ -180,14 +181,13 @@ tn_status tn_kriging_fit(const double *x, const double *y, size_t points, size_t
                        TN_KRIGING_MOST_DIMENSIONS);
     double parameter[TN_KRIGING_MOST_DIMENSIONS + 1];
     work w = {.x = x, .y = y, .points = points, .dimensions = dimensions};
-    /* GSL reports by status; its default handler would abort. */
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    tn_gsl_quiet();
     tn_blas_serial();
     tn_status status = open_work(&w, error);
     if (status == TN_OK) status = search(&w, parameter, error);
     if (status == TN_OK) status = keep(&w, parameter, arena, surface, error);
     close_work(&w);
     tn_blas_restore();
-    gsl_set_error_handler(handler);
+    tn_gsl_restore();
     return status;
 }

@@ -1,9 +1,8 @@
 /* Measured products: read, divided in halves, compared with what a roofline predicts. */
+#include "base/random.h"
 #include "roofline/fit.h"
 #include "text/csv.h"
 
-#include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <string.h>
@@ -94,9 +93,8 @@ tn_status tn_roofline_split(const tn_roofline_measurements *data, uint64_t numbe
                             bool *held_out, tn_arena *arena, tn_error *error) {
     size_t *order;
     TN_TRY(tn_arena_alloc(arena, data->count, sizeof *order, &order, error));
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
-    if (!random) return tn_fail(error, TN_MEMORY, "no memory for a random number generator");
-    gsl_rng_set(random, (unsigned long)(seed * 1000 + number));
+    tn_random *random;
+    TN_TRY(tn_random_open(seed * 1000 + number, &random, error));
     memset(held_out, 0, data->count * sizeof *held_out);
     for (size_t first = 0; first < data->count; first++) {
         size_t count = 0;
@@ -106,9 +104,9 @@ tn_status tn_roofline_split(const tn_roofline_measurements *data, uint64_t numbe
         if (seen) continue;
         for (size_t i = first; i < data->count; i++)
             if (data->row[i].precision == data->row[first].precision) order[count++] = i;
-        if (number > 1) gsl_ran_shuffle(random, order, count, sizeof *order);
+        if (number > 1) tn_random_shuffle(random, order, count, sizeof *order);
         hold_out_every_second(order, count, number == 0, held_out);
     }
-    gsl_rng_free(random);
+    tn_random_close(random);
     return TN_OK;
 }

@@ -1,5 +1,6 @@
 #include "run/case.h"
 
+#include "base/random.h"
 #include "run/case_files.h"
 
 #include <inttypes.h>
@@ -124,7 +125,7 @@ static tn_status draw(loading *l, uint64_t seed, uint64_t columns, tn_case_array
     double *values;
     array->shape[0] = DRAWN_TOKENS;
     TN_TRY(tn_arena_alloc(l->files.arena, DRAWN_TOKENS * columns, sizeof *values, &values, l->error));
-    TN_TRY(tn_draw_normal(seed, values, DRAWN_TOKENS * columns, l->error));
+    TN_TRY(tn_random_fill_normal(seed, values, DRAWN_TOKENS * columns, l->error));
     array->values = values;
     return TN_OK;
 }

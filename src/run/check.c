@@ -1,6 +1,7 @@
 #include "run/check.h"
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "run/executor.h"
 
 #include <math.h>
@@ -139,7 +140,7 @@ static tn_status check_difference(checking *c, uint32_t gradient) {
     uint64_t elements = elements_of(c->program, gradient);
     double *direction, difference;
     TN_TRY(tn_arena_alloc(c->scratch, elements, sizeof *direction, &direction, c->error));
-    TN_TRY(tn_draw_normal(c->trial->seed + 1000 + t, direction, elements, c->error));
+    TN_TRY(tn_random_fill_normal(c->trial->seed + 1000 + t, direction, elements, c->error));
     /* As long as the input itself, so that neither side of the difference drowns in the other. */
     double length = norm_of(direction, elements), scale = norm_of(c->trial->input[t], elements) / length;
     for (uint64_t i = 0; i < elements; i++) direction[i] *= scale;

@@ -1,5 +1,7 @@
 #include "run/estimate.h"
 
+#include "base/blas.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "run/executor.h"
 #include "run/permute.h"
@@ -38,23 +40,23 @@ static tn_status small_step(tn_real real, const arrays *on, tn_error *error) {
 }
 
 static double best(double seconds, double started) {
-    double now = tn_seconds() - started;
+    double now = tn_clock_seconds() - started;
     return now < seconds ? now : seconds;
 }
 
 static tn_status measure(tn_cpu_rates *rates, tn_real real, const arrays *on, tn_error *error) {
     double large = 1, small = 1, moved = 1, step = 1;
     for (int run = 0; run < RUNS; run++) {
-        double started = tn_seconds();
+        double started = tn_clock_seconds();
         multiply(real, on, SIDE);
         large = best(large, started);
-        started = tn_seconds();
+        started = tn_clock_seconds();
         for (int i = 0; i < SMALL_CALLS; i++) multiply(real, on, 1);
         small = best(small, started);
-        started = tn_seconds();
+        started = tn_clock_seconds();
         transpose(real, on);
         moved = best(moved, started);
-        started = tn_seconds();
+        started = tn_clock_seconds();
         for (int i = 0; i < SMALL_CALLS; i++) TN_TRY(small_step(real, on, error));
         step = best(step, started);
     }
@@ -74,10 +76,11 @@ static tn_status allocate(arrays *on, tn_error *error) {
 
 tn_status tn_cpu_measure(tn_cpu_rates *rates, tn_error *error) {
     arrays on = {0};
-    openblas_set_num_threads(1);
     tn_status status = allocate(&on, error);
+    tn_blas_serial();
     for (int real = 0; status == TN_OK && real < TN_REALS; real++)
         status = measure(rates, (tn_real)real, &on, error);
+    tn_blas_restore();
     tn_free(on.a);
     tn_free(on.b);
     tn_free(on.c);

@@ -1,20 +1,15 @@
 #include "run/executor.h"
 
+#include "base/blas.h"
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "run/live_tensors.h"
 #include "run/permute.h"
 
 #include <cblas.h>
 #include <inttypes.h>
-#include <time.h>
 #include <unistd.h>
-
-double tn_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 typedef struct execution {
     const tn_program *program;
@@ -133,12 +128,12 @@ static tn_status run_step(execution *e, const tn_program_step *step) {
     uint64_t before = e->done->work.macs;
     if (!sum) TN_TRY(make(e, step->out, step->phase));
     tn_live_tensors_note(&e->store, step->phase); /* a sum is made before */
-    double started = tn_seconds();
+    double started = tn_clock_seconds();
     if (sum && e->micro_batch > 0)
         TN_TRY(multiply_and_add(e, step));
     else
         TN_TRY(multiply(e, step, e->store.values[step->out]));
-    e->done->seconds[step->phase] += tn_seconds() - started;
+    e->done->seconds[step->phase] += tn_clock_seconds() - started;
     e->done->macs[step->phase] += e->done->work.macs - before;
     copy_out(e, step->out);
     release(e, step->a, step);
@@ -212,8 +207,9 @@ tn_status tn_execute(const tn_program *program, tn_real real, const double *cons
     execution e = {.program = program, .input = input, .output = output, .done = done, .error = error};
     *done = (tn_execution){0};
     TN_TRY(check_memory(program, real, error));
-    openblas_set_num_threads(1);
+    tn_blas_serial();
     tn_status status = run(&e, real);
+    tn_blas_restore();
     tn_live_tensors_end(&e.store);
     tn_free(e.body_reads);
     tn_free(e.once_reads);

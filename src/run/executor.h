@@ -29,7 +29,4 @@ typedef struct tn_execution {
 tn_status tn_execute(const tn_program *program, tn_real real, const double *const *input,
                      double *const *output, tn_execution *execution, tn_error *error);
 
-/* Monotonic clock. */
-double tn_seconds(void);
-
 #endif

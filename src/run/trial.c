@@ -1,22 +1,9 @@
 #include "run/trial.h"
 
 #include "base/checked.h"
+#include "base/random.h"
 
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 #include <math.h>
-
-tn_status tn_draw_normal(uint64_t seed, double *values, uint64_t count, tn_error *error) {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_set_error_handler(handler);
-    if (!random) return tn_fail(error, TN_MEMORY, "no memory for a generator of random numbers");
-    gsl_rng_set(random, (unsigned long)seed);
-    for (uint64_t i = 0; i < count; i++) values[i] = gsl_ran_gaussian_ziggurat(random, 1.0);
-    gsl_rng_free(random);
-    return TN_OK;
-}
 
 /* Every core's standard deviation such that W, a sum of prod(ranks) products of one element per core, has
  * variance 1/N. */
@@ -38,7 +25,7 @@ tn_status tn_trial_draw_values(uint64_t seed, uint64_t elements, double scale, t
                                double **values, tn_error *error) {
     double *drawn;
     TN_TRY(tn_arena_alloc(arena, elements, sizeof *drawn, &drawn, error));
-    TN_TRY(tn_draw_normal(seed, drawn, elements, error));
+    TN_TRY(tn_random_fill_normal(seed, drawn, elements, error));
     for (uint64_t i = 0; i < elements; i++) drawn[i] *= scale;
     *values = drawn;
     return TN_OK;

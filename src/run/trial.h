@@ -27,7 +27,7 @@ typedef struct tn_trial {
     uint64_t seed; /* of drawn values */
 } tn_trial;
 
-/* Values drawn from a seeded generator (GSL's mt19937, standard normal): X, dY, and cores scaled such that an
+/* Standard normal values of that seed (base/random.h): X, dY, and cores scaled such that an
  * element of W has variance 1/N. Everything lives in `arena`. */
 tn_status tn_trial_draw(const tn_weight *weight, uint64_t tokens, uint64_t seed, tn_arena *arena,
                         tn_trial *trial, tn_error *error);
@@ -41,7 +41,5 @@ double tn_trial_core_scale(const tn_weight *weight, uint64_t columns, uint32_t c
 /* *values = `elements` numbers of that seed, times `scale`. */
 tn_status tn_trial_draw_values(uint64_t seed, uint64_t elements, double scale, tn_arena *arena,
                                double **values, tn_error *error);
-/* `count` standard normal numbers of that seed. */
-tn_status tn_draw_normal(uint64_t seed, double *values, uint64_t count, tn_error *error);
 
 #endif
