@@ -25,6 +25,10 @@ typedef struct tn_cost {
 
 uint64_t tn_cost_amount(const tn_resources *of, tn_resource resource);
 
+/* Of a step's energy by part: all together, and without the static part. */
+double tn_cost_joules(const double joules[TN_ENERGY_PARTS]);
+double tn_cost_dynamic(const double joules[TN_ENERGY_PARTS]);
+
 /* The design's memories, and what grouping and placement are worth. */
 tn_status tn_cost_print_memories(const tn_cost *cost, FILE *stream, tn_error *error);
 void tn_cost_write_memories(const tn_cost *cost, tn_json *json);

@@ -128,11 +128,29 @@ static void write_coefficients(tn_json *json, const tn_device_energy *of) {
     tn_json_end(json);
 }
 
+static void write_range(tn_json *json, const char *name, double least, double most) {
+    tn_json_key(json, name);
+    tn_json_array(json);
+    tn_json_real(json, least);
+    tn_json_real(json, most);
+    tn_json_end(json);
+}
+
 static void write_energy(tn_json *json, const tn_explanation *why) {
     tn_json_key(json, "energy");
     tn_json_object(json);
     tn_json_put_real(json, "joules_per_step", why->price.joules_per_step);
     tn_json_put_real(json, "watts", why->price.watts);
+    tn_json_put_real(json, "static_joules", why->price.static_joules_per_step);
+    tn_json_put_real(json, "dynamic_joules", tn_cost_dynamic(why->joules));
+    tn_json_key(json, "range");
+    tn_json_object(json);
+    write_range(json, "joules_per_step", tn_cost_joules(why->least_joules), tn_cost_joules(why->most_joules));
+    write_range(json, "static_joules", why->least_joules[TN_ENERGY_STATIC],
+                why->most_joules[TN_ENERGY_STATIC]);
+    write_range(json, "dynamic_joules", tn_cost_dynamic(why->least_joules),
+                tn_cost_dynamic(why->most_joules));
+    tn_json_end(json);
     tn_json_key(json, "joules");
     tn_json_object(json);
     for (int i = 0; i < TN_ENERGY_PARTS; i++) tn_json_put_real(json, tn_energy_names[i], why->joules[i]);

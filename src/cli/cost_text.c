@@ -253,18 +253,42 @@ static tn_status print_timeline(const tn_explanation *why, FILE *stream, tn_erro
     return TN_OK;
 }
 
+double tn_cost_joules(const double joules[TN_ENERGY_PARTS]) {
+    return joules[TN_ENERGY_STATIC] + tn_cost_dynamic(joules);
+}
+
+double tn_cost_dynamic(const double joules[TN_ENERGY_PARTS]) {
+    double sum = 0;
+    for (int i = 0; i < TN_ENERGY_PARTS; i++)
+        if (i != TN_ENERGY_STATIC) sum += joules[i];
+    return sum;
+}
+
+static void put_energy(tn_table *table, const char *part, double mid, double least, double most,
+                       double whole) {
+    char text[BAR + 4];
+    double share = whole > 0 ? mid / whole : 0;
+    tn_table_text(table, part);
+    tn_table_format(table, "%.4g", 1e3 * mid);
+    tn_table_format(table, "%.4g", 1e3 * least);
+    tn_table_format(table, "%.4g", 1e3 * most);
+    tn_table_format(table, "%.1f", 100 * share);
+    tn_table_text(table, bar(share, text));
+}
+
+/* The range is over the figures of energy that are not verified, all at their least and all at their most. */
 static tn_status print_energy(const tn_explanation *why, FILE *stream, tn_error *error) {
     tn_table table;
-    char text[BAR + 4];
-    tn_cost_heading(stream, "Energy of a step");
-    HEAD(&table, "part", "mJ", "share, %", "");
-    for (int i = 0; i < TN_ENERGY_PARTS; i++) {
-        double share = why->price.joules_per_step > 0 ? why->joules[i] / why->price.joules_per_step : 0;
-        tn_table_text(&table, tn_energy_names[i]);
-        tn_table_format(&table, "%.4g", 1e3 * why->joules[i]);
-        tn_table_format(&table, "%.1f", 100 * share);
-        tn_table_text(&table, bar(share, text));
-    }
+    double whole = why->price.joules_per_step;
+    tn_cost_heading(stream, "Energy of a step, and its range over the unverified figures");
+    HEAD(&table, "part", "mJ", "least", "most", "share, %", "");
+    for (int i = 0; i < TN_ENERGY_PARTS; i++)
+        put_energy(&table, tn_energy_names[i], why->joules[i], why->least_joules[i], why->most_joules[i],
+                   whole);
+    put_energy(&table, "all dynamic", tn_cost_dynamic(why->joules), tn_cost_dynamic(why->least_joules),
+               tn_cost_dynamic(why->most_joules), whole);
+    put_energy(&table, "all", whole, tn_cost_joules(why->least_joules), tn_cost_joules(why->most_joules),
+               whole);
     return tn_table_end(&table, stream, error);
 }
 

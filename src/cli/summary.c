@@ -27,8 +27,8 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
     print_causes(summary);
     printf("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));
     if (summary->front)
-        printf("recommended: design %llu (the knee of the front); %s/recommended.csv also has the fastest at "
-               "each rank\n",
+        printf("recommended: design %llu (the knee of the front); %s/recommended.csv also has the best of "
+               "the front at each rank\n",
                (unsigned long long)summary->knee, folder);
     else
         printf("no design fits; the causes above say what is short: widen the choices, or take a larger "

@@ -1,5 +1,6 @@
 #include "explore/evaluator.h"
 
+#include "base/checked.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -25,6 +26,7 @@ struct tn_evaluator {
     tn_step step;
     tn_workload *workload;
     double error;
+    uint64_t degrees_of_freedom;
     tn_resources budget;
 };
 
@@ -170,11 +172,40 @@ static tn_status as_cause(tn_status status, tn_cause *cause) {
     return TN_OK;
 }
 
+/* Whether a choice sets the weight's format, folding, rank or flow; *any: that of some weight. */
+static bool is_varied(const tn_space *space, const char *weight, bool *any) {
+    bool found = *any = false;
+    for (size_t i = 0; i < space->outers; i++) {
+        const tn_axis *choice = &space->choice[space->outer[i]];
+        if (choice->kind == TN_AXIS_MODEL_KEY) continue;
+        *any = true;
+        found |= strcmp(tn_model_weight_at(space->model, choice->weight)->name, weight) == 0;
+    }
+    return found;
+}
+
+/* Over the layers, since each trains a copy of its own. Where the choices vary no weight, all named ones
+ * count. */
+static tn_status count_degrees_of_freedom(tn_evaluator *with, tn_error *error) {
+    with->degrees_of_freedom = 0;
+    for (uint32_t i = 0; i < with->step.layers; i++) {
+        const tn_step_layer *layer = &with->step.layer[i];
+        uint64_t degrees;
+        bool any;
+        if (!layer->weight_name || (!is_varied(with->space, layer->weight_name, &any) && any)) continue;
+        TN_TRY(tn_weight_degrees_of_freedom(layer->weight, &degrees, error));
+        if (!tn_add(with->degrees_of_freedom, degrees, &with->degrees_of_freedom))
+            return tn_fail(error, TN_OVERFLOW, "the model has more than 2^64 degrees of freedom");
+    }
+    return TN_OK;
+}
+
 static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_error *error) {
     for (size_t i = 0; i < tn_model_weights(with->model); i++) TN_TRY(set_weight(with, i, digit, error));
     if (!error_of_weights(with))
         return tn_fail(error, TN_INPUT, "the error table has no row for this design");
     TN_TRY(tn_step_build(with->model, with->cache, &with->step_arena, &with->step, error));
+    TN_TRY(count_degrees_of_freedom(with, error));
     return tn_workload_prepare(&with->step, with->space->device, &with->step_arena, &with->workload, error);
 }
 
@@ -253,7 +284,7 @@ tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, t
     if (found == TN_CAUSE_NONE) {
         const tn_step *step = &evaluator->step;
         *evaluation = (tn_evaluation){.parameters = step->parameters,
-                                      .degrees_of_freedom = step->degrees_of_freedom,
+                                      .degrees_of_freedom = evaluator->degrees_of_freedom,
                                       .macs_per_step = sum_of(step->macs),
                                       .peak_elements = step->peak_elements,
                                       .steps_per_epoch = step->steps_per_epoch,

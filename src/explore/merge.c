@@ -31,13 +31,10 @@ static tn_status add_part(merging *all, const char *folder, tn_error *error) {
     char identity[IDENTITY_TEXT];
     TN_TRY(tn_sweep_db_open_existing(folder, all->space, &store, identity, sizeof identity, error));
     tn_outcome part;
-    tn_status status = tn_outcome_begin(all->space, &part, error);
-    if (status != TN_OK) {
-        tn_sweep_db_close(store);
-        return status;
-    }
+    tn_outcome_begin(all->space, &part);
     memset(all->done_here, 0, all->chunks * sizeof *all->done_here);
     if (!all->identity[0]) memcpy(all->identity, identity, sizeof identity);
+    tn_status status = TN_OK;
     if (!same_sweep(all->identity, identity))
         status = tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
                             "is a sweep of another space, model, device or version than the first folder");
@@ -94,7 +91,7 @@ tn_status tn_merge_folders(const char *const *part, size_t parts, const char *fo
     tn_space *space;
     merging all = {0};
     TN_TRY(tn_result_space(part[0], arena, &space, error));
-    TN_TRY(tn_outcome_begin(space, &all.outcome, error));
+    tn_outcome_begin(space, &all.outcome);
     all.space = space;
     tn_status status = merge_all(&all, part, parts, folder, summary, error);
     tn_free(all.done);

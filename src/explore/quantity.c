@@ -16,6 +16,12 @@ static double epoch_seconds(const tn_evaluation *of) {
 static double joules(const tn_evaluation *of) {
     return of->price.joules_per_step;
 }
+static double static_joules(const tn_evaluation *of) {
+    return of->price.static_joules_per_step;
+}
+static double dynamic_joules(const tn_evaluation *of) {
+    return of->price.joules_per_step - of->price.static_joules_per_step;
+}
 static double watts(const tn_evaluation *of) {
     return of->price.watts;
 }
@@ -64,6 +70,9 @@ const tn_quantity tn_quantities[] = {
     {"seconds_per_step", false, false, step_seconds, "latency of one training step, s"},
     {"seconds_per_epoch", false, false, epoch_seconds, "latency of one epoch, s"},
     {"joules_per_step", false, false, joules, "energy of one training step, J"},
+    {"static_joules_per_step", false, false, static_joules, "of it static power times latency, J"},
+    {"dynamic_joules_per_step", false, false, dynamic_joules,
+     "of it what switching and moving words takes, J"},
     {"watts", false, false, watts, "mean power, W"},
     {"on_chip_bytes", false, true, on_chip_bytes, "capacity of the BRAM and URAM blocks taken, bytes"},
     {"off_chip_bytes", false, true, off_chip_bytes, "bytes of arrays that live in external memory"},
@@ -75,7 +84,7 @@ const tn_quantity tn_quantities[] = {
     {"bram18", false, true, bram18, "18-kbit block RAMs"},
     {"uram", false, true, uram, "UltraRAM blocks"},
     {"degrees_of_freedom", true, true, degrees_of_freedom,
-     "parameters of the trains less sum of r^2 over their bonds"},
+     "parameters of the weights that the choices vary, less sum of r^2 over their bonds"},
     {"parameters", false, true, parameters, "trained parameters of the model"},
     {"macs_per_step", false, true, macs, "multiply-adds of one training step"},
     {"peak_elements", false, true, peak_elements, "elements live at the worst moment of a step"},

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "explore/identity.h"
 #include "explore/knee.h"
+#include "explore/recommendation.h"
 #include "explore/sweep_db.h"
 #include "text/csv.h"
 #include "text/json.h"
@@ -54,23 +55,32 @@ static tn_status front_rows(const tn_archive *front, rows *of, tn_point **point,
     return TN_OK;
 }
 
-/* The knee, then the fastest at each rank. */
-static tn_status recommended_rows(const tn_space *space, const tn_outcome *outcome, const tn_point *point,
-                                  rows *of, uint64_t *knee, tn_error *error) {
-    TN_TRY(tn_alloc(outcome->ranks + 1, sizeof *of->item, &of->item, error));
-    if (outcome->front.count == 0) return TN_OK;
-    *knee = point[tn_knee(point, outcome->front.count, space->objectives)].id;
+static void recommend_row(rows *of, uint64_t id, const tn_axis *choice, size_t digit, tn_buffer *value) {
+    row *next = &of->item[of->count++];
+    next->id = id;
+    value->length = 0;
+    tn_axis_value(choice, digit, value);
+    snprintf(next->reason, REASON_TEXT, "best at %s=%s", choice->key, value->data ? value->data : "");
+}
+
+/* The knee, then the best of the front at each value of the default choice. */
+static tn_status recommended_rows(const tn_space *space, const tn_point *point, size_t count, rows *of,
+                                  uint64_t *knee, tn_error *error) {
+    size_t at = tn_default_by(space), values = at < space->choices ? space->choice[at].count : 0;
+    if (count == 0) return TN_OK;
+    TN_TRY(tn_alloc(values + 1, sizeof *of->item, &of->item, error));
+    *knee = point[tn_knee(point, count, space->objectives)].id;
     of->item[0].id = *knee;
     snprintf(of->item[0].reason, REASON_TEXT, "knee");
     of->count = 1;
-    for (size_t i = 0; i < outcome->ranks; i++) {
-        if (!outcome->fastest[i].found) continue;
-        const tn_axis *choice = &space->choice[tn_rank_choice(space)];
-        row *next = &of->item[of->count++];
-        next->id = outcome->fastest[i].id;
-        snprintf(next->reason, REASON_TEXT, "fastest at %s=%" PRIu64, choice->key, choice->number[i]);
+    tn_buffer value = {0};
+    for (size_t digit = 0; digit < values; digit++) {
+        size_t best = tn_best_at(space, at, digit, point, count);
+        if (best < count) recommend_row(of, point[best].id, &space->choice[at], digit, &value);
     }
-    return TN_OK;
+    tn_status status = value.status;
+    tn_buffer_free(&value);
+    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory for the recommended designs");
 }
 
 static void put_head(const tn_space *space, bool with_reason, tn_buffer *out) {
@@ -267,7 +277,7 @@ tn_status tn_result_write(const char *folder, const tn_space *space, const tn_sw
     tn_status status = summarise(space, outcome, summary, error);
     if (status == TN_OK) status = front_rows(&outcome->front, &front, &point, error);
     if (status == TN_OK)
-        status = recommended_rows(space, outcome, point, &recommended, &summary->knee, error);
+        status = recommended_rows(space, point, front.count, &recommended, &summary->knee, error);
     if (status == TN_OK) status = evaluate_rows(space, &front, error);
     if (status == TN_OK) status = evaluate_rows(space, &recommended, error);
     if (status == TN_OK) status = write_inputs(folder, space, error);

@@ -1,7 +1,7 @@
 /* The folder of a finished sweep:
  *   front.csv        one row per design of the front, by ascending id: id, the choices, every quantity with
- * its unit recommended.csv  the same columns behind a `reason`: the knee of the front, and the fastest design
- * at each rank sweep.json       provenance: version, hashes of the inputs, seed, objectives, counts,
+ * its unit recommended.csv  the same columns behind a `reason`: the knee of the front, and its best design
+ * at each value of a choice sweep.json       provenance: version, hashes of the inputs, seed, objectives, counts,
  * hypervolume sweep.db         (explore/sweep_db.h) space.yaml, model.yaml, device.yaml  the inputs as resolved,
  * so that the folder can be validated and plotted alone All are replaced whole or not at all.
  */

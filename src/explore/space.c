@@ -47,8 +47,8 @@ static const tn_field space_fields[] = {
     TN_KEY(LIST, space_file, constraints, "bounds beside the device's budget, which always holds",
            .sub = &constraint_schema),
     TN_KEY(NODE, space_file, objectives,
-           "list of 1 to 8 quantities; default seconds_per_step, joules_per_step, on_chip_bytes, dsp, "
-           "degrees_of_freedom"),
+           "list of 1 to 8 quantities; default seconds_per_step, on_chip_bytes, dsp and, with an "
+           "error_table, relative_error, else degrees_of_freedom"),
     TN_KEY(TEXT, space_file, error_table,
            "CSV of weight,rows,columns,rank,relative_error that gives the quantity relative_error",
            TN_SEEN(space_file, error_table_at)),
@@ -58,8 +58,9 @@ static const tn_field space_fields[] = {
 };
 static const tn_schema space_schema = TN_SCHEMA("space", space_file, space_fields);
 
-static const char *const default_objectives[] = {"seconds_per_step", "joules_per_step", "on_chip_bytes",
-                                                 "dsp", "degrees_of_freedom"};
+/* Energy is none of them: nearly all of it is static power times latency, so it says latency once more. The
+ * last is what the model can learn: its measured error where a table has it, else degrees of freedom. */
+static const char *const default_objectives[] = {"seconds_per_step", "on_chip_bytes", "dsp"};
 
 void tn_space_document(tn_buffer *out) {
     tn_schema_document(&space_schema, out);
@@ -121,7 +122,8 @@ static tn_status read_objectives(const space_file *file, tn_space *space, tn_err
     if (!node) {
         for (size_t i = 0; i < sizeof default_objectives / sizeof *default_objectives; i++)
             TN_TRY(add_objective(space, default_objectives[i], (tn_position){0}, error));
-        return TN_OK;
+        return add_objective(space, file->error_table ? "relative_error" : "degrees_of_freedom",
+                             (tn_position){0}, error);
     }
     if (node->kind != TN_YAML_SEQUENCE || node->count == 0 || node->count > TN_OBJECTIVES_MOST)
         return tn_fail_at(error, TN_INPUT, node->at, "objectives must be a list of 1 to %d quantities",

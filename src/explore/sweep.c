@@ -21,30 +21,14 @@ const char *const tn_completion_names[] = {"exhausted", "budget", "interrupted",
 /* ---- outcome
  * -------------------------------------------------------------------------------------------------- */
 
-size_t tn_rank_choice(const tn_space *space) {
-    for (size_t i = 0; i < space->choices; i++)
-        if (space->choice[i].kind == TN_AXIS_RANK) return i;
-    return TN_AXES_MOST;
-}
-
-tn_status tn_outcome_begin(const tn_space *space, tn_outcome *outcome, tn_error *error) {
+void tn_outcome_begin(const tn_space *space, tn_outcome *outcome) {
     *outcome = (tn_outcome){0};
     tn_archive_begin(&outcome->front, space->objectives);
-    size_t choice = tn_rank_choice(space);
-    outcome->ranks = choice < TN_AXES_MOST ? space->choice[choice].count : 0;
-    return tn_alloc(outcome->ranks, sizeof *outcome->fastest, &outcome->fastest, error);
 }
 
 void tn_outcome_free(tn_outcome *outcome) {
     tn_archive_free(&outcome->front);
-    tn_free(outcome->fastest);
     *outcome = (tn_outcome){0};
-}
-
-static void offer_fastest(tn_fastest *fastest, double seconds_per_step, uint64_t id) {
-    bool better = !fastest->found || seconds_per_step < fastest->seconds_per_step ||
-                  (seconds_per_step == fastest->seconds_per_step && id < fastest->id);
-    if (better) *fastest = (tn_fastest){.found = true, .seconds_per_step = seconds_per_step, .id = id};
 }
 
 tn_status tn_outcome_merge(tn_outcome *outcome, const tn_outcome *from, tn_error *error) {
@@ -52,9 +36,6 @@ tn_status tn_outcome_merge(tn_outcome *outcome, const tn_outcome *from, tn_error
     outcome->evaluated += from->evaluated;
     outcome->evaluated_now += from->evaluated_now;
     for (uint32_t i = 0; i < TN_CAUSES; i++) outcome->count[i] += from->count[i];
-    for (size_t i = 0; i < outcome->ranks; i++)
-        if (from->fastest[i].found)
-            offer_fastest(&outcome->fastest[i], from->fastest[i].seconds_per_step, from->fastest[i].id);
     return TN_OK;
 }
 
@@ -140,7 +121,6 @@ static void clear_found(tn_outcome *found) {
     found->front.count = found->front.blocks = 0;
     found->evaluated = found->evaluated_now = 0;
     memset(found->count, 0, sizeof found->count);
-    for (size_t i = 0; i < found->ranks; i++) found->fastest[i].found = false;
 }
 
 static tn_status take_feasible(const tn_space *space, const tn_sweep_options *options, worker *with,
@@ -148,10 +128,6 @@ static tn_status take_feasible(const tn_space *space, const tn_sweep_options *op
     tn_point point;
     tn_space_point(space, evaluation, id, &point);
     TN_TRY(tn_archive_offer(&with->found.front, &point, error));
-    if (with->found.ranks) {
-        size_t digit = tn_space_digit(space, id, tn_rank_choice(space));
-        offer_fastest(&with->found.fastest[digit], evaluation->price.seconds_per_step, id);
-    }
     if (!options->keep_all) return TN_OK;
     TN_TRY(tn_grow(&with->kept, &with->kept_capacity, with->kept_count + 1, sizeof *with->kept, error));
     with->kept[with->kept_count++] = (kept_design){.id = id, .evaluation = *evaluation};
@@ -232,7 +208,7 @@ static void work_through(run *all) {
     worker with = {0};
     tn_error error = {0};
     tn_status status = tn_evaluator_new(all->space, &with.evaluator, &error);
-    if (status == TN_OK) status = tn_outcome_begin(all->space, &with.found, &error);
+    tn_outcome_begin(all->space, &with.found);
     for (uint64_t chunk; status == TN_OK && take_chunk(all, &chunk);) {
         status = run_chunk(all->space, all->options, &all->work, chunk, &with, &error);
         if (status != TN_OK) break;
@@ -286,7 +262,7 @@ tn_status tn_sweep_run(const tn_space *space, const tn_sweep_options *options, c
                        const tn_progress *progress, tn_outcome *outcome, tn_error *error) {
     if (options->shards && (options->shard == 0 || options->shard > options->shards))
         return tn_fail(error, TN_INPUT, "no such shard; shards are numbered from 1 to their number");
-    TN_TRY(tn_outcome_begin(space, outcome, error));
+    tn_outcome_begin(space, outcome);
     run all = {.space = space, .options = options, .progress = progress, .outcome = outcome};
     tn_status status = run_all(&all, folder, error);
     tn_sweep_db_close(all.store);

@@ -25,13 +25,6 @@ typedef struct tn_sweep_options {
     bool resume, keep_all;
 } tn_sweep_options;
 
-/* The fastest feasible design at one value of the space's first rank choice. */
-typedef struct tn_fastest {
-    bool found;
-    double seconds_per_step;
-    uint64_t id;
-} tn_fastest;
-
 typedef enum tn_completion { TN_EXHAUSTED, TN_BUDGET, TN_STOPPED } tn_completion;
 extern const char *const tn_completion_names[]; /* "exhausted", "budget", "interrupted" */
 
@@ -39,20 +32,15 @@ extern const char *const tn_completion_names[]; /* "exhausted", "budget", "inter
 typedef struct tn_outcome {
     tn_archive front;
     uint64_t evaluated, count[TN_CAUSES]; /* count[TN_CAUSE_NONE]: feasible */
-    size_t ranks;                         /* values of the rank choice; 0: there is none */
-    tn_fastest *fastest;                  /* [ranks] */
     tn_completion completion;
     double seconds;
     uint64_t evaluated_now; /* in this run, for the rate: without what a resumed run found done */
 } tn_outcome;
 
-tn_status tn_outcome_begin(const tn_space *space, tn_outcome *outcome, tn_error *error);
+void tn_outcome_begin(const tn_space *space, tn_outcome *outcome);
 void tn_outcome_free(tn_outcome *outcome);
 /* Adds what disjoint chunks of the same space found. */
 tn_status tn_outcome_merge(tn_outcome *outcome, const tn_outcome *from, tn_error *error);
-/* Place of the first rank choice among the space's choices, or TN_AXES_MOST. */
-size_t tn_rank_choice(const tn_space *space);
-
 /* Number of chunks that the space is cut into; TN_LIMIT past 10^8. */
 tn_status tn_sweep_chunks(const tn_space *space, uint64_t *chunks, tn_error *error);
 

@@ -75,8 +75,7 @@ static tn_status make_tables(tn_sweep_db *store, tn_error *error) {
                 "CREATE TABLE done (chunk INTEGER PRIMARY KEY);"
                 "CREATE TABLE cause (code INTEGER PRIMARY KEY, name TEXT, designs INTEGER);"
                 "CREATE TABLE archive (id INTEGER PRIMARY KEY, o0 REAL, o1 REAL, o2 REAL, o3 REAL, o4 REAL,"
-                " o5 REAL, o6 REAL, o7 REAL);"
-                "CREATE TABLE fastest (digit INTEGER PRIMARY KEY, seconds_per_step REAL, id INTEGER)",
+                " o5 REAL, o6 REAL, o7 REAL)",
                 error));
     tn_buffer sql = {0};
     row_sql(store->space, "designs", true, &sql);
@@ -242,25 +241,13 @@ static tn_status take_point(sqlite3_stmt *row, void *user, tn_error *error) {
     return tn_archive_offer(&into->outcome->front, &point, error);
 }
 
-static tn_status take_fastest(sqlite3_stmt *row, void *user, tn_error *error) {
-    loading *into = user;
-    int64_t digit = sqlite3_column_int64(row, 0);
-    if (digit < 0 || (size_t)digit >= into->outcome->ranks)
-        return tn_fail(error, TN_INPUT, "sweep.db holds an unknown rank %" PRId64, digit);
-    into->outcome->fastest[digit] = (tn_fastest){.found = true,
-                                                 .seconds_per_step = sqlite3_column_double(row, 1),
-                                                 .id = (uint64_t)sqlite3_column_int64(row, 2)};
-    return TN_OK;
-}
-
 tn_status tn_sweep_db_load(tn_sweep_db *store, tn_outcome *outcome, bool *done, uint64_t chunks,
                            tn_error *error) {
     loading into = {.outcome = outcome, .done = done, .chunks = chunks};
     TN_TRY(each_row(store, "SELECT chunk FROM done", take_done, &into, error));
     TN_TRY(each_row(store, "SELECT code, designs FROM cause", take_cause, &into, error));
-    TN_TRY(
-        each_row(store, "SELECT id, o0, o1, o2, o3, o4, o5, o6, o7 FROM archive", take_point, &into, error));
-    return each_row(store, "SELECT digit, seconds_per_step, id FROM fastest", take_fastest, &into, error);
+    return each_row(store, "SELECT id, o0, o1, o2, o3, o4, o5, o6, o7 FROM archive", take_point, &into,
+                    error);
 }
 
 static tn_status put_chunks(tn_sweep_db *store, const uint64_t *chunk, size_t chunks, tn_error *error) {
@@ -308,28 +295,12 @@ static tn_status put_points(tn_sweep_db *store, const tn_archive *front, tn_erro
     return status;
 }
 
-static tn_status put_fastest(tn_sweep_db *store, const tn_outcome *outcome, tn_error *error) {
-    sqlite3_stmt *insert;
-    TN_TRY(prepare(store, "INSERT OR REPLACE INTO fastest VALUES (?, ?, ?)", &insert, error));
-    tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < outcome->ranks; i++) {
-        if (!outcome->fastest[i].found) continue;
-        sqlite3_bind_int64(insert, 1, (int64_t)i);
-        sqlite3_bind_double(insert, 2, outcome->fastest[i].seconds_per_step);
-        sqlite3_bind_int64(insert, 3, (int64_t)outcome->fastest[i].id);
-        status = run_row(store, insert, error);
-    }
-    sqlite3_finalize(insert);
-    return status;
-}
-
 tn_status tn_sweep_db_checkpoint(tn_sweep_db *store, const tn_outcome *outcome, const uint64_t *chunk,
                                  size_t chunks, tn_error *error) {
     TN_TRY(begin(store, error));
     TN_TRY(put_chunks(store, chunk, chunks, error));
     TN_TRY(put_causes(store, outcome, error));
     TN_TRY(put_points(store, &outcome->front, error));
-    TN_TRY(put_fastest(store, outcome, error));
     return commit(store, error);
 }
 

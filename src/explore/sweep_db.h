@@ -2,10 +2,9 @@
  * for queries.
  *
  * Tables: meta (key, value): what the sweep is; done (chunk): finished chunks; cause (name, designs): counts;
- * archive (id, o0, o1, ...): the front of the finished chunks, minimised values; fastest (digit,
- * seconds_per_step, id); designs: every feasible design with --keep-all; front: the rows of front.csv once
- * the sweep has ended. A checkpoint is one transaction: a killed sweep loses what it did since the last one
- * and nothing else.
+ * archive (id, o0, o1, ...): the front of the finished chunks, minimised values; designs: every feasible
+ * design with --keep-all; front: the rows of front.csv once the sweep has ended. A checkpoint is one
+ * transaction: a killed sweep loses what it did since the last one and nothing else.
  */
 #ifndef TN_EXPLORE_SWEEP_DB_H
 #define TN_EXPLORE_SWEEP_DB_H

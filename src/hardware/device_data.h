@@ -24,6 +24,8 @@ extern const char *const tn_origin_names[]; /* ended by NULL */
 
 typedef struct tn_sourced {
     double value;
+    double least,
+        most;        /* what the figure may be; tn_figure_range (hardware/energy.h) says where both are 0 */
     uint32_t origin; /* tn_origin */
     const char *source;
 } tn_sourced;
@@ -90,12 +92,14 @@ typedef struct tn_device_control {
     const char *source;
 } tn_device_control;
 
-/* P = static + sum over resources of amount * capacitance * toggle * clock * voltage^2; accesses per bit. */
+/* P = static + sum over resources of amount * capacitance * toggle * clock * voltage^2; accesses per bit.
+ * Figures all, so that they can be gone through as an array (TN_ENERGY_FIGURES). */
 typedef struct tn_device_energy {
     tn_sourced static_W, voltage_V, toggle, idle_toggle;
     tn_sourced lut_pF, ff_pF, dsp_pF, bram18_pF, uram_pF;
     tn_sourced bram_pJ_per_bit, uram_pJ_per_bit, lutram_pJ_per_bit;
 } tn_device_energy;
+enum { TN_ENERGY_FIGURES = sizeof(tn_device_energy) / sizeof(tn_sourced) };
 
 struct tn_device {
     const char *name, *title, *part, *variant, *about, *inherit;

@@ -21,6 +21,11 @@ static const char *const kind_names[] = {"fpga", "roofline", NULL};
 static const tn_field figure_fields[] = {
     TN_KEY(REAL, tn_sourced, value, "the figure, in the unit its key ends in", TN_REQUIRED,
            TN_WITHIN(0, 1e12)),
+    TN_KEY(REAL, tn_sourced, least,
+           "the least that it may be; where an unverified figure has neither least nor most: half of it",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e12)),
+    TN_KEY(REAL, tn_sourced, most, "the greatest; without least and most: twice an unverified figure",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e12)),
     ORIGIN_FIELD(tn_sourced),
     SOURCE_FIELD(tn_sourced),
 };

@@ -338,6 +338,23 @@ static tn_status tell_unverified(teller *with) {
 
 /* ---- the whole ---- */
 
+/* The same work and memories, summed by the extreme devices' coefficients. */
+static tn_status tell_energy_range(teller *with) {
+    for (int most = 0; most <= 1; most++) {
+        tn_external_memory external;
+        const tn_device device = tn_energy_extreme(with->workload->device, most, &external);
+        tn_workload workload = *with->workload;
+        tn_activity activity;
+        tn_work_price work;
+        tn_price price;
+        workload.device = &device;
+        TN_TRY(tn_price_work(&workload, with->plan, with->build, &work, with->error));
+        tn_price_sum(&workload, with->plan, with->build, &work, &with->memories, &price, &activity);
+        tn_energy_of(&device, &activity, most ? with->out->most_joules : with->out->least_joules);
+    }
+    return TN_OK;
+}
+
 tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_arena *arena,
                            tn_explanation *explanation, tn_error *error) {
     enum { ALL_STORES = (1 << TN_STORES) - 1 };
@@ -355,6 +372,7 @@ tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_aren
     TN_TRY(tn_price_memories(workload, with.plan, build, ALL_STORES, &with.memories, error));
     tn_price_sum(workload, with.plan, build, &with.work, &with.memories, &explanation->price, &activity);
     tn_energy_of(workload->device, &activity, explanation->joules);
+    TN_TRY(tell_energy_range(&with));
     TN_TRY(tn_plan_tasks(workload, with.plan, error));
     tn_price_run(workload, with.plan, build, &with.schedule, &cycles);
     TN_TRY(tell_kernels(&with));

@@ -66,6 +66,8 @@ typedef struct tn_explanation {
     const tn_timeline_item *item;
     tn_waited waited;
     double joules[TN_ENERGY_PARTS];
+    /* The same with every unverified figure of energy at its least and at its most (hardware/energy.h). */
+    double least_joules[TN_ENERGY_PARTS], most_joules[TN_ENERGY_PARTS];
     const tn_device_energy *coefficients; /* that the joules are made with */
     uint64_t floor_cycles; /* multiply-adds of the step over what the device's DSP blocks can do in a cycle */
     const char *bound;     /* a sentence: what the step's time comes from */

@@ -26,6 +26,7 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
 typedef struct tn_price {
     uint64_t cycles_per_step;
     double seconds_per_step, joules_per_step, watts;
+    double static_joules_per_step; /* the part of joules_per_step that the device draws at rest */
     tn_resources used;
     uint64_t on_chip_bytes;           /* capacity of the BRAM and URAM blocks taken */
     uint64_t off_chip_bytes;          /* of arrays that live in external memory */

@@ -234,6 +234,7 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     price->off_chip_bytes_per_step = plan->off_chip_bytes_per_step;
     sum_activity(workload, plan, build, work, memories, price, activity);
     tn_energy_of(workload->device, activity, joules);
+    price->static_joules_per_step = joules[TN_ENERGY_STATIC];
     for (int part = 0; part < TN_ENERGY_PARTS; part++) price->joules_per_step += joules[part];
     if (price->seconds_per_step > 0) price->watts = price->joules_per_step / price->seconds_per_step;
     price->misfits = misfits_of(&price->used, &has);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "explore/evaluator.h"
+#include "explore/recommendation.h"
 #include "hardware/memory.h"
 #include "text/csv.h"
 
@@ -40,7 +41,7 @@ static double latency_ms(const tn_result_row *row) {
 }
 
 static double rank_of(const tn_result *result, const tn_result_row *row) {
-    size_t choice = tn_rank_choice(result->space);
+    size_t choice = tn_default_by(result->space);
     if (choice == TN_AXES_MOST) return 0;
     return (double)result->space->choice[choice].number[tn_space_digit(result->space, row->id, choice)];
 }
@@ -106,7 +107,7 @@ static void put_design(drawing *with, const tn_result_row *row) {
 }
 
 static double greatest_rank(const tn_result *result) {
-    size_t choice = tn_rank_choice(result->space);
+    size_t choice = tn_default_by(result->space);
     double most = 1;
     for (size_t i = 0; choice < TN_AXES_MOST && i < result->space->choice[choice].count; i++)
         most = fmax(most, (double)result->space->choice[choice].number[i]);
@@ -130,7 +131,7 @@ static tn_status draw_front(drawing *with, tn_error *error) {
     tn_define_real(&with->definition, "budget_MiB", budget_MiB);
     snprintf(text, sizeof text, "budget of %s: %.1f MiB", tn_device_name(space->device), budget_MiB);
     tn_define_text(&with->definition, "budget_label", text);
-    size_t choice = tn_rank_choice(space);
+    size_t choice = tn_default_by(space);
     tn_define_text(&with->definition, "rank_label",
                    choice < TN_AXES_MOST ? space->choice[choice].key : "rank");
     tn_define_real(&with->definition, "rank_most", greatest_rank(result));

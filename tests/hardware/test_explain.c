@@ -223,6 +223,62 @@ static void transformations(void **state) {
     assert_int_equal(told.price.cycles_per_step, plain.cycles_per_step + again);
 }
 
+/* A device whose figures of energy lie anywhere in their ranges prices the same build between the bounds that
+ * the explanation tells, and on the bounds at the ends. */
+static void energy_range_holds(void **state) {
+    static const char *const key[] = {"static_W", "voltage_V",       "toggle",          "idle_toggle",
+                                      "lut_pF",   "ff_pF",           "dsp_pF",          "bram18_pF",
+                                      "uram_pF",  "bram_pJ_per_bit", "uram_pJ_per_bit", "lutram_pJ_per_bit"};
+    enum { KEYS = sizeof key / sizeof *key, TRIALS = 12 };
+    (void)state;
+    assert_int_equal(KEYS, TN_ENERGY_FIGURES);
+    tn_build build = test_build();
+    const tn_step *step = test_step_trains(2, 12, &arena);
+    tn_explanation told = test_explain(test_prepare(step, device, &arena), &build, &arena);
+    double least = 0, most = 0;
+    for (int part = 0; part < TN_ENERGY_PARTS; part++) {
+        assert_true(told.least_joules[part] <= told.joules[part] &&
+                    told.joules[part] <= told.most_joules[part]);
+        least += told.least_joules[part];
+        most += told.most_joules[part];
+    }
+    tn_sourced figure[TN_ENERGY_FIGURES];
+    memcpy(figure, told.coefficients, sizeof figure);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        char text[TN_ENERGY_FIGURES][64];
+        const char *set[TN_ENERGY_FIGURES];
+        for (int i = 0; i < KEYS; i++) {
+            double low, high, share = trial < 2 ? trial : (double)((trial * 7 + i * 5) % 11) / 10;
+            tn_figure_range(&figure[i], &low, &high);
+            snprintf(text[i], sizeof text[i], "energy.%s.value=%.17g", key[i], low + share * (high - low));
+            set[i] = text[i];
+        }
+        tn_device *other;
+        tn_price price;
+        assert_int_equal(tn_device_load("u50", set, KEYS, &arena, &other, NULL), TN_OK);
+        assert_int_equal(tn_price_step(test_prepare(step, other, &arena), &build, &price, NULL), TN_OK);
+        assert_true(price.joules_per_step >= least * (1 - 1e-9));
+        assert_true(price.joules_per_step <= most * (1 + 1e-9));
+        if (trial == 0) assert_true(fabs(price.joules_per_step / least - 1) < 1e-9);
+        if (trial == 1) assert_true(fabs(price.joules_per_step / most - 1) < 1e-9);
+    }
+}
+
+/* Every FPGA that ships says its own power at rest with an origin and what it may be. */
+static void every_device_has_static_figures(void **state) {
+    static const char *const name[] = {"u50", "u280", "u55c", "kv260", "pynq-z2", "zcu102", "vck190"};
+    (void)state;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        tn_device *other;
+        double low, high;
+        assert_int_equal(tn_device_load(name[i], NULL, 0, &arena, &other, NULL), TN_OK);
+        const tn_sourced *figure = &other->energy.static_W;
+        tn_figure_range(figure, &low, &high);
+        assert_true(figure->source && figure->least > 0 && figure->most > figure->least);
+        assert_true(low <= figure->value && figure->value <= high);
+    }
+}
+
 static int begin(void **state) {
     (void)state;
     return tn_device_load("u50", NULL, 0, &arena, &device, NULL) != TN_OK;
@@ -238,6 +294,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(explanation_adds_up),
         cmocka_unit_test(energy_again),
+        cmocka_unit_test(energy_range_holds),
+        cmocka_unit_test(every_device_has_static_figures),
         cmocka_unit_test(accesses_of_one_product),
         cmocka_unit_test(unverified_figures),
         cmocka_unit_test(misfits),
