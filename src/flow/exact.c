@@ -1,9 +1,13 @@
 #include "flow/exact.h"
 
 #include "base/interrupt.h"
+#include "flow/neighbours.h"
 #include "flow/queue.h"
+#include "flow/quick_tree.h"
+#include "flow/remaining_cost.h"
 #include "flow/set_map.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A set of tensors and the best tree known for it. */
@@ -12,7 +16,10 @@ typedef struct node {
     uint64_t cost;
     uint64_t size;    /* elements of its tensor */
     uint64_t largest; /* elements of the largest tensor made in its tree */
+    uint64_t charged; /* elements of the charged tensors in the set (flow/remaining_cost.h) */
+    uint64_t ahead;   /* least cost of all merges that are not in its tree */
     uint32_t left, right;
+    bool apart; /* an outer product: its parts share no index */
 } node;
 
 typedef enum outer_rule { OUTER_NEVER, OUTER_BY_LEMMA, OUTER_ALWAYS } outer_rule;
@@ -20,6 +27,7 @@ typedef enum outer_rule { OUTER_NEVER, OUTER_BY_LEMMA, OUTER_ALWAYS } outer_rule
 typedef struct engine {
     const tn_problem *problem;
     const tn_pricing *pricing;
+    tn_remaining_cost remaining; /* nothing under foreign prices, for it counts MACs */
     bool longest_path, plain;
     outer_rule outer;
     tn_arena *arena;
@@ -30,10 +38,13 @@ typedef struct engine {
     tn_set_map number_of; /* from set to node */
     tn_queue waiting;
 
-    /* Finished sets; those without an output group also in `inner`, smallest first. */
+    /* Finished sets: of a plain network by their open groups, those without an output group also in `inner`,
+     * smallest first; of others one after the other. */
+    tn_neighbours neighbours;
+    uint32_t inners, *inner;
     uint32_t done;
     uint64_t *done_set, *done_open;
-    uint32_t *done_node, inners, *inner;
+    uint32_t *done_node;
 
     uint64_t bound; /* no tree that costs more is wanted */
     uint64_t largest_input, work, work_most;
@@ -44,9 +55,9 @@ typedef struct engine {
 
 enum {
     FIRST_NODES = 128,
-    INTERRUPT_EVERY = 1024,
     OFFER_WORK = 16,      /* what costing a merge takes beside looking at a pair */
-    NODES_MOST = 1 << 21, /* about 300 MB */
+    NODES_MOST = 1 << 21, /* about 300 MB, and as much for their neighbours */
+    LINKS_MOST = 1 << 23,
 };
 
 /* ---- storage ---- */
@@ -108,26 +119,67 @@ static uint64_t joint_cost(const engine *e, const node *a, const node *b, bool *
 
 /* ---- the search ---- */
 
-static tn_status add_node(engine *e, uint64_t set, uint64_t open, uint32_t *number) {
+static tn_status add_node(engine *e, const node *fresh, uint32_t *number) {
     if (e->nodes == e->node_capacity) TN_TRY(grow_nodes(e));
     *number = e->nodes++;
-    e->node[*number] =
-        (node){.set = set, .open = open, .cost = UINT64_MAX, .size = tn_problem_product(e->problem, open)};
-    return tn_set_map_add(&e->number_of, set, *number, e->arena, e->error);
+    e->node[*number] = *fresh;
+    return tn_set_map_add(&e->number_of, fresh->set, *number, e->arena, e->error);
+}
+
+/* Lemma 2: the tensor that takes the outer product of two parts has so many elements at least, whatever the
+ * parts (|A| |B| max(|A|, |B|) is least where they are alike). */
+static uint64_t least_taker(const node *apart) {
+    uint64_t root = (uint64_t)sqrt((double)apart->size);
+    while (root && root > apart->size / root) root--;
+    return tn_saturating_mul(apart->size, root);
+}
+
+/* True if lemma 2 lets `whole` take the outer product: it has all its indices and elements enough. */
+static bool takes(const node *whole, const node *apart) {
+    return !(apart->open & ~whole->open) && whole->size >= least_taker(apart);
+}
+
+static bool some_input_takes(const engine *e, const node *apart) {
+    for (uint64_t outside = e->problem->all & ~apart->set; outside; outside &= outside - 1)
+        if (takes(&e->node[__builtin_ctzll(outside)], apart)) return true;
+    return false;
+}
+
+/* An outer product of a plain network goes into a tensor of the network or into one that is counted beside
+ * those. */
+static uint64_t cost_ahead(const engine *e, const node *n) {
+    if (e->pricing) return 0;
+    if (n->apart && e->plain && !some_input_takes(e, n))
+        return tn_saturating_add(e->remaining.total - n->charged, least_taker(n));
+    return tn_remaining_cost_beside(&e->remaining, n->set, n->open, n->size, n->charged);
+}
+
+/* The number of the union of a and b, or NONE if no tree of this cost with it can be within the bound. */
+static tn_status find_union(engine *e, const node *a, const node *b, uint64_t cost, uint32_t *number) {
+    node fresh = {.set = a->set | b->set, .charged = a->charged + b->charged, .cost = UINT64_MAX};
+    *number = tn_set_map_find(&e->number_of, fresh.set);
+    if (*number != TN_SET_MAP_NONE) {
+        if (tn_saturating_add(cost, e->node[*number].ahead) > e->bound) *number = NONE;
+        return TN_OK;
+    }
+    fresh.open = tn_problem_open(e->problem, a->open | b->open, fresh.set);
+    fresh.apart = !(a->open & b->open);
+    fresh.size = tn_problem_product(e->problem, fresh.open);
+    fresh.ahead = cost_ahead(e, &fresh);
+    *number = NONE;
+    return tn_saturating_add(cost, fresh.ahead) > e->bound ? TN_OK : add_node(e, &fresh, number);
 }
 
 /* Offers the merge of nodes a and b as the tree of their union. */
 static tn_status offer(engine *e, uint32_t a, uint32_t b) {
     bool turned;
+    uint32_t number;
     e->work += e->pricing ? 4 * OFFER_WORK : OFFER_WORK;
     uint64_t cost = joint_cost(e, &e->node[a], &e->node[b], &turned);
-    if (cost > e->bound) return TN_OK;
-    uint64_t set = e->node[a].set | e->node[b].set;
-    uint32_t number = tn_set_map_find(&e->number_of, set);
-    if (number == TN_SET_MAP_NONE) {
-        uint64_t open = tn_problem_open(e->problem, e->node[a].open | e->node[b].open, set);
-        TN_TRY(add_node(e, set, open, &number));
-    }
+    uint64_t others = e->remaining.total - e->node[a].charged - e->node[b].charged;
+    if (tn_saturating_add(cost, others) > e->bound) return TN_OK;
+    TN_TRY(find_union(e, &e->node[a], &e->node[b], cost, &number));
+    if (number == NONE) return TN_OK;
     node *to = &e->node[number];
     if (cost > to->cost) return TN_OK;
     uint64_t largest = larger(to->size, larger(e->node[a].largest, e->node[b].largest));
@@ -137,15 +189,54 @@ static tn_status offer(engine *e, uint32_t a, uint32_t b) {
     to->largest = largest;
     to->left = turned ? b : a;
     to->right = turned ? a : b;
-    if (set == e->problem->all) {
+    if (to->set == e->problem->all) {
         e->full = number;
         e->bound = cost;
     }
     if (!cheaper) return TN_OK;
-    return tn_queue_push(&e->waiting, (tn_queued){.key = cost, .number = number}, e->arena, e->error);
+    tn_queued entry = {.key = tn_saturating_add(cost, to->ahead), .second = cost, .number = number};
+    return tn_queue_push(&e->waiting, entry, e->arena, e->error);
 }
 
-static tn_status pair_with_neighbours(engine *e, uint32_t number) {
+static uint64_t inner_groups(const engine *e, const node *n) {
+    return n->open & ~e->problem->output;
+}
+
+/* An outer product merges with what takes it alone. */
+static bool may_merge(const node *a, const node *b) {
+    return a->apart ? takes(b, a) : !b->apart || takes(a, b);
+}
+
+/* Pairs a set of a plain network with the finished sets that lie behind the group, and behind none that came
+ * before it. */
+static tn_status pair_over(engine *e, uint32_t number, uint32_t group) {
+    uint64_t set = e->node[number].set,
+             before = inner_groups(e, &e->node[number]) & (((uint64_t)1 << group) - 1);
+    bool other = !tn_neighbours_side(e->problem, group, set);
+    for (uint32_t i = e->neighbours.head[group][other]; i != TN_NEIGHBOUR_NONE;
+         i = e->neighbours.item[i].next) {
+        const tn_neighbour *item = &e->neighbours.item[i];
+        e->work++;
+        if (item->set & set) continue;
+        const node *own = &e->node[number], *theirs = &e->node[item->node];
+        if (!(theirs->open & before) && may_merge(own, theirs)) TN_TRY(offer(e, number, item->node));
+    }
+    return TN_OK;
+}
+
+/* Outer products are listed under their first group alone: what takes them has them all. */
+static uint64_t listed_groups(const engine *e, uint32_t number) {
+    uint64_t groups = inner_groups(e, &e->node[number]);
+    return e->node[number].apart ? tn_lowest(groups) : groups;
+}
+
+static tn_status pair_plainly(engine *e, uint32_t number) {
+    for (uint64_t groups = listed_groups(e, number); groups; groups &= groups - 1)
+        TN_TRY(pair_over(e, number, (uint32_t)__builtin_ctzll(groups)));
+    return TN_OK;
+}
+
+static tn_status pair_with_finished(engine *e, uint32_t number) {
     uint64_t set = e->node[number].set, open = e->node[number].open;
     bool any = e->outer == OUTER_ALWAYS;
     for (uint32_t i = 0; i < e->done; i++)
@@ -176,9 +267,19 @@ static bool some_input_takes_both(const engine *e, const node *a, const node *b,
     return false;
 }
 
+/* Everything but making D, where D is made, and consuming it. */
+static uint64_t least_beside(const engine *e, const node *a, const node *b) {
+    uint64_t others = e->remaining.total - a->charged - b->charged;
+    uint64_t below = tn_saturating_add(a->cost, b->cost);
+    return tn_saturating_add(tn_saturating_mul(a->size, b->size), tn_saturating_add(below, others));
+}
+
 static bool may_pay(const engine *e, const node *a, const node *b, uint64_t need, uint64_t least) {
+    uint64_t beside = least_beside(e, a, b);
+    if (beside > e->bound) return false;
     least = tn_saturating_add(least, tn_saturating_add(a->cost, b->cost));
-    return least <= e->bound || some_input_takes_both(e, a, b, need);
+    if (least <= e->bound && tn_saturating_add(beside, need) <= e->bound) return true;
+    return some_input_takes_both(e, a, b, need);
 }
 
 /* Pairs an inner set with inner sets it shares nothing with, where lemma 2 leaves the outer product a chance.
@@ -208,10 +309,16 @@ static bool is_inner(const engine *e, uint32_t number) {
     return !(e->node[number].open & e->problem->output);
 }
 
+static tn_status list_plainly(engine *e, uint32_t number) {
+    tn_neighbour item = {.set = e->node[number].set, .node = number};
+    if (is_inner(e, number)) list_inner(e, number);
+    return tn_neighbours_add(&e->neighbours, e->problem, item, listed_groups(e, number), e->arena, e->error);
+}
+
 static tn_status finish(engine *e, uint32_t number) {
-    TN_TRY(pair_with_neighbours(e, number));
+    TN_TRY(e->plain ? pair_plainly(e, number) : pair_with_finished(e, number));
     if (e->outer == OUTER_BY_LEMMA && is_inner(e, number)) TN_TRY(pair_by_lemma(e, number));
-    if (e->plain && is_inner(e, number)) list_inner(e, number);
+    if (e->plain) return list_plainly(e, number);
     e->done_set[e->done] = e->node[number].set;
     e->done_open[e->done] = e->node[number].open;
     e->done_node[e->done++] = number;
@@ -221,9 +328,11 @@ static tn_status finish(engine *e, uint32_t number) {
 static tn_status add_tensors(engine *e) {
     for (uint32_t t = 0; t < e->problem->tensors; t++) {
         uint32_t number;
-        TN_TRY(add_node(e, (uint64_t)1 << t, e->problem->tensor[t], &number));
-        e->node[number].cost = 0;
-        e->largest_input = larger(e->largest_input, e->node[number].size);
+        node own = {.set = (uint64_t)1 << t, .open = e->problem->tensor[t]};
+        own.size = tn_problem_product(e->problem, own.open);
+        if (e->remaining.charged >> t & 1) own.charged = own.size;
+        TN_TRY(add_node(e, &own, &number));
+        e->largest_input = larger(e->largest_input, own.size);
     }
     for (uint32_t t = 0; t < e->problem->tensors; t++) TN_TRY(finish(e, t));
     return TN_OK;
@@ -234,13 +343,13 @@ static tn_status run(engine *e, uint64_t *level, bool *complete) {
     *complete = true;
     *level = 0;
     TN_TRY(add_tensors(e));
-    for (uint32_t rounds = 1; e->waiting.count; rounds++) {
+    while (e->waiting.count) {
         tn_queued next = tn_queue_pop(&e->waiting);
-        if (next.key != e->node[next.number].cost) continue; /* a cheaper tree was found meanwhile */
+        if (next.second != e->node[next.number].cost) continue; /* a cheaper tree was found meanwhile */
         *level = next.key;
         if (next.number == e->full) return TN_OK;
-        if (e->work > e->work_most || e->nodes > NODES_MOST ||
-            (rounds % INTERRUPT_EVERY == 0 && tn_interrupted())) {
+        if (e->work > e->work_most || e->nodes > NODES_MOST || e->neighbours.count > LINKS_MOST ||
+            tn_interrupted()) {
             *complete = false;
             return TN_OK;
         }
@@ -270,6 +379,7 @@ static void reset(engine *e, outer_rule outer) {
     e->waiting.count = 0;
     e->full = NONE;
     tn_set_map_clear(&e->number_of);
+    tn_neighbours_clear(&e->neighbours);
 }
 
 static uint32_t write_merges(const engine *e, uint32_t number, uint32_t *next, tn_merge *merge) {
@@ -317,6 +427,12 @@ tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *opt
                 .work_most = options->no_outer ? options->work_most : options->work_most / 4};
     *result = (tn_exact_result){0};
     TN_TRY(grow_nodes(&e));
+    tn_neighbours_clear(&e.neighbours);
+    if (!e.pricing) {
+        tn_remaining_cost_of(problem, &e.remaining);
+        uint64_t quick = tn_quick_tree_cost(problem);
+        if (quick < e.bound) e.bound = quick;
+    }
     TN_TRY(search(&e, options, merge, result));
     result->work = e.work;
     return TN_OK;
