@@ -79,7 +79,7 @@ static void cut_short(void **state) {
         tn_arena arena = {0};
         test_random_network kind = {.tensors = 7, .most_indices = 12, .most_size = 6, .hyperedges = seed % 2};
         tn_network network = test_network(&kind, seed, &arena);
-        uint64_t least = test_least_macs(&network, true);
+        uint64_t least = test_least_macs(&network, true, NULL);
         for (uint64_t work = 1; work < 10000000; work *= 10) {
             tn_search_options options = {.work_most = work};
             tn_search_result result;

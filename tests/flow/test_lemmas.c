@@ -85,7 +85,7 @@ static void outer_products_in_optimal_trees(void **state) {
     for (uint64_t seed = 1; seed <= 150; seed++) {
         tn_arena arena = {0};
         tn_network network = test_star(3 + (uint32_t)(seed % 5), seed, &arena);
-        lemma l = {.network = &network, .least = test_least_macs(&network, true)};
+        lemma l = {.network = &network, .least = test_least_macs(&network, true, NULL)};
         assert_int_equal(tn_search_every_tree(&network, NULL, check_optimal, &l, NULL), TN_OK);
         assert_true(l.optimal > 0);
         optimal += l.optimal;

@@ -119,9 +119,16 @@ test_brute test_brute_force(const tn_network *network, bool outer) {
 
 enum { SPLIT_TENSORS = 12 };
 
-uint64_t test_least_macs(const tn_network *network, bool outer) {
+static uint64_t product_of(const tn_network *network, uint64_t indices) {
+    uint64_t product = 1;
+    for (uint32_t index = 0; index < network->indices; index++)
+        if (indices >> index & 1) product *= network->index_size[index];
+    return product;
+}
+
+uint64_t test_least_macs(const tn_network *network, bool outer, uint64_t *largest) {
     uint32_t n = network->tensors, all = ((uint32_t)1 << n) - 1;
-    static uint64_t least[1 << SPLIT_TENSORS], on[1 << SPLIT_TENSORS];
+    static uint64_t least[1 << SPLIT_TENSORS], on[1 << SPLIT_TENSORS], most[1 << SPLIT_TENSORS];
     assert_true(n <= SPLIT_TENSORS && network->indices <= 64);
     for (uint32_t set = 1; set <= all; set++) {
         on[set] = 0;
@@ -130,17 +137,21 @@ uint64_t test_least_macs(const tn_network *network, bool outer) {
     }
     for (uint32_t set = 1; set <= all; set++) {
         least[set] = set & (set - 1) ? UINT64_MAX : 0;
+        most[set] = 0;
+        uint64_t own = product_of(network, on[set]);
         for (uint32_t part = (set - 1) & set; part > (set ^ part); part = (part - 1) & set) {
             uint32_t rest = set ^ part;
-            uint64_t cost = 1, either = on[part] | on[rest];
             if (least[part] == UINT64_MAX || least[rest] == UINT64_MAX || (!outer && !(on[part] & on[rest])))
                 continue;
-            for (uint32_t index = 0; index < network->indices; index++)
-                if (either >> index & 1) cost *= network->index_size[index];
-            cost += least[part] + least[rest];
-            if (cost < least[set]) least[set] = cost;
+            uint64_t cost = product_of(network, on[part] | on[rest]) + least[part] + least[rest];
+            uint64_t made = most[part] > most[rest] ? most[part] : most[rest];
+            if (own > made) made = own;
+            if (cost > least[set] || (cost == least[set] && made >= most[set])) continue;
+            least[set] = cost;
+            most[set] = made;
         }
     }
+    if (largest) *largest = most[all];
     return least[all];
 }
 
@@ -192,6 +203,24 @@ static void join(tn_network *network, uint32_t a, uint32_t b, uint64_t size) {
     put(&network->tensor[a], network->indices);
     put(&network->tensor[b], network->indices);
     network->index_size[network->indices++] = size;
+}
+
+tn_network test_tree(uint32_t tensors, uint64_t seed, tn_arena *arena) {
+    uint64_t state = seed;
+    tn_network network = empty_network(tensors, 2 * tensors, arena);
+    network.indices = 0;
+    for (uint32_t t = 1; t < tensors; t++) {
+        uint32_t spine = tensors / 2, any = (uint32_t)(test_random(&state) % t);
+        uint32_t to = seed % 3 == 0 ? (t - 1) / 2 : seed % 3 == 1 ? t < spine ? t - 1 : t - spine : any;
+        join(&network, to, t, 2 + test_random(&state) % 5);
+    }
+    for (uint32_t t = 0; t < tensors; t++) {
+        if (test_random(&state) % tensors > seed % 5) continue;
+        put(&network.tensor[t], network.indices);
+        put(&network.output, network.indices);
+        network.index_size[network.indices++] = 2 + test_random(&state) % 5;
+    }
+    return network;
 }
 
 tn_network test_star(uint32_t tensors, uint64_t seed, tn_arena *arena) {

@@ -26,8 +26,9 @@ typedef struct test_brute {
 /* With `outer` false only tensors that share an index are merged (all least_* UINT64_MAX if none can). */
 test_brute test_brute_force(const tn_network *network, bool outer);
 
-/* Least MACs over all trees of up to 12 tensors, by the definition over all splits of all sets. */
-uint64_t test_least_macs(const tn_network *network, bool outer);
+/* Least MACs over all trees of up to 12 tensors, by the definition over all splits of all sets; *largest
+ * (which may be NULL) is the smallest largest intermediate of the trees that take so few. */
+uint64_t test_least_macs(const tn_network *network, bool outer, uint64_t *largest);
 
 /* What a random network is drawn from. */
 typedef struct test_random_network {
@@ -40,6 +41,9 @@ tn_network test_network(const test_random_network *kind, uint64_t seed, tn_arena
 
 /* Network of "ab,bc->ac" with sizes by letter ("a=2,b=3,c=4"); for tests only. */
 tn_network test_einsum(const char *expression, const char *sizes, tn_arena *arena);
+
+/* A binary tree, a caterpillar or a random tree, by the seed, some of its tensors with an open index. */
+tn_network test_tree(uint32_t tensors, uint64_t seed, tn_arena *arena);
 
 /* A large tensor and small ones on it, some in chains: where outer products win. Plain and connected. */
 tn_network test_star(uint32_t tensors, uint64_t seed, tn_arena *arena);
