@@ -16,7 +16,6 @@ static const shape bram18_shapes[] = {{36, 512}, {18, 1024}, {9, 2048}, {4, 4096
 static const shape bram36_shapes[] = {{72, 512}, {36, 1024}, {18, 2048}, {9, 4096},
                                       {4, 8192}, {2, 16384}, {1, 32768}};
 static const shape uram_shape = {72, 4096};
-enum { PARITY_BITS = 9, URAM_BYTE_LANES = 8 };
 
 static bool tiled(uint64_t width, uint64_t depth, shape block, uint64_t *blocks) {
     return tn_mul(tn_ceil_div(width, block.width), tn_ceil_div(depth, block.depth), blocks);
@@ -34,60 +33,97 @@ static bool least_bram18(uint64_t width, uint64_t depth, bool true_dual_port, ui
     return fits;
 }
 
-/* Rows of a deep memory share a wide block at 9-bit granularity. */
-static bool packed(uint64_t width, uint64_t depth, shape block, uint64_t *blocks) {
-    if (block.width < PARITY_BITS) return tiled(width, depth, block, blocks);
-    uint64_t lanes;
-    if (!tn_mul(tn_ceil_div(width, PARITY_BITS), tn_ceil_div(depth, block.depth), &lanes)) return false;
-    *blocks = tn_ceil_div(lanes, block.width / PARITY_BITS);
-    return true;
+/* ---- geometry yosys ----
+ *
+ * What pass memory_libmap of Yosys 0.23 does for a memory with a port that writes and one that reads. For each
+ * shape that a block can have, rows of blocks cover the depth; where rows are packed, they share blocks at the
+ * granularity of write enables. The shape is the one of least cost: blocks times theirs, half a unit for each
+ * bit that a read multiplexer selects from a row beyond the first, half a unit for each row's write enable. So
+ * a deep memory takes a few blocks more where that saves multiplexers. Ties go to the narrower shape.
+ */
+typedef struct {
+    uint64_t cost, lanes; /* of a block; bits that are written together */
+} library;
+
+static const library bram18_library = {129, 9}, bram36_library = {257, 9};
+static const library uram_libraries[] = {{1024, 8}, {1024, 9}};
+enum { URAM_LIBRARIES = 2 };
+
+typedef struct {
+    uint64_t blocks, cost;
+} tiling;
+
+/* Twice the cost of multiplexers and write decoders of `rows` rows of blocks. */
+static bool add_selection(uint64_t width, uint64_t rows, uint64_t times, uint64_t *cost) {
+    uint64_t bits;
+    if (rows == 1) return true;
+    return tn_mul(width, rows - 1, &bits) && tn_add(bits, rows, &bits) && tn_mul_add(bits, times, cost);
 }
 
-static bool least_packed(uint64_t width, uint64_t depth, const shape *shapes, size_t count, uint64_t *least) {
+/* Costs are doubled, to be whole. */
+static bool pack(uint64_t width, uint64_t depth, shape block, library of, tiling *made) {
+    uint64_t rows = tn_ceil_div(depth, block.depth);
+    uint64_t lanes = of.lanes < block.width ? of.lanes : block.width, bits;
+    if (!tn_mul(tn_ceil_div(width, lanes), lanes, &bits) || !tn_mul(bits, rows, &bits)) return false;
+    made->blocks = tn_ceil_div(bits, block.width);
+    return tn_mul(made->blocks, 2 * of.cost, &made->cost) && add_selection(width, rows, 1, &made->cost);
+}
+
+/* Shapes from the widest to the narrowest. */
+static bool cheapest(uint64_t width, uint64_t depth, const shape *shapes, size_t count, library of,
+                     tiling *best) {
     bool fits = false;
-    *least = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
-        uint64_t blocks;
-        if (!packed(width, depth, shapes[i], &blocks)) continue;
+        tiling made;
+        if (!pack(width, depth, shapes[i], of, &made) || (fits && made.cost > best->cost)) continue;
+        *best = made;
         fits = true;
-        if (blocks < *least) *least = blocks;
     }
     return fits;
 }
 
-/* The cheaper of 18s and 36s in halves of a 36; ties go to the 36. */
 static bool yosys_bram(uint64_t width, uint64_t depth, tn_blocks *blocks) {
-    uint64_t small, large;
-    if (!least_packed(width, depth, bram18_shapes, 6, &small)) return false;
-    if (!least_packed(width, depth, bram36_shapes, 7, &large)) return false;
-    if (small / 2 < large)
-        blocks->bram18 = small;
+    tiling small, large;
+    if (!cheapest(width, depth, bram18_shapes, 6, bram18_library, &small)) return false;
+    if (!cheapest(width, depth, bram36_shapes, 7, bram36_library, &large)) return false;
+    if (small.cost <= large.cost)
+        blocks->bram18 = small.blocks;
     else
-        blocks->bram36 = large;
+        blocks->bram36 = large.blocks;
     return true;
 }
 
 static bool yosys_uram(uint64_t width, uint64_t depth, uint64_t *blocks) {
-    uint64_t rows = tn_ceil_div(depth, uram_shape.depth), bits;
-    bool power_of_two = (rows & (rows - 1)) == 0;
-    if (power_of_two) {
-        if (!tn_mul(width, rows, &bits)) return false;
-        *blocks = tn_ceil_div(bits, uram_shape.width);
-        return true;
+    *blocks = UINT64_MAX;
+    for (size_t i = 0; i < URAM_LIBRARIES; i++) {
+        tiling made;
+        if (!pack(width, depth, uram_shape, uram_libraries[i], &made)) return false;
+        if (made.blocks < *blocks) *blocks = made.blocks;
     }
-    if (!tn_mul(tn_ceil_div(width, PARITY_BITS), rows, &bits)) return false;
-    *blocks = tn_ceil_div(bits, URAM_BYTE_LANES);
     return true;
 }
 
-/* A group of 8 LUTs holds 14 bits x 32 or 7 bits x 64, one port writing, one reading. */
+/* ---- LUTRAM ---- */
+
+/* A group of 8 LUTs, one port writing, one reading: 14 bits x 32 or 7 bits x 64. A group costs 16, prorated by
+ * the bits used of it; costs are multiplied by 28, to be whole. */
+static const shape lutram_shapes[] = {{14, 32}, {7, 64}};
+enum { LUTRAM_GROUP_COST = 16, LUTRAM_SCALE = 28, LUTRAM_GROUP_LUTS = 8 };
+
 static bool lutram_luts(uint64_t width, uint64_t depth, bool true_dual_port, uint64_t *luts) {
-    uint64_t groups;
-    if (depth <= 32)
-        groups = tn_ceil_div(width, 14);
-    else if (!tn_mul(tn_ceil_div(width, 7), tn_ceil_div(depth, 64), &groups))
-        return false;
-    return tn_mul(groups, true_dual_port ? 16 : 8, luts);
+    uint64_t least = UINT64_MAX, groups = 0;
+    for (size_t i = 0; i < sizeof lutram_shapes / sizeof *lutram_shapes; i++) {
+        shape of = lutram_shapes[i];
+        uint64_t rows = tn_ceil_div(depth, of.depth), cost = 0, bits, made;
+        bool fits = tn_mul(width, rows, &bits) &&
+                    tn_mul_add(bits, LUTRAM_SCALE / of.width * LUTRAM_GROUP_COST, &cost) &&
+                    add_selection(width, rows, LUTRAM_SCALE / 2, &cost) &&
+                    tn_mul(tn_ceil_div(width, of.width), rows, &made);
+        if (!fits || cost >= least) continue;
+        least = cost;
+        groups = made;
+    }
+    return groups > 0 && tn_mul(groups, (true_dual_port ? 2 : 1) * LUTRAM_GROUP_LUTS, luts);
 }
 
 tn_status tn_memory_blocks(tn_geometry geometry, tn_memory_style style, uint64_t width_bits, uint64_t depth,
