@@ -1,8 +1,29 @@
-# What `cmake --install` puts where: program, library with its headers, data that bare names are looked up in, man pages.
+# What `cmake --install` puts where: program, libraries with the headers that tenfold.h reaches, data that bare names are
+# looked up in, man pages.
 install(TARGETS tenfold_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS tenfold ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenfold
-        FILES_MATCHING PATTERN "*.h" PATTERN "cli" EXCLUDE)
+install(TARGETS tenfold tenfold_shared ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+                                       LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+# PUBLIC_HEADERS: tenfold.h and what it includes, and so on, relative to src.
+set(PUBLIC_HEADERS tenfold.h)
+set(unread tenfold.h)
+while(unread)
+    list(POP_FRONT unread header)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/${header})
+    file(STRINGS src/${header} lines REGEX "^#include \"")
+    foreach(line ${lines})
+        string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" included "${line}")
+        if(NOT included IN_LIST PUBLIC_HEADERS)
+            list(APPEND PUBLIC_HEADERS ${included})
+            list(APPEND unread ${included})
+        endif()
+    endforeach()
+endwhile()
+foreach(header ${PUBLIC_HEADERS})
+    get_filename_component(folder ${header} DIRECTORY)
+    install(FILES src/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenfold/${folder})
+endforeach()
+
 install(DIRECTORY models spaces plots DESTINATION ${CMAKE_INSTALL_DATADIR}/tenfold)
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 

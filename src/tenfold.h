@@ -5,9 +5,14 @@
  *
  * Conventions, in base/error.h: every function that can fail returns a tn_status (TN_OK is 0) and takes a
  * tn_error last, which may be NULL. The library never prints, exits or aborts. What is said to live in an
- * arena goes with tn_arena_free. Handles (tn_model, tn_device, tn_evaluator, ...) are opaque; results are
- * plain structs whose members' units stand beside them. No function keeps global state but the interrupt flag
- * of base/interrupt.h.
+ * arena goes with tn_arena_free, what is said to be tn_free'd with tn_free (base/memory.h). Handles (tn_model,
+ * tn_device, tn_evaluator, ...) are opaque; results are plain structs whose members' units stand beside them.
+ *
+ * Global state, for the whole process: the interrupt flag of base/interrupt.h. While a call runs, GSL's error
+ * handler is off and OpenBLAS has one thread where its numbers must not depend on threads; both are given back
+ * before it returns (with several calls at once: before the last of them does), whether it succeeds or not.
+ *
+ * This header compiles as C17 and as C++. Headers that it doesn't reach are neither installed nor exported.
  *
  * A way in, by what you have:
  *   a network or layer       tensor/einsum.h, tensor/weight.h -> flow/search.h, flow/named.h, flow/training.h
@@ -22,6 +27,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "decompose/factored.h"
 #include "decompose/ttsvd.h"

@@ -4,8 +4,11 @@
 #define TN_BASE_ARENA_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_arena {
     struct tn_arena_chunk *first, *current;
@@ -21,5 +24,7 @@ tn_status tn_arena_format(tn_arena *arena, const char **out, tn_error *error, co
 /* Everything allocated is gone, the chunks stay for reuse. */
 void tn_arena_reset(tn_arena *arena);
 void tn_arena_free(tn_arena *arena);
+
+TN_PUBLIC_END
 
 #endif

@@ -4,8 +4,11 @@
 #define TN_BASE_BUFFER_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_buffer {
     char *data;
@@ -17,5 +20,7 @@ void tn_buffer_bytes(tn_buffer *buffer, const void *bytes, size_t length);
 void tn_buffer_text(tn_buffer *buffer, const char *text);
 void tn_buffer_format(tn_buffer *buffer, const char *format, ...) TN_PRINTF(2, 3);
 void tn_buffer_free(tn_buffer *buffer);
+
+TN_PUBLIC_END
 
 #endif

@@ -7,6 +7,10 @@
 #ifndef TN_BASE_ERROR_H
 #define TN_BASE_ERROR_H
 
+#include "base/public.h"
+
+TN_PUBLIC_BEGIN
+
 typedef enum tn_status {
     TN_OK = 0,
     TN_INPUT,       /* the caller's input or usage is wrong          (program exit status 2) */
@@ -55,5 +59,7 @@ void tn_error_text(const tn_error *error, char *text, unsigned long capacity);
         tn_status tn_try_status_ = (call);                                                                   \
         if (tn_try_status_ != TN_OK) return tn_try_status_;                                                  \
     } while (0)
+
+TN_PUBLIC_END
 
 #endif

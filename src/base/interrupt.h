@@ -3,10 +3,16 @@
 #ifndef TN_BASE_INTERRUPT_H
 #define TN_BASE_INTERRUPT_H
 
+#include "base/public.h"
+
 #include <stdbool.h>
+
+TN_PUBLIC_BEGIN
 
 void tn_interrupt(void); /* safe in a signal handler */
 void tn_interrupt_clear(void);
 bool tn_interrupted(void);
+
+TN_PUBLIC_END
 
 #endif

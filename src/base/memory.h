@@ -3,8 +3,11 @@
 #define TN_BASE_MEMORY_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 /* *out = `count` zeroed items of `size` bytes (count 0 gives a valid pointer). TN_MEMORY where there is none
  * or the product overflows. Freed with tn_free. */
@@ -18,6 +21,8 @@ void tn_free(void *pointer);
 
 /* Copies a string. */
 tn_status tn_copy_text(const char *text, char **out, tn_error *error);
+
+TN_PUBLIC_END
 
 /* For tests: the n-th request from now on (1 = the next), and only that one, fails. 0 switches this off.
  * tn_memory_requests counts the requests since the last call. Not for use while other threads allocate. */

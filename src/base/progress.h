@@ -3,7 +3,11 @@
 #ifndef TN_BASE_PROGRESS_H
 #define TN_BASE_PROGRESS_H
 
+#include "base/public.h"
+
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_progress {
     void (*report)(void *user, uint64_t done, uint64_t total); /* NULL: nobody watches */
@@ -13,5 +17,7 @@ typedef struct tn_progress {
 static inline void tn_progress_report(const tn_progress *progress, uint64_t done, uint64_t total) {
     if (progress && progress->report) progress->report(progress->user, done, total);
 }
+
+TN_PUBLIC_END
 
 #endif

@@ -9,9 +9,12 @@
 #define TN_DECOMPOSE_COVARIANCE_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_covariance {
     uint64_t inputs; /* N */
@@ -35,5 +38,7 @@ tn_status tn_covariance_squares(const tn_covariance *covariance, uint64_t rows, 
  * -1e-6 of the largest: C is not a matrix of second moments. */
 tn_status tn_covariance_directions(const tn_covariance *covariance, uint64_t rows, const double *a, double *u,
                                    double *value, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -3,12 +3,15 @@
 #define TN_DECOMPOSE_FACTORED_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "decompose/truncated_svd.h"
 #include "decompose/ttsvd.h"
 #include "tensor/weight.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_factored {
     tn_weight weight;            /* with the ranks that were reached */
@@ -48,5 +51,7 @@ tn_status tn_factored_rebuild(const tn_factored *factored, double **tensor, tn_e
 
 /* sqrt(squares / squared_norm); 0 for a matrix of zeros. */
 double tn_factored_relative(const tn_factored *factored, double squares);
+
+TN_PUBLIC_END
 
 #endif

@@ -11,12 +11,15 @@
 #define TN_DECOMPOSE_MATRIX_SOURCE_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "tensor/weight.h"
 #include "text/arrays.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_convention { TN_ROWS_ARE_OUTPUT, TN_INPUT_FIRST, TN_INPUT_ROWS } tn_convention;
 extern const char *const tn_convention_names[]; /* ended by NULL */
@@ -37,5 +40,7 @@ typedef struct tn_matrix_source {
 /* folded[rows * columns of `weight`], in the order of decompose/fold.h. TN_INPUT where the shapes differ. */
 tn_status tn_matrix_read(tn_arrays *arrays, const char *path, const tn_matrix_source *source,
                          const tn_weight *weight, double *folded, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -20,6 +20,7 @@
 #define TN_DECOMPOSE_MIDDLE_CUT_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "decompose/covariance.h"
 #include "decompose/truncated_svd.h"
 #include "decompose/ttsvd.h"
@@ -27,6 +28,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_middle_cut {
     uint64_t rows_before, columns_before; /* P_m, P_n */
@@ -61,5 +64,7 @@ void tn_middle_cut_free(tn_middle_cut *halves);
  * covariance. */
 tn_status tn_middle_cut_train(const tn_middle_cut *halves, const tn_weight *weight, const uint64_t *cap,
                               double tolerance, bool *met, tn_train *train, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

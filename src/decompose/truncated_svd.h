@@ -10,9 +10,12 @@
 #define TN_DECOMPOSE_TRUNCATED_SVD_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_SVD_EXACT_MOST = 2048 };
 
@@ -48,5 +51,7 @@ void tn_truncated_svd_free(tn_truncated_svd *cut);
  * out; *loss = sum of squares cut off. */
 uint64_t tn_svd_rank(const double *value, uint64_t count, double beyond, const tn_svd_rule *rule,
                      double *loss);
+
+TN_PUBLIC_END
 
 #endif

@@ -10,10 +10,13 @@
 #define TN_DECOMPOSE_TTSVD_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "decompose/truncated_svd.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_TRAIN_MODES = 33 };
 
@@ -57,5 +60,7 @@ tn_status tn_train_parameters(const tn_train *train, uint64_t *parameters, tn_er
  * it against the product of those behind. *count = the smaller of both; values[*count], tn_free it. */
 tn_status tn_unfolding_values(const double *tensor, const uint64_t *mode, size_t modes, size_t bond,
                               double **values, uint64_t *count, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -12,10 +12,13 @@
 #define TN_EXPLORE_ARCHIVE_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_OBJECTIVES_MOST = 8 };
 
@@ -41,5 +44,7 @@ bool tn_archive_covers(tn_archive *archive, const double *value);
 tn_status tn_archive_merge(tn_archive *archive, const tn_archive *from, tn_error *error);
 /* Copies the points into `points` (of `count`), by ascending id. */
 void tn_archive_points(const tn_archive *archive, tn_point *points);
+
+TN_PUBLIC_END
 
 #endif

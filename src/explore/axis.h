@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "hardware/build.h"
 #include "model/model.h"
 #include "tensor/folding.h"
@@ -20,6 +21,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_axis_kind {
     TN_AXIS_MODEL_KEY, /* text values; the model is loaded anew with KEY=VALUE */
@@ -55,5 +58,7 @@ void tn_axis_value(const tn_axis *choice, size_t digit, tn_buffer *out);
 
 /* Appends the tables of what a choice's values may be, for the page of the space file. */
 void tn_axis_document(tn_buffer *out);
+
+TN_PUBLIC_END
 
 #endif

@@ -6,11 +6,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "tensor/weight.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_error_row {
     const char *weight, *rows, *columns;
@@ -30,5 +33,7 @@ bool tn_error_table_find(const tn_error_table *table, const char *name, const tn
                          double *relative_error);
 /* True if the table has rows for that weight at all. */
 bool tn_error_table_covers(const tn_error_table *table, const char *name);
+
+TN_PUBLIC_END
 
 #endif

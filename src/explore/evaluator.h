@@ -4,11 +4,14 @@
 #define TN_EXPLORE_EVALUATOR_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "explore/quantity.h"
 #include "explore/space.h"
 #include "hardware/explain.h"
 
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* Why a design is not feasible. Resource i is TN_CAUSE_RESOURCE + i: where several are short, the one that is
  * over its budget by the greatest factor. Constraint i is TN_CAUSE_CONSTRAINT + i: the first that does not
@@ -45,5 +48,7 @@ tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *ar
 tn_model *tn_evaluator_model(tn_evaluator *evaluator);
 const tn_build *tn_evaluator_build(const tn_evaluator *evaluator);
 const tn_step *tn_evaluator_step(const tn_evaluator *evaluator);
+
+TN_PUBLIC_END
 
 #endif

@@ -5,10 +5,13 @@
 #ifndef TN_EXPLORE_HYPERVOLUME_H
 #define TN_EXPLORE_HYPERVOLUME_H
 
+#include "base/public.h"
 #include "explore/archive.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_hypervolume {
     double share;
@@ -17,5 +20,7 @@ typedef struct tn_hypervolume {
 } tn_hypervolume;
 
 tn_status tn_hypervolume_of(tn_archive *front, uint64_t samples, tn_hypervolume *volume, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -4,11 +4,14 @@
 #define TN_EXPLORE_QUANTITY_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "hardware/price.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* What is known of one evaluated design. */
 typedef struct tn_evaluation {
@@ -32,5 +35,7 @@ extern const size_t tn_quantities_count;
 
 /* The quantity of that name, or TN_INPUT at `at` that suggests the nearest one. */
 tn_status tn_quantity_find(const char *name, tn_position at, const tn_quantity **quantity, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -11,12 +11,15 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "explore/hypervolume.h"
 #include "explore/space.h"
 #include "explore/sweep.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* What is reported of a sweep besides its rows. */
 typedef struct tn_summary {
@@ -57,5 +60,7 @@ tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space,
 
 /* Reads a folder. The quantities of the rows are read from the files, not evaluated anew. */
 tn_status tn_result_load(const char *folder, tn_arena *arena, tn_result *result, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

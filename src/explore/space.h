@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "explore/archive.h"
 #include "explore/axis.h"
 #include "explore/error_table.h"
@@ -23,6 +24,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_AXES_MOST = 32, TN_CONSTRAINTS_MOST = 16 };
 
@@ -80,5 +83,7 @@ void tn_space_point(const tn_space *space, const tn_evaluation *evaluation, uint
 
 /* Appends the tables of the file kind's keys. */
 void tn_space_document(tn_buffer *out);
+
+TN_PUBLIC_END
 
 #endif

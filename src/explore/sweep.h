@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/public.h"
 #include "explore/archive.h"
 #include "explore/evaluator.h"
 #include "explore/space.h"
@@ -16,6 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_sweep_options {
     unsigned threads;       /* 0: all */
@@ -49,5 +52,7 @@ tn_status tn_sweep_chunks(const tn_space *space, uint64_t *chunks, tn_error *err
  * this sweep unless options->resume. */
 tn_status tn_sweep_run(const tn_space *space, const tn_sweep_options *options, const char *folder,
                        const tn_progress *progress, tn_outcome *outcome, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

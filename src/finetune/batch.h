@@ -9,12 +9,15 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "finetune/count.h"
 #include "finetune/data.h"
 #include "finetune/fit.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_batch_formula {
     double c0, c1, model_GB;
@@ -49,5 +52,7 @@ typedef struct tn_batch_fit {
  */
 tn_status tn_batch_fit_rows(const tn_batch_measured *row, size_t count, double model_GB, tn_batch_fit *fit,
                             tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -4,9 +4,12 @@
 #define TN_FINETUNE_BILL_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "finetune/fit.h"
 
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_bill {
     const char *gpu;
@@ -21,5 +24,7 @@ tn_status tn_bill_reckon(tn_bill *bill, double queries, double epochs, tn_error 
 
 /* Cheapest first; ties by name. */
 void tn_bill_sort(tn_bill *bill, size_t count);
+
+TN_PUBLIC_END
 
 #endif

@@ -25,9 +25,12 @@
 #define TN_FINETUNE_COUNT_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "finetune/language_model.h"
 
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_language_count {
     uint64_t parameters, active_parameters; /* active: that one token meets */
@@ -50,5 +53,7 @@ tn_status tn_language_count_of(const tn_language_model *model, uint64_t sequence
 /* *active = sparsity * experts, which must be whole. */
 tn_status tn_language_active(const tn_language_model *model, double sparsity, uint64_t *active,
                              tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -5,7 +5,10 @@
 #define TN_FINETUNE_CROSS_VALIDATION_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "finetune/fit.h"
+
+TN_PUBLIC_BEGIN
 
 enum { TN_CROSS_PARTS = 100 };
 
@@ -35,5 +38,7 @@ tn_status tn_finetune_study_group(const tn_finetune_group *group, double c3, tn_
 /* The law with the lower leave-one-out error; where there is none, the law of the step's time, which does not
  * grow without bound. */
 tn_finetune_law tn_finetune_best(const tn_finetune_cross *cross);
+
+TN_PUBLIC_END
 
 #endif

@@ -8,9 +8,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_FINETUNE_MOST_GROUPS = 1000 };
 
@@ -55,5 +58,7 @@ tn_status tn_finetune_without(const tn_finetune_data *data, const char *gpu, tn_
 /* TN_INPUT where the points have one batch size, or are none: no law of the batch follows from them. */
 tn_status tn_finetune_need_two_batches(const tn_finetune_point *point, size_t count, tn_error *error);
 bool tn_finetune_two_sparsities(const tn_finetune_point *point, size_t count);
+
+TN_PUBLIC_END
 
 #endif

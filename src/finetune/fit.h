@@ -7,12 +7,15 @@
 #define TN_FINETUNE_FIT_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "finetune/data.h"
 #include "finetune/law.h"
 #include "finetune/step_law.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_finetune_interval {
     double value, low, high;
@@ -48,5 +51,7 @@ tn_finetune_interval tn_finetune_fitted(const tn_finetune_fit *fit, double batch
 
 /* Queries per second that the step law approaches as the batch grows; INFINITY for the log law. */
 double tn_finetune_saturation(const tn_finetune_fit *fit, double sparsity);
+
+TN_PUBLIC_END
 
 #endif

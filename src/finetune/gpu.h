@@ -5,10 +5,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "text/schema.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_gpu {
     const char *name; /* as in the column gpu of measurements */
@@ -34,5 +37,7 @@ tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *tab
 
 /* The row of that name, or TN_INPUT with the nearest one. */
 tn_status tn_gpu_find(const tn_gpu_table *table, const char *name, const tn_gpu **gpu, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -5,10 +5,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "text/schema.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* Layers that mix tokens by attention: layers 0 where there are none. */
 typedef struct tn_language_attention {
@@ -76,5 +79,7 @@ tn_status tn_language_model_load(const char *name, const char *const *set, size_
  * of that name and this kind. A broken file is an error. */
 tn_status tn_language_model_find(const char *name, tn_arena *arena, tn_language_model *model, bool *found,
                                  tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -28,6 +28,10 @@
 #ifndef TN_FINETUNE_LAW_H
 #define TN_FINETUNE_LAW_H
 
+#include "base/public.h"
+
+TN_PUBLIC_BEGIN
+
 typedef enum tn_finetune_law { TN_FINETUNE_LOG, TN_FINETUNE_STEP, TN_FINETUNE_LAWS } tn_finetune_law;
 
 /* Coefficients of the log law, in this order. */
@@ -58,5 +62,7 @@ double tn_step_log_seconds(const double *coefficient, double batch, double spars
 
 /* Queries per second. batch >= 1, 0 < sparsity <= 1. */
 double tn_finetune_throughput(tn_finetune_law law, const double *coefficient, double batch, double sparsity);
+
+TN_PUBLIC_END
 
 #endif

@@ -16,11 +16,14 @@
 #define TN_FINETUNE_STEP_LAW_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "finetune/data.h"
 #include "finetune/law.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 /* The parameters: one a coefficient, in the order of the coefficients, then a and c. */
 enum {
@@ -59,5 +62,7 @@ bool tn_step_determined(const tn_step_estimate *estimate, int parameter);
 
 /* Half width of the 95 % interval of a quantity with this derivative by the parameters. */
 double tn_step_half_width(const tn_step_estimate *estimate, const double gradient[TN_STEP_PARAMETERS]);
+
+TN_PUBLIC_END
 
 #endif

@@ -11,10 +11,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "finetune/fit.h"
 #include "finetune/gpu.h"
 
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_transfer {
     const tn_gpu *reference;
@@ -55,5 +58,7 @@ tn_status tn_transfer_hold_out(const tn_finetune_data *data, const tn_gpu_table 
 tn_status tn_transfer_largest_batch(const tn_finetune_data *data, const tn_gpu_table *table,
                                     const tn_gpu *gpu, double model_GB, double sparsity, double *batch,
                                     tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

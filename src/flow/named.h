@@ -5,10 +5,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "flow/tree.h"
 #include "tensor/weight.h"
 
 #include <stdbool.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_flow_name {
     TN_FLOW_DENSE,         /* the whole matrix is rebuilt from its cores in the cheapest way, then one product
@@ -36,5 +39,7 @@ bool tn_flow_exists(const tn_weight *weight, tn_flow_name name);
  * not have is TN_INPUT. */
 tn_status tn_flow_tree(const tn_weight *weight, uint64_t tokens, tn_flow_name name, tn_arena *arena,
                        tn_tree *tree, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -37,6 +37,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "flow/named.h"
 #include "flow/tree.h"
 #include "tensor/network.h"
@@ -44,6 +45,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* Phases of a training step. A step of the backward pass belongs to the input gradient if dX needs it. */
 typedef enum tn_phase { TN_FORWARD, TN_INPUT_GRADIENT, TN_WEIGHT_GRADIENT, TN_UPDATE, TN_PHASES } tn_phase;
@@ -136,5 +139,7 @@ bool tn_program_is_sum(const tn_program *program, uint32_t tensor);
 
 /* "X", "G3", "dY", "T12", "Y", "dX", "dG3"; text holds at least 32 bytes. */
 const char *tn_program_tensor_name(const tn_program *program, uint32_t tensor, char *text);
+
+TN_PUBLIC_END
 
 #endif

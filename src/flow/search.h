@@ -18,11 +18,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "flow/tree.h"
 #include "tensor/network.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_objective { TN_LEAST_MACS, TN_LEAST_LIVE, TN_LEAST_PRICE } tn_objective;
 
@@ -96,5 +99,7 @@ tn_status tn_search_every_tree(const tn_network *network, const tn_search_option
  * first; *exact says which (may be NULL). */
 tn_status tn_tree_price(const tn_network *network, const tn_tree *tree, const tn_pricing *pricing,
                         uint64_t *price, bool *exact, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -7,10 +7,13 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "tensor/network.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_merge {
     uint32_t a, b;
@@ -65,5 +68,7 @@ bool tn_tree_equal(const tn_tree *a, const tn_tree *b);
  * not one or a count past 64 bits fails the buffer. */
 void tn_tree_expression(const tn_network *network, const tn_tree *tree, tn_buffer *out);
 void tn_tree_draw(const tn_network *network, const tn_tree *tree, tn_buffer *out);
+
+TN_PUBLIC_END
 
 #endif

@@ -6,11 +6,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "hardware/memory.h"
 #include "text/schema.h"
 #include "text/yaml.h"
 
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* One matmul kernel for all products, or one for each phase. */
 typedef enum tn_sharing { TN_SHARED, TN_PER_PHASE } tn_sharing;
@@ -58,5 +61,7 @@ tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build,
 
 /* Refuses what the schema would: for builds that were not decoded. */
 tn_status tn_build_check(const tn_build *build, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -11,11 +11,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "text/schema.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* Amounts of every on-chip resource: what a design uses, or what a device has. */
 typedef struct tn_resources {
@@ -39,5 +42,7 @@ double tn_device_clock_MHz(const tn_device *device);
 const tn_yaml *tn_device_root(const tn_device *device);
 
 extern const tn_schema tn_device_schema; /* kind fpga */
+
+TN_PUBLIC_END
 
 #endif

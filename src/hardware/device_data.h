@@ -7,9 +7,12 @@
 #ifndef TN_HARDWARE_DEVICE_DATA_H
 #define TN_HARDWARE_DEVICE_DATA_H
 
+#include "base/public.h"
 #include "hardware/device.h"
 #include "model/precision.h"
 #include "text/schema.h"
+
+TN_PUBLIC_BEGIN
 
 /* Where a figure comes from. */
 typedef enum tn_origin {
@@ -121,5 +124,7 @@ struct tn_device {
  * fastest one. */
 tn_status tn_device_operator(const tn_device *device, tn_precision precision, tn_operator kind,
                              const tn_operator_row **row, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -14,9 +14,12 @@
 #define TN_HARDWARE_DOT_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_dot_order {
     TN_DOT_ANY, /* whichever order makes the interval legal */
@@ -47,5 +50,7 @@ tn_status tn_dot_cycles(const tn_dot *dot, tn_dot_result *result, tn_error *erro
 
 /* ceil(log2 n), the depth of a tree over n >= 1 leaves. */
 uint64_t tn_tree_depth(uint64_t n);
+
+TN_PUBLIC_END
 
 #endif

@@ -8,10 +8,13 @@
 #ifndef TN_HARDWARE_ENERGY_H
 #define TN_HARDWARE_ENERGY_H
 
+#include "base/public.h"
 #include "hardware/device_data.h"
 #include "hardware/memory.h"
 
 #include <stdbool.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_energy_part {
     TN_ENERGY_STATIC,
@@ -43,5 +46,7 @@ tn_device tn_energy_extreme(const tn_device *device, bool most, tn_external_memo
 
 /* joules[part] of the step. */
 void tn_energy_of(const tn_device *device, const tn_activity *activity, double joules[TN_ENERGY_PARTS]);
+
+TN_PUBLIC_END
 
 #endif

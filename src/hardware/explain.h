@@ -7,11 +7,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "hardware/energy.h"
 #include "hardware/place.h"
 #include "hardware/price.h"
 
 #include <stdbool.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_kernel_line {
     const char *name;
@@ -77,5 +80,7 @@ typedef struct tn_explanation {
 
 tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_arena *arena,
                            tn_explanation *explanation, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

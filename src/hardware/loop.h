@@ -11,9 +11,12 @@
 #define TN_HARDWARE_LOOP_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_loop {
     uint64_t trips;
@@ -23,5 +26,7 @@ typedef struct tn_loop {
 } tn_loop;
 
 tn_status tn_loop_cycles(const tn_loop *loop, uint64_t *cycles, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -14,11 +14,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "hardware/build.h"
 #include "model/step.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* How an operation reaches an array: as what, and over which two extents it can be parallel. */
 typedef enum tn_side {
@@ -80,5 +83,7 @@ uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build);
  * writes it): at most the whole array. */
 uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
                              unsigned position);
+
+TN_PUBLIC_END
 
 #endif

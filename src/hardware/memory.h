@@ -18,9 +18,12 @@
 #define TN_HARDWARE_MEMORY_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_geometry { TN_GEOMETRY_HLS, TN_GEOMETRY_YOSYS } tn_geometry;
 extern const char *const tn_geometry_names[]; /* "hls", "yosys", NULL */
@@ -73,5 +76,7 @@ typedef struct tn_array_blocks {
 
 tn_status tn_array_memory_blocks(const tn_array_memory *array, tn_geometry geometry, tn_array_blocks *result,
                                  tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

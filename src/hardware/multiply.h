@@ -14,8 +14,11 @@
 #define TN_HARDWARE_MULTIPLY_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_signedness { TN_SIGNED, TN_UNSIGNED } tn_signedness;
 
@@ -38,5 +41,7 @@ enum { TN_MULTIPLY_MOST_BITS = 4096 };
 /* *dsp = blocks for an a_bits x b_bits product (in either order), 1 to TN_MULTIPLY_MOST_BITS each. */
 tn_status tn_multiply_dsp(const tn_dsp_block *block, uint64_t a_bits, uint64_t b_bits,
                           tn_signedness signedness, uint64_t *dsp, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -3,8 +3,11 @@
 #define TN_HARDWARE_PLACE_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "hardware/device_data.h"
 #include "hardware/map.h"
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_place {
     tn_memory_style
@@ -26,5 +29,7 @@ typedef struct tn_placed {
 
 tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
                          const tn_build *build, const tn_place *place, tn_placed *placed, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -9,12 +9,15 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "hardware/build.h"
 #include "hardware/device.h"
 #include "model/step.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* A step boiled down for pricing: equal operations and equal arrays are merged with a count. Step, device and
  * arena must outlive it. It remembers what it has priced (in the arena), so it serves one thread at a time.
@@ -40,5 +43,7 @@ extern const char *const tn_resource_names[]; /* "lut", "ff", "dsp", "bram18", "
 /* An illegal build (zero parallelism, ...) is TN_INPUT, as are off-chip arrays that the device has no
  * external memory for; a count past 64 bits is TN_OVERFLOW. */
 tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *price, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

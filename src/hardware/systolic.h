@@ -24,9 +24,12 @@
 #define TN_HARDWARE_SYSTOLIC_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_dataflow {
     TN_WS_SERIAL,
@@ -62,5 +65,7 @@ typedef struct tn_systolic_result {
 
 tn_status tn_systolic_cycles(const tn_systolic *array, tn_dataflow dataflow, const tn_array_product *product,
                              tn_systolic_result *result, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -13,11 +13,14 @@
 #define TN_KNAPSACK_ALLOCATION_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "knapsack/knapsack.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* With up to two budgets, and with more, where the dominated are harder to find. */
 enum { TN_ALLOCATION_STATES = 1 << 17, TN_ALLOCATION_STATES_MANY = 1 << 16 };
@@ -37,5 +40,7 @@ typedef struct tn_allocation {
 tn_status tn_allocate(const tn_knapsack *choices, const double *budget, size_t most_states,
                       tn_allocation *allocation, tn_error *error);
 void tn_allocation_free(tn_allocation *allocation);
+
+TN_PUBLIC_END
 
 #endif

@@ -10,9 +10,12 @@
 #define TN_KNAPSACK_KNAPSACK_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_COSTS_MOST = 8 };
 
@@ -28,5 +31,7 @@ tn_status tn_knapsack_check(const tn_knapsack *choices, tn_error *error);
 double tn_knapsack_objective(const tn_knapsack *choices, const size_t *choice);
 void tn_knapsack_cost(const tn_knapsack *choices, const size_t *choice, double *total);
 bool tn_knapsack_fit(const tn_knapsack *choices, const size_t *choice, const double *budget);
+
+TN_PUBLIC_END
 
 #endif

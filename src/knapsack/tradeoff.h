@@ -10,10 +10,13 @@
 #define TN_KNAPSACK_TRADEOFF_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "knapsack/knapsack.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_TRADEOFF_POINTS = 1 << 13 };
 
@@ -32,5 +35,7 @@ typedef struct tn_tradeoff {
 tn_status tn_tradeoff_make(const tn_knapsack *choices, size_t cost, size_t most_points, tn_tradeoff *front,
                            tn_error *error);
 void tn_tradeoff_free(tn_tradeoff *front);
+
+TN_PUBLIC_END
 
 #endif

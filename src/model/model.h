@@ -36,6 +36,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "flow/named.h"
 #include "flow/search.h"
 #include "model/step.h"
@@ -46,6 +47,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* A named weight: what a space may vary, and what every layer that names it shares the shape of (not the
  * values). */
@@ -110,5 +113,7 @@ tn_status tn_program_cache_get(tn_program_cache *cache, const tn_weight *weight,
  * A weight whose folding no longer multiplies to its layers' sizes, or that has no such flow, is TN_INPUT. */
 tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
                         tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

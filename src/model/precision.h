@@ -2,7 +2,11 @@
 #ifndef TN_MODEL_PRECISION_H
 #define TN_MODEL_PRECISION_H
 
+#include "base/public.h"
+
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_precision { TN_FP32, TN_FP16, TN_BF16, TN_INT8, TN_PRECISIONS } tn_precision;
 extern const char *const tn_precision_names[]; /* "fp32", "fp16", "bf16", "int8"; ended by NULL */
@@ -14,5 +18,7 @@ typedef struct tn_arithmetic {
     tn_precision precision;
     uint64_t group, exponent_bits, mantissa_bits;
 } tn_arithmetic;
+
+TN_PUBLIC_END
 
 #endif

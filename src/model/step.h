@@ -12,11 +12,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "flow/program.h"
 #include "model/precision.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_optimizer { TN_SGD, TN_MOMENTUM, TN_ADAM, TN_OPTIMIZERS } tn_optimizer;
 extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; ended by NULL */
@@ -116,5 +119,7 @@ typedef struct tn_step {
 /* "encoder1.query.core2", in the arena. */
 tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *arena, const char **name,
                              tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -4,11 +4,14 @@
 #define TN_PLOT_FINETUNE_FIGURES_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "finetune/bill.h"
 #include "finetune/data.h"
 #include "finetune/fit.h"
 
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 /* Measured points, law and its interval; fit[i] belongs to data->group[i]. */
 tn_status tn_finetune_throughput_figure(const char *path, const tn_finetune_data *data,
@@ -17,5 +20,7 @@ tn_status tn_finetune_throughput_figure(const char *path, const tn_finetune_data
 /* Bars in the order given. */
 tn_status tn_finetune_cost_figure(const char *path, const char *heading, const tn_bill *bill, size_t count,
                                   tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

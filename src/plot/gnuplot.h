@@ -15,6 +15,9 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/public.h"
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_figure_format { TN_FIGURE_PNG, TN_FIGURE_SVG, TN_FIGURE_PDF } tn_figure_format;
 
@@ -41,5 +44,7 @@ void tn_figure_cell(tn_buffer *data, const char *text);
 /* Draws. TN_IO where gnuplot is missing or fails (with the first line of what it said), or a file can't be
  * written. gnuplot is found on PATH. */
 tn_status tn_figure_draw(const tn_figure *figure, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

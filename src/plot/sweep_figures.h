@@ -10,10 +10,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "explore/result.h"
 #include "plot/gnuplot.h"
 
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_SWEEP_FIGURES = 4 };
 
@@ -21,5 +24,7 @@ enum { TN_SWEEP_FIGURES = 4 };
  */
 tn_status tn_sweep_figures(const tn_result *result, tn_figure_format format, tn_arena *arena,
                            const char *path[TN_SWEEP_FIGURES], size_t *count, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

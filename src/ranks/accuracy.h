@@ -17,9 +17,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_accuracy tn_accuracy;
 
@@ -36,5 +39,7 @@ tn_status tn_accuracy_range(const tn_accuracy *accuracy, const char *layer, doub
 /* *loss = what the layer adds to the sum over `layers` layers, as above; at least 0. */
 tn_status tn_accuracy_loss(const tn_accuracy *accuracy, const char *layer, size_t layers, double rank,
                            double *loss, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -16,10 +16,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "decompose/matrix_source.h"
 #include "model/model.h"
 #include "text/arrays.h"
 #include "text/schema.h"
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_checkpoint {
     uint32_t convention;  /* tn_convention, of entries that say none */
@@ -36,5 +39,7 @@ tn_status tn_checkpoint_decode(const tn_yaml *node, const tn_model *model, tn_ar
 /* The source of a layer's matrix. Arrays that the file does not have are TN_INPUT. Lives in `arena`. */
 tn_status tn_checkpoint_find(const tn_checkpoint *checkpoint, const char *layer, const tn_arrays *arrays,
                              tn_arena *arena, tn_matrix_source *source, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "hardware/device.h"
 #include "knapsack/knapsack.h"
 #include "model/model.h"
@@ -18,6 +19,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_rank_cost {
     TN_RANK_PARAMETERS,
@@ -51,5 +54,7 @@ tn_status tn_rank_costs_find(tn_rank_costs *costs, tn_layer_options *candidates,
  * so. */
 tn_status tn_rank_costs_total(tn_rank_costs *costs, const tn_layer_options *candidates, size_t layers,
                               const tn_layer_option *const *choice, double *total, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

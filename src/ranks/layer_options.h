@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/public.h"
 #include "model/model.h"
 #include "ranks/checkpoint.h"
 #include "ranks/layer_weight.h"
@@ -19,6 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_FOLDINGS_MOST = 16 };
 
@@ -83,5 +86,7 @@ tn_status tn_layer_option_factor(const tn_trained *trained, const tn_layer_optio
 tn_status tn_layer_option_spectrum(const tn_trained *trained, const tn_layer_options *of,
                                    const tn_weight *folding, double **value, uint64_t *count, size_t *bonds,
                                    tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -6,6 +6,7 @@
 #define TN_RANKS_LAYER_WEIGHT_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "decompose/covariance.h"
 #include "decompose/factored.h"
 #include "decompose/middle_cut.h"
@@ -13,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_LAYER_CUTS = 16 };
 
@@ -45,5 +48,7 @@ tn_status tn_layer_weight_factor(tn_layer_weight *layer, const tn_weight *weight
 /* *squares = the squared error of the factored weight in the measure that counts. */
 tn_status tn_layer_weight_error(const tn_layer_weight *layer, const tn_factored *factored, double *squares,
                                 tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

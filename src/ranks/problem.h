@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "knapsack/allocation.h"
 #include "knapsack/knapsack.h"
 #include "knapsack/tradeoff.h"
@@ -20,6 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_rank_problem {
     size_t layers, costs;
@@ -81,5 +84,7 @@ tn_status tn_rank_front(const tn_rank_problem *problem, size_t cost, tn_tradeoff
 
 /* Least amount of a cost that any choice has: what to say where nothing fits. */
 double tn_rank_least_cost(const tn_rank_problem *problem, size_t cost);
+
+TN_PUBLIC_END
 
 #endif

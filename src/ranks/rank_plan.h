@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/public.h"
 #include "hardware/device.h"
 #include "model/model.h"
 #include "ranks/accuracy.h"
@@ -21,6 +22,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_rank_plan {
     const tn_model *model;
@@ -59,5 +62,7 @@ const tn_layer_option *tn_rank_plan_chosen(const tn_rank_plan *plan, const tn_ra
 
 /* Relative error of what is summed: sqrt(sum / squared_norm), or the sum itself where accuracy counts. */
 double tn_rank_plan_relative(const tn_rank_plan *plan, double sum);
+
+TN_PUBLIC_END
 
 #endif

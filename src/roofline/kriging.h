@@ -16,8 +16,11 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 /* Limits of a fit: its work grows with the cube of the points. */
 enum { TN_KRIGING_MOST_POINTS = 4096, TN_KRIGING_MOST_DIMENSIONS = 16 };
@@ -37,5 +40,7 @@ double tn_kriging_at(const tn_kriging *surface, const double *x);
  * points. */
 tn_status tn_kriging_fit(const double *x, const double *y, size_t points, size_t dimensions, tn_arena *arena,
                          tn_kriging *surface, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -31,11 +31,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "hardware/device.h"
 #include "roofline/kriging.h"
 #include "text/schema.h"
 
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_roofline_time { TN_TIME_GRAPH, TN_TIME_EAGER, TN_ROOFLINE_TIMES } tn_roofline_time;
 extern const char *const tn_roofline_time_names[]; /* "graph", "eager", NULL */
@@ -130,5 +133,7 @@ void tn_roofline_features(const tn_roofline_product *product, double feature[TN_
 /* Builds law->surface.surface from its lists; `at` is the law's place in its file. */
 tn_status tn_roofline_surface_make(tn_roofline_surface *lists, tn_position at, tn_arena *arena,
                                    tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

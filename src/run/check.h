@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "flow/program.h"
 #include "run/estimate.h"
 #include "run/trial.h"
@@ -26,6 +27,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_check {
     const char *name, *flow;
@@ -53,5 +56,7 @@ typedef struct tn_checks {
 tn_status tn_check_program(tn_checks *checks, const tn_trial *trial, const tn_program *program,
                            const char *name, const char *flow, const tn_cpu_rates *rates, tn_error *error);
 void tn_checks_free(tn_checks *checks);
+
+TN_PUBLIC_END
 
 #endif

@@ -13,8 +13,11 @@
 #define TN_RUN_ESTIMATE_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "flow/program.h"
 #include "run/product.h"
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_cpu_rates {
     double seconds_per_step[TN_REALS], seconds_per_call[TN_REALS], seconds_per_mac[TN_REALS],
@@ -24,5 +27,7 @@ typedef struct tn_cpu_rates {
 /* Takes some hundredths of a second. */
 tn_status tn_cpu_measure(tn_cpu_rates *rates, tn_error *error);
 double tn_cpu_seconds(const tn_cpu_rates *rates, const tn_program *program, tn_phase phase, tn_real real);
+
+TN_PUBLIC_END
 
 #endif

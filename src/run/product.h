@@ -9,10 +9,13 @@
 #define TN_RUN_PRODUCT_H
 
 #include "base/error.h"
+#include "base/public.h"
 #include "tensor/network.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_real { TN_FLOAT64, TN_FLOAT32, TN_REALS } tn_real;
 extern const char *const tn_real_names[]; /* "float64", "float32"; ended by NULL */
@@ -33,5 +36,7 @@ typedef struct tn_product_work {
  * least. A gemm dimension beyond what BLAS takes (2^31 - 1) is TN_LIMIT. */
 tn_status tn_run_product(tn_real real, const uint64_t *index_size, tn_operand a, tn_operand b,
                          tn_indices out_indices, void *out, tn_product_work *work, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -7,10 +7,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "tensor/network.h"
 #include "tensor/weight.h"
 
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_reference {
     uint32_t cores;
@@ -26,5 +29,7 @@ tn_status tn_reference_make(const tn_weight *weight, uint64_t tokens, const doub
 /* out (in the order of network->output) = the network's contraction along its cheapest tree. */
 tn_status tn_contract_plainly(const tn_network *network, const double *const *values, double *out,
                               tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

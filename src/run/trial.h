@@ -4,10 +4,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "run/reference.h"
 #include "tensor/weight.h"
 
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* Results that came with the values, from a file; NULL where there is none. */
 typedef struct tn_given {
@@ -41,5 +44,7 @@ double tn_trial_core_scale(const tn_weight *weight, uint64_t columns, uint32_t c
 /* *values = `elements` numbers of that seed, times `scale`. */
 tn_status tn_trial_draw_values(uint64_t seed, uint64_t elements, double scale, tn_arena *arena,
                                double **values, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -5,12 +5,15 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/public.h"
 #include "explore/result.h"
 #include "flow/named.h"
 #include "model/model.h"
 #include "run/check.h"
 
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* Forward and all gradients of the trial, by each flow that its format has, or by `flow` alone unless that is
  * TN_FLOWS (TN_INPUT where the format has no such flow). */
@@ -42,5 +45,7 @@ tn_status tn_validate_model(tn_checks *checks, tn_executed *executed, const tn_m
  * TN_INPUT for an id that is not in the space, or whose flow does not exist. */
 tn_status tn_validate_result(tn_checks *checks, const tn_result *result, bool all, uint64_t id, uint64_t seed,
                              const tn_cpu_rates *rates, const tn_progress *progress, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

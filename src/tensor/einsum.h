@@ -10,7 +10,10 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "tensor/network.h"
+
+TN_PUBLIC_BEGIN
 
 /* Everything but the sizes, which stay 0. Indices are numbered in the order in which they first occur and
  * named by their character. `at` is where the text stands; errors point into it (column counts characters
@@ -27,5 +30,7 @@ tn_status tn_einsum_size(const char *name, uint64_t size, tn_position at, tn_net
                          tn_error *error);
 /* Refuses a network of which an index has no size yet. */
 tn_status tn_einsum_sized(const tn_network *network, tn_position at, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -4,10 +4,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "tensor/weight.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_folding {
     uint32_t d;
@@ -23,5 +26,7 @@ typedef struct tn_foldings {
  * order. More than 100,000 is TN_LIMIT. */
 tn_status tn_foldings_all(uint64_t size, uint32_t d, uint64_t smallest, uint64_t largest, tn_arena *arena,
                           tn_foldings *foldings, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -14,9 +14,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 /* Limits of what tn_network_check accepts. */
 enum { TN_TENSORS_MOST = 256, TN_INDICES_MOST = 4096 };
@@ -49,5 +52,7 @@ tn_status tn_network_check(const tn_network *network, tn_error *error);
 /* The tensor's or index's name, or "T3", "i7" (from 0) written to `text` of 32 bytes where it has none. */
 const char *tn_network_tensor_name(const tn_network *network, uint32_t tensor, char *text);
 const char *tn_network_index_name(const tn_network *network, uint32_t index, char *text);
+
+TN_PUBLIC_END
 
 #endif

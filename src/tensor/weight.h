@@ -19,10 +19,13 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "tensor/network.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_FACTORS_MOST = 16, TN_RANKS_MOST = 4 * TN_FACTORS_MOST };
 
@@ -87,5 +90,7 @@ tn_status tn_weight_core_gradient(const tn_weight *weight, uint64_t tokens, uint
                                   tn_network *network, tn_error *error);
 /* The cores alone, with output (m..., n...): W itself. */
 tn_status tn_weight_matrix(const tn_weight *weight, tn_arena *arena, tn_network *network, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -9,10 +9,13 @@
 #define TN_TEXT_ARRAYS_H
 
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 enum { TN_ARRAY_AXES = 32 };
 
@@ -57,5 +60,7 @@ typedef struct tn_array_out {
 tn_status tn_npy_write(const char *path, const tn_array_out *array, tn_error *error);
 /* Members NAME.npy, stored. */
 tn_status tn_npz_write(const char *path, const tn_array_out *array, size_t count, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif

@@ -20,11 +20,14 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "text/yaml.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_field_type {
     TN_FIELD_TEXT,       /* const char *                                            */
@@ -106,5 +109,7 @@ tn_status tn_schema_decode(const tn_schema *schema, const tn_yaml *node, tn_aren
 /* Appends a Markdown table: key, type, range or choices, default, meaning; sub-schemas after it. docs/ pages
  * hold this text between marks, and a test compares. */
 void tn_schema_document(const tn_schema *schema, tn_buffer *out);
+
+TN_PUBLIC_END
 
 #endif

@@ -9,9 +9,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 typedef enum tn_yaml_kind { TN_YAML_SCALAR, TN_YAML_SEQUENCE, TN_YAML_MAPPING } tn_yaml_kind;
 
@@ -50,5 +53,7 @@ tn_status tn_yaml_merge(const tn_yaml *base, const tn_yaml *over, tn_arena *aren
  * a plain text that only quotes can write comes back quoted. */
 struct tn_buffer;
 void tn_yaml_write(const tn_yaml *root, struct tn_buffer *out);
+
+TN_PUBLIC_END
 
 #endif
