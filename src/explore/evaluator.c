@@ -27,7 +27,6 @@ struct tn_evaluator {
     tn_workload *workload;
     double error;
     uint64_t degrees_of_freedom;
-    tn_resources budget;
 };
 
 const char *tn_cause_name(const tn_space *space, uint32_t cause) {
@@ -42,7 +41,6 @@ tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_e
     tn_evaluator *made;
     TN_TRY(tn_alloc(1, sizeof *made, &made, error));
     made->space = space;
-    made->budget = tn_device_resources(space->device);
     *evaluator = made;
     return TN_OK;
 }
@@ -292,7 +290,8 @@ tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, t
         set_build(evaluator, inner);
         TN_TRY(as_cause(tn_price_step(evaluator->workload, &evaluator->build, &evaluation->price, error),
                         &found));
-        if (found == TN_CAUSE_NONE) found = worst_resource(&evaluation->price.used, &evaluator->budget);
+        if (found == TN_CAUSE_NONE)
+            found = worst_resource(&evaluation->price.used, &evaluator->space->budget);
         if (found == TN_CAUSE_NONE) found = broken_constraint(evaluator->space, evaluation);
     }
     *cause = (uint32_t)found;

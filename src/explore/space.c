@@ -5,31 +5,15 @@
 #include "text/schema.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-typedef struct {
-    const char *quantity;
-    double least, most;
-    tn_position at, least_at, most_at;
-} constraint_entry;
-static const tn_field constraint_fields[] = {
-    TN_KEY(TEXT, constraint_entry, quantity, "what is bounded, by its name in front.csv", TN_REQUIRED,
-           TN_SEEN(constraint_entry, at)),
-    TN_KEY(REAL, constraint_entry, least, "smallest allowed value; absent: none",
-           TN_SEEN(constraint_entry, least_at)),
-    TN_KEY(REAL, constraint_entry, most, "greatest allowed value; absent: none",
-           TN_SEEN(constraint_entry, most_at)),
-};
-static const tn_schema constraint_schema = TN_SCHEMA("constraint", constraint_entry, constraint_fields);
 
 typedef struct {
     uint32_t kind;
     const char *name, *model, *device, *error_table;
     tn_text_list set;
-    const tn_yaml *choices, *objectives;
-    tn_item_list constraints;
+    const tn_yaml *choices, *objectives, *constraints;
+    tn_caps caps;
     uint64_t hypervolume_samples;
     tn_position model_at, device_at, choices_at, error_table_at;
 } space_file;
@@ -44,8 +28,9 @@ static const tn_field space_fields[] = {
     TN_KEY(TEXT_LIST, space_file, set, "KEY=VALUE overrides of the model, before the choices"),
     TN_KEY(NODE, space_file, choices, "mapping from the key that varies to its values; see below",
            TN_REQUIRED, TN_SEEN(space_file, choices_at)),
-    TN_KEY(LIST, space_file, constraints, "bounds beside the device's budget, which always holds",
-           .sub = &constraint_schema),
+    TN_KEY(MAPPING, space_file, caps, "how much of the device designs may fill", .sub = &tn_caps_schema),
+    TN_KEY(NODE, space_file, constraints,
+           "list of bounds beside the caps: mappings, see constraint, or texts such as bram18 <= 60 %"),
     TN_KEY(NODE, space_file, objectives,
            "list of 1 to 8 quantities; default seconds_per_step, on_chip_bytes, dsp and, with an "
            "error_table, relative_error, else degrees_of_freedom"),
@@ -64,6 +49,7 @@ static const char *const default_objectives[] = {"seconds_per_step", "on_chip_by
 
 void tn_space_document(tn_buffer *out) {
     tn_schema_document(&space_schema, out);
+    tn_schema_document(&tn_constraint_schema, out);
     tn_axis_document(out);
 }
 
@@ -137,30 +123,18 @@ static tn_status read_objectives(const space_file *file, tn_space *space, tn_err
 }
 
 static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
-    const constraint_entry *entry = file->constraints.item;
-    if (file->constraints.count > TN_CONSTRAINTS_MOST)
-        return tn_fail_at(error, TN_LIMIT, entry->at, "%zu constraints; at most %d are handled",
-                          file->constraints.count, TN_CONSTRAINTS_MOST);
-    for (size_t i = 0; i < file->constraints.count; i++, entry++) {
-        tn_constraint *constraint = &space->constraint[space->constraints++];
-        bool has_least = entry->least_at.line, has_most = entry->most_at.line;
-        TN_TRY(tn_quantity_find(entry->quantity, entry->at, &constraint->quantity, error));
-        if (!has_least && !has_most)
-            return tn_fail_at(error, TN_INPUT, entry->at,
-                              "a constraint on %s bounds nothing; give least or most", entry->quantity);
-        constraint->least = has_least ? entry->least : -INFINITY;
-        constraint->most = has_most ? entry->most : INFINITY;
-        if (constraint->least > constraint->most)
-            return tn_fail_at(error, TN_INPUT, entry->least_at,
-                              "least %g is above most %g; nothing lies between", constraint->least,
-                              constraint->most);
-        TN_TRY(
-            has_least && has_most ? tn_arena_format(arena, &constraint->name, error, "%g <= %s <= %g",
-                                                    entry->least, entry->quantity, entry->most)
-            : has_least
-                ? tn_arena_format(arena, &constraint->name, error, "%s >= %g", entry->quantity, entry->least)
-                : tn_arena_format(arena, &constraint->name, error, "%s <= %g", entry->quantity, entry->most));
-    }
+    const tn_yaml *node = file->constraints;
+    const tn_resources has = tn_device_resources(space->device);
+    TN_TRY(tn_caps_budget(&file->caps, &has, &space->budget, error));
+    if (!node) return TN_OK;
+    if (node->kind != TN_YAML_SEQUENCE)
+        return tn_fail_at(error, TN_INPUT, node->at, "constraints must be a list");
+    if (node->count > TN_CONSTRAINTS_MOST)
+        return tn_fail_at(error, TN_LIMIT, node->at, "%zu constraints; at most %d are handled", node->count,
+                          TN_CONSTRAINTS_MOST);
+    for (; space->constraints < node->count; space->constraints++)
+        TN_TRY(tn_constraint_decode(node->item[space->constraints], &has, arena,
+                                    &space->constraint[space->constraints], error));
     return TN_OK;
 }
 

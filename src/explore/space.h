@@ -16,6 +16,7 @@
 #include "base/public.h"
 #include "explore/archive.h"
 #include "explore/axis.h"
+#include "explore/bound.h"
 #include "explore/error_table.h"
 #include "explore/quantity.h"
 #include "hardware/device.h"
@@ -28,12 +29,6 @@
 TN_PUBLIC_BEGIN
 
 enum { TN_AXES_MOST = 32, TN_CONSTRAINTS_MOST = 16 };
-
-typedef struct tn_constraint {
-    const tn_quantity *quantity;
-    double least, most; /* inclusive; -inf and +inf where not given */
-    const char *name;   /* "seconds_per_step <= 0.01", as causes of rejection are called */
-} tn_constraint;
 
 typedef struct tn_space {
     const char *name, *path, *model_name, *device_name;
@@ -56,6 +51,7 @@ typedef struct tn_space {
 
     size_t objectives;
     const tn_quantity *objective[TN_OBJECTIVES_MOST];
+    tn_resources budget; /* of the device, what the caps leave */
     size_t constraints;
     tn_constraint constraint[TN_CONSTRAINTS_MOST];
     uint64_t hypervolume_samples;

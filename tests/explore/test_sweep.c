@@ -96,7 +96,7 @@ static bool beaten(const tn_point *point, size_t count, size_t i) {
     return false;
 }
 
-/* Every design by its id, in an order that is not the sweep's, with a fresh look at the budget. */
+/* Every design by its id, in an order that is not the sweep's, with a fresh look at the caps. */
 static size_t evaluate_all(tn_point *point, uint64_t *undefined) {
     tn_error error = {0};
     tn_evaluator *evaluator;
@@ -112,9 +112,9 @@ static size_t evaluate_all(tn_point *point, uint64_t *undefined) {
         *undefined += cause == TN_CAUSE_UNDEFINED;
         if (cause == TN_CAUSE_UNDEFINED) continue;
         tn_resources used = evaluation.price.used, has = tn_device_resources(space.device);
-        bool fits = used.lut <= has.lut && used.ff <= has.ff && used.dsp <= has.dsp &&
-                    used.bram18 <= has.bram18 && used.uram <= has.uram &&
-                    evaluation.price.seconds_per_step <= 0.05;
+        bool fits = 100 * used.lut <= 70 * has.lut && 100 * used.ff <= 80 * has.ff &&
+                    100 * used.dsp <= 80 * has.dsp && 100 * used.bram18 <= 80 * has.bram18 &&
+                    100 * used.uram <= 80 * has.uram && evaluation.price.seconds_per_step <= 0.05;
         assert_int_equal(fits, cause == TN_CAUSE_NONE);
         if (fits) tn_space_point(&space, &evaluation, id, &point[feasible++]);
     }

@@ -1,0 +1,140 @@
+#include "explore/bound.h"
+
+#include "hardware/price.h"
+#include "text/number.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TEXT_MOST = 128, ALL_PERCENT = 100 };
+
+static const char blanks[] = " \t";
+
+#define CAP(name, share, meaning)                                                                            \
+    TN_KEY(TEXT, tn_caps, name, meaning " that a design may use, as a percentage or a number",               \
+           TN_DEFAULT(share), TN_SEEN(tn_caps, name##_at))
+static const tn_field caps_fields[] = {
+    CAP(lut, "70 %", "LUTs"),          CAP(ff, "80 %", "flip-flops"),  CAP(dsp, "80 %", "DSP blocks"),
+    CAP(bram18, "80 %", "block RAMs"), CAP(uram, "80 %", "UltraRAMs"),
+};
+const tn_schema tn_caps_schema = TN_SCHEMA("caps", tn_caps, caps_fields);
+
+typedef struct {
+    const char *quantity, *least, *most;
+    tn_position at, least_at, most_at;
+} entry;
+static const tn_field constraint_fields[] = {
+    TN_KEY(TEXT, entry, quantity, "what is bounded, by its name in front.csv", TN_REQUIRED,
+           TN_SEEN(entry, at)),
+    TN_KEY(TEXT, entry, least, "smallest allowed value, or a percentage of the device's; absent: none",
+           TN_SEEN(entry, least_at)),
+    TN_KEY(TEXT, entry, most, "greatest allowed value, or a percentage of the device's; absent: none",
+           TN_SEEN(entry, most_at)),
+};
+const tn_schema tn_constraint_schema = TN_SCHEMA("constraint", entry, constraint_fields);
+
+/* Where the device has an amount of that name; NULL: a percentage of it means nothing. */
+static const uint64_t *amount_named(const tn_resources *has, const char *name) {
+    const uint64_t *amount[] = {&has->lut, &has->ff, &has->dsp, &has->bram18, &has->uram};
+    for (size_t i = 0; tn_resource_names[i]; i++)
+        if (strcmp(tn_resource_names[i], name) == 0) return amount[i];
+    return NULL;
+}
+
+/* "80 %" of *of, or a plain number. */
+static tn_status read_amount(const char *name, const char *text, tn_position at, const uint64_t *of,
+                             double *value, tn_error *error) {
+    char number[TEXT_MOST];
+    size_t length = strlen(text);
+    bool percent = length > 0 && text[length - 1] == '%';
+    if (percent) length--;
+    while (percent && length > 0 && strchr(blanks, text[length - 1])) length--;
+    if (length < sizeof number) {
+        memcpy(number, text, length);
+        number[length] = '\0';
+    }
+    if (length >= sizeof number || tn_read_real(number, value) != TN_NUMBER_OK)
+        return tn_fail_at(error, TN_INPUT, at,
+                          "%s is bounded by '%.40s'; a bound is a number, or such as 80 %%", name, text);
+    if (!percent) return TN_OK;
+    if (!of)
+        return tn_fail_at(error, TN_INPUT, at,
+                          "%s is no resource of the device, so %.40s of it is no amount; give a number", name,
+                          text);
+    if (*value < 0 || *value > ALL_PERCENT)
+        return tn_fail_at(error, TN_INPUT, at, "%.40s of the device's %s; a share is 0 %% to 100 %%", text,
+                          name);
+    *value = *value / ALL_PERCENT * (double)*of;
+    return TN_OK;
+}
+
+tn_status tn_caps_budget(const tn_caps *caps, const tn_resources *has, tn_resources *budget,
+                         tn_error *error) {
+    const struct {
+        const char *text;
+        tn_position at;
+        uint64_t *amount;
+    } cap[] = {{caps->lut, caps->lut_at, &budget->lut},
+               {caps->ff, caps->ff_at, &budget->ff},
+               {caps->dsp, caps->dsp_at, &budget->dsp},
+               {caps->bram18, caps->bram18_at, &budget->bram18},
+               {caps->uram, caps->uram_at, &budget->uram}};
+    for (size_t i = 0; i < sizeof cap / sizeof *cap; i++) {
+        const char *name = tn_resource_names[i];
+        const uint64_t *of = amount_named(has, name);
+        double value;
+        TN_TRY(read_amount(name, cap[i].text, cap[i].at, of, &value, error));
+        if (value < 0)
+            return tn_fail_at(error, TN_INPUT, cap[i].at, "a cap of %s below 0; it is 0 or more", name);
+        *cap[i].amount = value < (double)*of ? (uint64_t)value : *of;
+    }
+    return TN_OK;
+}
+
+/* "bram18 <= 80 %" -> quantity, and least or most. */
+static tn_status split_text(const tn_yaml *node, tn_arena *arena, entry *made, tn_error *error) {
+    const char *text = node->text, *sign = strpbrk(text, "<>");
+    *made = (entry){.at = node->at};
+    if (!sign || sign[1] != '=')
+        return tn_fail_at(error, TN_INPUT, node->at,
+                          "a constraint is not '%.60s'; it is such as bram18 <= 80 %%, or a mapping", text);
+    size_t length = (size_t)(sign - text);
+    while (length > 0 && strchr(blanks, text[length - 1])) length--;
+    TN_TRY(tn_arena_copy_text(arena, text, length, &made->quantity, error));
+    const char *bound = sign + 2 + strspn(sign + 2, blanks);
+    if (*sign == '<') {
+        made->most = bound;
+        made->most_at = node->at;
+    } else {
+        made->least = bound;
+        made->least_at = node->at;
+    }
+    return TN_OK;
+}
+
+tn_status tn_constraint_decode(const tn_yaml *node, const tn_resources *has, tn_arena *arena,
+                               tn_constraint *constraint, tn_error *error) {
+    entry given;
+    if (node->kind == TN_YAML_SCALAR)
+        TN_TRY(split_text(node, arena, &given, error));
+    else
+        TN_TRY(tn_schema_decode(&tn_constraint_schema, node, arena, &given, error));
+    const char *name = given.quantity;
+    const uint64_t *of = amount_named(has, name);
+    TN_TRY(tn_quantity_find(name, given.at, &constraint->quantity, error));
+    if (!given.least && !given.most)
+        return tn_fail_at(error, TN_INPUT, given.at, "a constraint on %s bounds nothing; give least or most",
+                          name);
+    constraint->least = -INFINITY;
+    constraint->most = INFINITY;
+    if (given.least) TN_TRY(read_amount(name, given.least, given.least_at, of, &constraint->least, error));
+    if (given.most) TN_TRY(read_amount(name, given.most, given.most_at, of, &constraint->most, error));
+    if (constraint->least > constraint->most)
+        return tn_fail_at(error, TN_INPUT, given.least_at, "least %s is above most %s; nothing lies between",
+                          given.least, given.most);
+    if (given.least && given.most)
+        return tn_arena_format(arena, &constraint->name, error, "%s <= %s <= %s", given.least, name,
+                               given.most);
+    return given.least ? tn_arena_format(arena, &constraint->name, error, "%s >= %s", name, given.least)
+                       : tn_arena_format(arena, &constraint->name, error, "%s <= %s", name, given.most);
+}

@@ -1,0 +1,36 @@
+/* What bounds a design: amounts as a space file gives them, a number or a percentage of what the device has
+ * ("80 %"), the caps on each resource, and constraints on quantities ("bram18 <= 80 %").
+ */
+#ifndef TN_EXPLORE_BOUND_H
+#define TN_EXPLORE_BOUND_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "explore/quantity.h"
+#include "hardware/device.h"
+#include "text/schema.h"
+
+#include <stddef.h>
+
+typedef struct tn_constraint {
+    const tn_quantity *quantity;
+    double least, most; /* inclusive; -inf and +inf where not given */
+    const char *name;   /* "seconds_per_step <= 0.01", as causes of rejection are called */
+} tn_constraint;
+
+/* Shares of the device that designs may fill, as texts: mapping `caps` of a space. */
+typedef struct tn_caps {
+    const char *lut, *ff, *dsp, *bram18, *uram;
+    tn_position lut_at, ff_at, dsp_at, bram18_at, uram_at;
+} tn_caps;
+extern const tn_schema tn_caps_schema;
+/* How many of each a design may use: at most all that the device has. */
+tn_status tn_caps_budget(const tn_caps *caps, const tn_resources *has, tn_resources *budget, tn_error *error);
+
+/* Decodes an item of `constraints`: a mapping {quantity, least, most}, or a text such as "bram18 <= 80 %" or
+ * "seconds_per_step <= 0.02". A percentage is of the device's resource of that name. */
+extern const tn_schema tn_constraint_schema;
+tn_status tn_constraint_decode(const tn_yaml *node, const tn_resources *has, tn_arena *arena,
+                               tn_constraint *constraint, tn_error *error);
+
+#endif
