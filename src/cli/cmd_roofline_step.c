@@ -47,6 +47,14 @@ static void put_json_kernel(tn_json *json, const tn_roofline_kernel *k) {
     tn_json_end(json);
 }
 
+static void put_range(tn_json *json, const char *name, double least, double most) {
+    tn_json_key(json, name);
+    tn_json_array(json);
+    tn_json_real(json, least);
+    tn_json_real(json, most);
+    tn_json_end(json);
+}
+
 static tn_status print_json(const request *r, tn_error *error) {
     const tn_roofline_step *p = &r->predicted;
     tn_buffer out = {0};
@@ -69,6 +77,14 @@ static tn_status print_json(const request *r, tn_error *error) {
         tn_json_real(&json, p->joules);
     else
         tn_json_null(&json);
+    if (p->launched_us > 0) {
+        tn_json_put_count(&json, "contractions", p->contractions);
+        tn_json_key(&json, "range");
+        tn_json_object(&json);
+        put_range(&json, "launched_ms", p->least_us / 1e3, p->most_us / 1e3);
+        if (p->joules > 0) put_range(&json, "joules", p->least_joules, p->most_joules);
+        tn_json_end(&json);
+    }
     tn_json_put_text(&json, "unverified", *r->unverified ? r->unverified : NULL);
     tn_json_put_real(&json, "product_ms", p->product_us / 1e3);
     tn_json_put_real(&json, "product_flops", p->product_flops);
@@ -104,6 +120,10 @@ static tn_status print_kernels(const request *r, tn_error *error) {
     return tn_table_end(&table, stdout, error);
 }
 
+static void print_range(double least, double most) {
+    if (most > least) printf(" (%.3f to %.3f)", least, most);
+}
+
 static tn_status print_people(const request *r, tn_error *error) {
     const tn_roofline_step *p = &r->predicted;
     char text[32];
@@ -112,13 +132,19 @@ static tn_status print_people(const request *r, tn_error *error) {
     printf("  as a graph of kernels  %10.3f ms, of which products %.3f ms at %.3g TFLOPS\n",
            p->graph_us / 1e3, p->product_us / 1e3,
            p->product_us > 0 ? p->product_flops / p->product_us / 1e6 : 0);
-    if (p->launched_us > 0)
-        printf("  as launched            %10.3f ms: %s kernels at %.2f us of the host each\n",
-               p->launched_us / 1e3, tn_count_text(p->launches, text), r->roofline->host_us_per_kernel);
-    else
-        printf("  as launched            not known: the device has no host_us_per_kernel\n");
-    if (p->joules > 0)
-        printf("  energy as launched     %10.3f J at %.0f W\n", p->joules, r->roofline->step_power_W);
+    if (p->launched_us > 0) {
+        printf("  as launched            %10.3f ms", p->launched_us / 1e3);
+        print_range(p->least_us / 1e3, p->most_us / 1e3);
+        printf(": %s kernels%s\n", tn_count_text(p->launches, text),
+               r->launches ? "" : ", estimated from the operations");
+    } else {
+        printf("  as launched            not known: the device says nothing of its host\n");
+    }
+    if (p->joules > 0) {
+        printf("  energy as launched     %10.3f J", p->joules);
+        print_range(p->least_joules, p->most_joules);
+        printf(" at %.0f W\n", r->roofline->step_power_W);
+    }
     if (*r->unverified) printf("  unverified             %s\n", r->unverified);
     printf("\n");
     TN_TRY(print_kernels(r, error));
@@ -143,8 +169,8 @@ static tn_status work(request *r, tn_program_cache *cache, tn_error *error) {
     TN_TRY(tn_model_load(r->model_name, r->model_set.item, r->model_set.count, &r->arena, &model, error));
     TN_TRY(tn_step_build(model, cache, &r->arena, &r->step, error));
     TN_TRY(tn_roofline_step_predict(r->roofline, &r->step, r->launches, &r->arena, &r->predicted, error));
-    TN_TRY(tn_roofline_unverified(r->roofline, tn_precision_names[r->step.precision], TN_TIME_GRAPH,
-                                  &r->arena, &r->unverified, error));
+    TN_TRY(tn_roofline_unverified_step(r->roofline, tn_precision_names[r->step.precision], &r->arena,
+                                       &r->unverified, error));
     qsort(r->predicted.kernel, r->predicted.kernels, sizeof *r->predicted.kernel, by_share);
     if (r->plot) TN_TRY(tn_roofline_draw(r->plot, r->roofline, &r->step, &r->predicted, error));
     return r->common.json ? print_json(r, error) : print_people(r, error);
@@ -161,7 +187,7 @@ static tn_status answer(request *r, int argc, char **argv, tn_error *error) {
         {"--set", TN_OPTION_LIST, &r->set, "KEY=VALUE",
          "overrides a key of the model, or roofline.KEY of the device; repeatable"},
         {"--kernels", TN_OPTION_COUNT, &r->launches, "N",
-         "kernels that the framework launches (default: one an operation)"},
+         "kernels that the framework launches (default: estimated from the operations)"},
         {"--show", TN_OPTION_COUNT, &r->shown, "N", "sizes of kernels to list (default 12)"},
         {"--plot", TN_OPTION_TEXT, &r->plot, "FILE", "draws the roofline with the step's products on it"},
     };

@@ -36,7 +36,7 @@ static double compute_us(const tn_roofline *r, const tn_roofline_precision *prec
     double peak_flops_per_us = precision->peak_TFLOPS * 1e6, processors = (double)r->multiprocessors;
     double tile = (double)law->tile, k = (double)p->k, slow = 1;
     for (unsigned i = misalignment(precision, p); i > 0; i--) slow *= law->misaligned_compute;
-    slow /= law->compute_efficiency;
+    slow /= precision->efficiency > 0 ? precision->efficiency : law->compute_efficiency;
     if (has_vector(p))
         return slow * 2 * (double)p->batch * (double)p->m * (double)p->n * k / peak_flops_per_us;
     double tiles = (double)p->batch * ceil((double)p->m / tile) * ceil((double)p->n / tile);
@@ -182,6 +182,20 @@ static tn_status append(const char **list, const char *precision, const char *fi
                            *precision ? " " : "", figure);
 }
 
+/* Whether a key of the device speaks of launched steps alone. */
+static bool is_of_steps(const char *key) {
+    return strncmp(key, "host_us_per_", 12) == 0 || strncmp(key, "step_", 5) == 0;
+}
+
+tn_status tn_roofline_unverified_step(const tn_roofline *roofline, const char *precision, tn_arena *arena,
+                                      const char **figures, tn_error *error) {
+    TN_TRY(tn_roofline_unverified(roofline, precision, TN_TIME_GRAPH, arena, figures, error));
+    for (size_t i = 0; i < roofline->unverified.count; i++)
+        if (is_of_steps(roofline->unverified.item[i]))
+            TN_TRY(append(figures, "", roofline->unverified.item[i], arena, error));
+    return TN_OK;
+}
+
 tn_status tn_roofline_unverified(const tn_roofline *roofline, const char *precision, tn_roofline_time time,
                                  tn_arena *arena, const char **figures, tn_error *error) {
     const tn_roofline_precision *known;
@@ -191,7 +205,8 @@ tn_status tn_roofline_unverified(const tn_roofline *roofline, const char *precis
     if (roofline->origin == TN_UNVERIFIED)
         TN_TRY(append(&list, "", "every figure of the device", arena, error));
     for (size_t i = 0; i < roofline->unverified.count; i++)
-        TN_TRY(append(&list, "", roofline->unverified.item[i], arena, error));
+        if (!is_of_steps(roofline->unverified.item[i]))
+            TN_TRY(append(&list, "", roofline->unverified.item[i], arena, error));
     if (known->origin == TN_UNVERIFIED) TN_TRY(append(&list, precision, "peak", arena, error));
     for (int i = TN_TIME_GRAPH; i <= (int)time; i++) {
         TN_TRY(tn_roofline_law_find(roofline, precision, (tn_roofline_time)i, &law, error));

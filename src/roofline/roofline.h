@@ -79,6 +79,7 @@ typedef struct tn_roofline_law {
 typedef struct tn_roofline_precision {
     const char *name; /* "fp32", "bf16": as in the column `dtype` of measurements */
     double peak_TFLOPS;
+    double efficiency; /* share of the peak that large products reach here; 0: the law's compute_efficiency */
     uint64_t element_bytes;
     uint32_t origin; /* tn_origin */
     const char *source;
@@ -88,10 +89,15 @@ typedef struct tn_roofline {
     const char *name; /* the device's */
     uint64_t multiprocessors, cache_bytes, memory_bytes;
     double bandwidth_GBps;
-    double host_us_per_kernel; /* a training step as launched; 0: not known */
-    double step_power_W;       /* board power over a launched training step; 0: not known */
-    uint32_t origin;           /* tn_origin */
-    tn_text_list unverified;   /* keys that are not as sure as `origin` says */
+    /* A training step as an eager framework launches it (roofline/step.h); 0: not known. */
+    double host_us_per_kernel;
+    double host_us_per_operation, host_us_per_contraction;
+    double kernels_per_operation, kernels_per_contraction;
+    tn_real_list host_factor;        /* least and greatest factor on the host's times; empty: 1 */
+    double step_power_W;             /* of the board over a launched training step */
+    tn_real_list step_power_range_W; /* its least and greatest; empty: the figure itself */
+    uint32_t origin;                 /* tn_origin */
+    tn_text_list unverified;         /* keys that are not as sure as `origin` says */
     const char *source;
     tn_item_list precisions; /* tn_roofline_precision */
     tn_item_list laws;       /* tn_roofline_law */
@@ -117,6 +123,10 @@ tn_status tn_roofline_predict(const tn_roofline *roofline, const char *precision
  * "cache_bytes, bf16 peak, bf16 graph law"; empty where there are none. */
 tn_status tn_roofline_unverified(const tn_roofline *roofline, const char *precision, tn_roofline_time time,
                                  tn_arena *arena, const char **figures, tn_error *error);
+
+/* The same of a launched training step (roofline/step.h), its host and power included. */
+tn_status tn_roofline_unverified_step(const tn_roofline *roofline, const char *precision, tn_arena *arena,
+                                      const char **figures, tn_error *error);
 
 /* --- For the fit. */
 

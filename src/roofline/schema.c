@@ -70,6 +70,10 @@ static const tn_schema law_schema = TN_SCHEMA("device.roofline.law", tn_roofline
 static const tn_field precision_fields[] = {
     TN_KEY(REAL, tn_roofline_precision, peak_TFLOPS, "dense peak, 1e12 flops/s (a multiply-add is 2)",
            TN_REQUIRED, TN_WITHIN(1e-6, 1e6)),
+    TN_KEY(REAL, tn_roofline_precision, efficiency,
+           "share of the peak that large products reach here, in place of the law's compute_efficiency; 0: "
+           "the law's",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1)),
     TN_KEY(COUNT, tn_roofline_precision, element_bytes, "of an element", TN_REQUIRED, TN_WITHIN(1, 16)),
     TN_KEY(CHOICE, tn_roofline_precision, origin, "how the peak is known", TN_DEFAULT("unverified"),
            TN_ONE_OF(tn_origin_names)),
@@ -88,8 +92,23 @@ static const tn_field roofline_fields[] = {
     TN_KEY(REAL, tn_roofline, host_us_per_kernel,
            "what the host needs for each kernel of a training step as launched; 0: not known",
            TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(REAL, tn_roofline, host_us_per_operation,
+           "what the host needs for each operation of a launched step but those below; 0: not known",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(REAL, tn_roofline, host_us_per_contraction,
+           "what it needs for each product inside a layer whose weight is in a tensor format",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(REAL, tn_roofline, kernels_per_operation, "kernels that such an operation launches",
+           TN_DEFAULT("1"), TN_WITHIN(1, 1e3)),
+    TN_KEY(REAL, tn_roofline, kernels_per_contraction, "kernels that such a product launches",
+           TN_DEFAULT("1"), TN_WITHIN(1, 1e3)),
+    TN_KEY(REAL_LIST, tn_roofline, host_factor,
+           "least and greatest factor that the host's times may be off by; absent: none",
+           TN_WITHIN(1e-3, 1e3)),
     TN_KEY(REAL, tn_roofline, step_power_W,
            "mean power of the board over a launched training step; 0: not known", TN_DEFAULT("0"),
+           TN_WITHIN(0, 1e5)),
+    TN_KEY(REAL_LIST, tn_roofline, step_power_range_W, "its least and greatest; absent: itself",
            TN_WITHIN(0, 1e5)),
     TN_KEY(CHOICE, tn_roofline, origin, "how the figures are known", TN_DEFAULT("unverified"),
            TN_ONE_OF(tn_origin_names)),
@@ -153,6 +172,14 @@ static tn_status check_laws(const tn_roofline *r, const tn_yaml *nodes, tn_arena
     return TN_OK;
 }
 
+/* A range is its two ends, least first. */
+static tn_status check_range(const tn_yaml *roofline, const char *key, const tn_real_list *range,
+                             tn_error *error) {
+    if (range->count == 0 || (range->count == 2 && range->item[0] <= range->item[1])) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, tn_yaml_get(roofline, key)->at,
+                      "%s is a range, [least, greatest]; this is none", key);
+}
+
 tn_status tn_roofline_of(const tn_device *device, tn_arena *arena, tn_roofline **roofline, tn_error *error) {
     const tn_yaml *root = tn_device_root(device);
     if (tn_device_kind_of(device) != TN_DEVICE_ROOFLINE)
@@ -164,6 +191,9 @@ tn_status tn_roofline_of(const tn_device *device, tn_arena *arena, tn_roofline *
     TN_TRY(tn_schema_decode(&tn_roofline_device_schema, root, arena, whole, error));
     whole->roofline.name = tn_device_name(device);
     const tn_yaml *laws = tn_yaml_get(tn_yaml_get(root, "roofline"), "laws");
+    const tn_yaml *own = tn_yaml_get(root, "roofline");
+    TN_TRY(check_range(own, "host_factor", &whole->roofline.host_factor, error));
+    TN_TRY(check_range(own, "step_power_range_W", &whole->roofline.step_power_range_W, error));
     if (laws) TN_TRY(check_laws(&whole->roofline, laws, arena, error));
     *roofline = &whole->roofline;
     return TN_OK;

@@ -57,6 +57,44 @@ static tn_status add(const pricing *p, const tn_operation *o, tn_roofline_step *
     return TN_OK;
 }
 
+/* A product inside a layer whose weight is in a tensor format. */
+static bool is_contraction(const tn_step *step, const tn_operation *o) {
+    const char *format =
+        o->kind == TN_OP_PRODUCT && o->layer < step->layers ? step->layer[o->layer].format : NULL;
+    return format && strcmp(format, tn_format_names[TN_DENSE]) != 0;
+}
+
+/* The host's time without a range, and the kernels; 0 where the device knows nothing of its host. */
+static double host_us(const tn_roofline *r, uint64_t given, tn_roofline_step *step) {
+    double contractions = (double)step->contractions, plain = (double)(step->operations - step->contractions);
+    if (given == 0 && r->host_us_per_operation > 0) {
+        step->launches =
+            (uint64_t)llround(plain * r->kernels_per_operation + contractions * r->kernels_per_contraction);
+        return plain * r->host_us_per_operation + contractions * r->host_us_per_contraction;
+    }
+    step->launches = given ? given : step->operations;
+    return (double)step->launches * r->host_us_per_kernel;
+}
+
+/* The ends of a range, the figure itself included; an absent range is the figure. */
+static void range_of(const tn_real_list *range, double figure, double *least, double *most) {
+    *least = range->count == 2 ? fmin(range->item[0], figure) : figure;
+    *most = range->count == 2 ? fmax(range->item[1], figure) : figure;
+}
+
+static void add_launches(const tn_roofline *r, uint64_t given, tn_roofline_step *step) {
+    double us = host_us(r, given, step), least, most, least_W, most_W;
+    if (us <= 0) return;
+    range_of(&r->host_factor, 1, &least, &most);
+    range_of(&r->step_power_range_W, r->step_power_W, &least_W, &most_W);
+    step->launched_us = fmax(us, step->graph_us);
+    step->least_us = fmax(least * us, step->graph_us);
+    step->most_us = fmax(most * us, step->graph_us);
+    step->joules = 1e-6 * step->launched_us * r->step_power_W;
+    step->least_joules = 1e-6 * step->least_us * least_W;
+    step->most_joules = 1e-6 * step->most_us * most_W;
+}
+
 tn_status tn_roofline_step_predict(const tn_roofline *roofline, const tn_step *step, uint64_t launches,
                                    tn_arena *arena, tn_roofline_step *predicted, tn_error *error) {
     tn_roofline_step made = {0};
@@ -69,12 +107,11 @@ tn_status tn_roofline_step_predict(const tn_roofline *roofline, const tn_step *s
     TN_TRY(tn_arena_alloc(arena, step->operations, sizeof *made.kernel, &made.kernel, error));
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *o = &step->operation[i];
-        if (o->batch && o->rows && o->columns) TN_TRY(add(&p, o, &made, error));
+        if (!o->batch || !o->rows || !o->columns) continue;
+        TN_TRY(add(&p, o, &made, error));
+        made.contractions += is_contraction(step, o);
     }
-    made.launches = launches ? launches : made.operations;
-    if (roofline->host_us_per_kernel > 0)
-        made.launched_us = fmax((double)made.launches * roofline->host_us_per_kernel, made.graph_us);
-    made.joules = made.launched_us * 1e-6 * roofline->step_power_W;
+    add_launches(roofline, launches, &made);
     *predicted = made;
     return TN_OK;
 }

@@ -4,12 +4,17 @@
  *   as a graph     products by the graph law of the step's precision; every other operation moves its
  *                  elements once for each array that it reads or writes: launch * vector_launch of that law
  *                  + bytes / (bandwidth * cache_gain).
- *   as launched    a host that launches kernels one by one needs host_us_per_kernel for each, whatever it
- *                  computes: max(kernels * host_us_per_kernel, graph). The count of kernels is the caller's,
- *                  or that of the operations: a framework launches more than one for some (copies of
- *                  transposed operands, zeroing, the parts of a loss).
+ *   as launched    a host that launches kernels one by one needs its time for each, whatever it computes, so
+ *                  the step takes the longer of the two: max(host, graph). Estimated from the operations,
+ *                      host    = plain * host_us_per_operation + contractions * host_us_per_contraction
+ *                      kernels = plain * kernels_per_operation + contractions * kernels_per_contraction
+ *                  where contractions are the products of layers whose weight is in a tensor format and plain
+ *                  operations are all others. A contraction costs more: the framework permutes, reshapes and
+ *                  copies operands around each product, forward and in its derivatives. Where the count of
+ *                  kernels is given, or the device knows no time of an operation, the host needs
+ *                  host_us_per_kernel for each (by default one an operation).
  *
- * Energy is step_power_W over the launched step.
+ * Energy is step_power_W over the launched step. Both come with what the device's ranges leave open.
  */
 #ifndef TN_ROOFLINE_STEP_H
 #define TN_ROOFLINE_STEP_H
@@ -29,15 +34,17 @@ typedef struct tn_roofline_kernel {
 typedef struct tn_roofline_step {
     size_t kernels; /* distinct ones */
     tn_roofline_kernel *kernel;
-    uint64_t operations; /* of the step that compute anything */
-    uint64_t launches;   /* kernels that the launched time counts */
-    double graph_us;     /* sum over count * us */
-    double launched_us;  /* 0 where the device says no host_us_per_kernel */
-    double joules;       /* of the launched step; 0 where the device says no step_power_W */
+    uint64_t operations;   /* of the step that compute anything */
+    uint64_t contractions; /* of them: products of layers in tensor formats */
+    uint64_t launches;     /* kernels, given or estimated */
+    double graph_us;       /* sum over count * us */
+    double launched_us;    /* 0 where the device knows nothing of its host */
+    double joules;         /* of the launched step; 0 where the device says no step_power_W */
+    double least_us, most_us, least_joules, most_joules; /* over host_factor and step_power_range_W */
     double product_us, product_flops;
 } tn_roofline_step;
 
-/* `launches` 0: one an operation. */
+/* `launches` 0: estimated. */
 tn_status tn_roofline_step_predict(const tn_roofline *roofline, const tn_step *step, uint64_t launches,
                                    tn_arena *arena, tn_roofline_step *predicted, tn_error *error);
 

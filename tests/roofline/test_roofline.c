@@ -215,6 +215,45 @@ static void devices_of_the_tree(void **state) {
     }
 }
 
+/* On cards that carry laws over, the narrower precision is never the slower one, whatever the sizes, and large
+ * products reach a share of the peak that is the card's own. */
+static void carried_over_laws_agree(void **state) {
+    (void)state;
+    static const char *const names[] = {"h100", "a100", "a40", "rtx3090"};
+    double share[4];
+    uint64_t random = 1;
+    for (size_t i = 0; i < 4; i++) {
+        tn_arena arena = {0};
+        tn_roofline *r;
+        char file[64];
+        snprintf(file, sizeof file, "models/devices/%s.yaml", names[i]);
+        assert_int_equal(load(test_source(file), NULL, 0, &arena, &r, NULL), TN_OK);
+        for (int trial = 0; trial < 2000; trial++) {
+            uint64_t size[3];
+            for (int d = 0; d < 3; d++) {
+                random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+                size[d] = 1 + (random >> 40) % ((uint64_t)1 << (1 + (random >> 33) % 13));
+            }
+            tn_roofline_product product = {1, size[0], size[1], size[2]};
+            for (int time = 0; time < TN_ROOFLINE_TIMES; time++) {
+                double wide, narrow;
+                assert_int_equal(tn_roofline_predict(r, "fp32", time, &product, &wide, NULL), TN_OK);
+                assert_int_equal(tn_roofline_predict(r, "bf16", time, &product, &narrow, NULL), TN_OK);
+                assert_true(narrow <= wide);
+            }
+        }
+        tn_roofline_product large = {1, 16384, 16384, 16384};
+        double us;
+        const tn_roofline_precision *fp32;
+        assert_int_equal(tn_roofline_predict(r, "fp32", TN_TIME_GRAPH, &large, &us, NULL), TN_OK);
+        assert_int_equal(tn_roofline_precision_find(r, "fp32", &fp32, NULL), TN_OK);
+        share[i] = 2.0 * 16384 * 16384 * 16384 / (us * fp32->peak_TFLOPS * 1e6);
+        assert_true(fabs(share[i] / fp32->efficiency - 1) < 0.02);
+        tn_arena_free(&arena);
+    }
+    assert_true(share[1] > share[3] + 0.1); /* an A100 comes nearer to its peak than an RTX 3090 */
+}
+
 static void unverified_figures_are_named(void **state) {
     (void)state;
     tn_arena arena = {0};
@@ -247,13 +286,10 @@ static void an_fpga_is_no_roofline(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_by_hand),
-        cmocka_unit_test(surface_multiplies),
-        cmocka_unit_test(grows_with_the_product),
-        cmocka_unit_test(bad_questions_are_refused),
-        cmocka_unit_test(bad_files_are_refused),
-        cmocka_unit_test(devices_of_the_tree),
-        cmocka_unit_test(unverified_figures_are_named),
+        cmocka_unit_test(worked_by_hand),          cmocka_unit_test(surface_multiplies),
+        cmocka_unit_test(grows_with_the_product),  cmocka_unit_test(bad_questions_are_refused),
+        cmocka_unit_test(bad_files_are_refused),   cmocka_unit_test(devices_of_the_tree),
+        cmocka_unit_test(carried_over_laws_agree), cmocka_unit_test(unverified_figures_are_named),
         cmocka_unit_test(an_fpga_is_no_roofline),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -45,9 +45,10 @@ static void added_up_by_hand(void **state) {
         "roofline.bandwidth_GBps=100",
         "roofline.multiprocessors=1",
         "roofline.precisions.fp32.peak_TFLOPS=0.001",
+        "roofline.host_us_per_operation=0",
         "roofline.host_us_per_kernel=10",
         "roofline.step_power_W=50"};
-    tn_roofline *roofline = load(test_source("models/devices/generic-cpu.yaml"), set, 6, &arena);
+    tn_roofline *roofline = load(test_source("models/devices/generic-cpu.yaml"), set, 7, &arena);
     tn_operation operation[] = {
         {.kind = TN_OP_PRODUCT, .batch = 1, .rows = 8, .reduction = 10, .columns = 8, .flops = 1280},
         {.kind = TN_OP_ADD,
@@ -130,6 +131,66 @@ static void steps_of_atis(void **state) {
     tn_arena_free(&arena);
 }
 
+/* With launches estimated from the operations alone: time and kernels within a fourth of what was measured, and
+ * the range around it. */
+static void estimated_launches_of_atis(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_roofline *roofline = load(test_source("models/devices/h200.yaml"), NULL, 0, &arena);
+    tn_program_cache *cache;
+    assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+    for (size_t i = 0; i < STEPS; i++) {
+        tn_model *model;
+        tn_step step;
+        tn_roofline_step predicted;
+        assert_int_equal(tn_model_load(test_source("models/atis-2enc.yaml"), steps[i].set, steps[i].sets,
+                                       &arena, &model, NULL),
+                         TN_OK);
+        assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
+        assert_int_equal(tn_roofline_step_predict(roofline, &step, 0, &arena, &predicted, NULL), TN_OK);
+        double ms = predicted.launched_us / 1e3, kernels = (double)predicted.launches;
+        /* 14 layers of 18 products each, but where everything is dense. */
+        assert_int_equal(predicted.contractions, i == DENSE ? 0 : 14 * 18);
+        assert_true(fabs(ms / steps[i].measured_ms - 1) < 0.25);
+        assert_true(fabs(kernels / (double)steps[i].kernels - 1) < 0.25);
+        assert_true(predicted.least_us / 1e3 < steps[i].measured_ms);
+        assert_true(predicted.most_us / 1e3 > steps[i].measured_ms);
+        assert_true(predicted.least_joules < predicted.joules && predicted.joules < predicted.most_joules);
+    }
+    tn_program_cache_free(cache);
+    tn_arena_free(&arena);
+}
+
+/* Two times of the host, found from the dense and the right-to-left step, say the bidirectional one. */
+static void launches_of_a_step_held_out(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_roofline *roofline = load(test_source("models/devices/h200.yaml"), NULL, 0, &arena);
+    tn_program_cache *cache;
+    double plain[STEPS], contractions[STEPS];
+    assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+    for (size_t i = 0; i < STEPS; i++) {
+        tn_model *model;
+        tn_step step;
+        tn_roofline_step predicted;
+        assert_int_equal(tn_model_load(test_source("models/atis-2enc.yaml"), steps[i].set, steps[i].sets,
+                                       &arena, &model, NULL),
+                         TN_OK);
+        assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
+        assert_int_equal(tn_roofline_step_predict(roofline, &step, 0, &arena, &predicted, NULL), TN_OK);
+        contractions[i] = (double)predicted.contractions;
+        plain[i] = (double)predicted.operations - contractions[i];
+    }
+    double of_plain = steps[0].measured_ms / plain[0];
+    double of_contraction = (steps[1].measured_ms - of_plain * plain[1]) / contractions[1];
+    double held_out = of_plain * plain[2] + of_contraction * contractions[2];
+    assert_true(fabs(held_out / steps[2].measured_ms - 1) < 0.05);
+    assert_true(fabs(roofline->host_us_per_operation / (1e3 * of_plain) - 1) < 0.01);
+    assert_true(fabs(roofline->host_us_per_contraction / (1e3 * of_contraction) - 1) < 0.01);
+    tn_program_cache_free(cache);
+    tn_arena_free(&arena);
+}
+
 static void host_from_measured_steps(void **state) {
     (void)state;
     static const char text[] = "kernels,step_ms,energy_mJ\n100,1,50\n100,4,400\n200,4,200\n";
@@ -165,10 +226,9 @@ static void host_of_the_h200(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(added_up_by_hand),
-        cmocka_unit_test(steps_of_atis),
-        cmocka_unit_test(host_from_measured_steps),
-        cmocka_unit_test(host_of_the_h200),
+        cmocka_unit_test(added_up_by_hand),           cmocka_unit_test(steps_of_atis),
+        cmocka_unit_test(estimated_launches_of_atis), cmocka_unit_test(launches_of_a_step_held_out),
+        cmocka_unit_test(host_from_measured_steps),   cmocka_unit_test(host_of_the_h200),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
