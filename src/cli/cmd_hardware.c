@@ -383,6 +383,7 @@ static tn_status run_question(const tn_command *command, request *r, int argc, c
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answered, tn_error *error) {
+    tn_questions_prepare();
     (void)answered;
     tn_common common = {0};
     if (argc < 2 || argv[1][0] == '-') {

@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "cli/table.h"
 #include "model/model.h"
+#include "model/operation.h"
 #include "plot/roofline.h"
 #include "roofline/step.h"
 #include "text/json.h"
@@ -33,7 +34,7 @@ static int by_share(const void *a, const void *b) {
 
 static void put_json_kernel(tn_json *json, const tn_roofline_kernel *k) {
     tn_json_object(json);
-    tn_json_put_text(json, "kind", tn_operation_names[k->kind]);
+    tn_json_put_text(json, "kind", tn_operation_rows[k->kind].name);
     tn_json_put_count(json, "count", k->count);
     if (k->kind == TN_OP_PRODUCT) {
         tn_json_put_count(json, "batch", k->product.batch);
@@ -106,7 +107,7 @@ static tn_status print_kernels(const request *r, tn_error *error) {
     for (size_t i = 0; i < p->kernels && i < r->shown; i++) {
         const tn_roofline_kernel *k = &p->kernel[i];
         double all_us = k->us * (double)k->count;
-        tn_table_text(&table, tn_operation_names[k->kind]);
+        tn_table_text(&table, tn_operation_rows[k->kind].name);
         if (k->kind == TN_OP_PRODUCT)
             tn_table_format(&table, "%" PRIu64 " x %" PRIu64 " x %" PRIu64 " x %" PRIu64, k->product.batch,
                             k->product.m, k->product.n, k->product.k);

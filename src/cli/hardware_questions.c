@@ -217,30 +217,13 @@ static tn_status ask_loop(const tn_question_values *v, tn_answer *answers, tn_er
 
 /* matmul, two names for what most people ask, then the vector kernels by their own names. */
 enum { KIND_MATMUL, KIND_EMBEDDING, KIND_UPDATE, KIND_FIRST_VECTOR };
-static const char *const kernel_kinds[] = {"matmul",
-                                           "embedding",
-                                           "update",
-                                           "lookup",
-                                           "scatter",
-                                           "add",
-                                           "column-sum",
-                                           "scale-gradient",
-                                           "softmax",
-                                           "softmax-gradient",
-                                           "layernorm",
-                                           "layernorm-gradient",
-                                           "gelu",
-                                           "gelu-gradient",
-                                           "tanh",
-                                           "tanh-gradient",
-                                           "cross-entropy",
-                                           "update-sgd",
-                                           "update-momentum",
-                                           "update-adam",
-                                           NULL};
+enum { FIRST_VECTOR = TN_OP_LOOKUP, VECTORS = TN_OPERATION_KINDS - FIRST_VECTOR };
+static const char *kernel_kinds[KIND_FIRST_VECTOR + VECTORS + 1] = {"matmul", "embedding", "update"};
 
-_Static_assert(sizeof kernel_kinds / sizeof *kernel_kinds == KIND_FIRST_VECTOR + TN_VECTOR_KINDS + 1,
-               "kernel_kinds lists every vector kernel");
+void tn_questions_prepare(void) {
+    for (int i = 0; i < VECTORS; i++)
+        kernel_kinds[KIND_FIRST_VECTOR + i] = tn_operation_rows[FIRST_VECTOR + i].kernel;
+}
 
 enum {
     KIND,
@@ -328,10 +311,10 @@ static tn_status ask_matmul(const tn_question_values *v, const tn_lane *lane, ui
     return add_operand(v, p[M], p[N], p[ROWS], p[COLUMNS], used, error);
 }
 
-static tn_vector_kind vector_kind(uint64_t kind) {
-    if (kind == KIND_EMBEDDING) return TN_VECTOR_LOOKUP;
-    if (kind == KIND_UPDATE) return TN_VECTOR_UPDATE_SGD;
-    return (tn_vector_kind)(kind - KIND_FIRST_VECTOR);
+static tn_operation_kind vector_kind(uint64_t kind) {
+    if (kind == KIND_EMBEDDING) return TN_OP_LOOKUP;
+    if (kind == KIND_UPDATE) return TN_OP_UPDATE_SGD;
+    return (tn_operation_kind)(kind - KIND_FIRST_VECTOR + FIRST_VECTOR);
 }
 
 static tn_status ask_vector(const tn_question_values *v, const tn_operator_set *operators, uint64_t *cycles,

@@ -45,6 +45,9 @@ typedef struct tn_question {
     tn_status (*ask)(const tn_question_values *values, tn_answer *answers, tn_error *error);
 } tn_question;
 
+/* Fills in the names that come from tables of the library; before anything else here. */
+void tn_questions_prepare(void);
+
 extern const tn_question tn_questions[];
 extern const size_t tn_questions_count;
 

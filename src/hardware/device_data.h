@@ -9,6 +9,7 @@
 
 #include "base/public.h"
 #include "hardware/device.h"
+#include "model/operation.h"
 #include "model/precision.h"
 #include "text/schema.h"
 
@@ -32,18 +33,6 @@ typedef struct tn_sourced {
     uint32_t origin; /* tn_origin */
     const char *source;
 } tn_sourced;
-
-typedef enum tn_operator {
-    TN_MULTIPLY,
-    TN_ADDER, /* also subtracts */
-    TN_COMPARE,
-    TN_DIVIDE,
-    TN_EXPONENTIAL,
-    TN_LOGARITHM,
-    TN_SQUARE_ROOT,
-    TN_OPERATORS
-} tn_operator;
-extern const char *const tn_operator_names[]; /* ended by NULL */
 
 typedef struct tn_operator_row {
     const char *name;

@@ -4,8 +4,6 @@
 
 const char *const tn_origin_names[] = {"confirmed", "published",  "report", "measured",
                                        "derived",   "unverified", NULL};
-const char *const tn_operator_names[] = {"multiply",    "add",       "compare",     "divide",
-                                         "exponential", "logarithm", "square-root", NULL};
 static const char *const kind_names[] = {"fpga", "roofline", NULL};
 
 /* Large enough for any device, small enough that no product of a price overflows (hardware/price.c). */

@@ -46,7 +46,7 @@ static tn_status tell_kernel(teller *with, uint32_t unit, tn_kernel_line *line) 
     *line = (tn_kernel_line){
         .name = tn_resource_unit_name(unit, with->build), .count = 1, .lanes = with->build->vector};
     if (unit < TN_MATMULS) return tell_matmul(with, unit, line);
-    const tn_vector kernel = {(tn_vector_kind)(unit - TN_MATMULS), with->build->vector,
+    const tn_vector kernel = {(tn_operation_kind)(unit - TN_MATMULS), with->build->vector,
                               &with->workload->vector_operators};
     line->used = tn_vector_resources(with->workload->device, &kernel);
     return TN_OK;
@@ -280,9 +280,9 @@ static void note_operators(unverified_names *all, bool *told) {
         integer |= !lane->multiply.row;
     }
     note_unverified(all, integer && workload->device->integer.origin == TN_UNVERIFIED, "integer", "");
-    for (int vector = 0; vector < TN_VECTOR_KINDS; vector++)
+    for (int vector = 0; vector < TN_OPERATION_KINDS; vector++)
         for (int kind = 0; kind < TN_OPERATORS; kind++)
-            if (workload->vector_used[vector] && tn_vector_uses((tn_vector_kind)vector, (tn_operator)kind))
+            if (workload->vector_used[vector] && tn_vector_uses((tn_operation_kind)vector, (tn_operator)kind))
                 note_row(all, told, workload->vector_operators.row[kind]);
 }
 

@@ -60,11 +60,11 @@ static uint32_t clamp(uint64_t extent) {
     return extent < TN_BUILD_PARALLEL_MOST ? (uint32_t)extent : TN_BUILD_PARALLEL_MOST;
 }
 
-static tn_use use_of(const tn_step *step, const tn_operation *operation, unsigned position) {
+static tn_use use_of(const tn_operation *operation, unsigned position) {
     uint32_t rows = clamp(operation->rows), columns = clamp(operation->columns),
              reduction = clamp(operation->reduction);
     if (operation->kind != TN_OP_PRODUCT) {
-        bool elementwise = tn_vector_elementwise(tn_vector_of(step, operation));
+        bool elementwise = tn_operation_rows[operation->kind].shape == TN_ELEMENTWISE;
         uint64_t line = elementwise ? (uint64_t)rows * columns : columns;
         return (tn_use){TN_SIDE_VECTOR, {clamp(line), 1}};
     }
@@ -78,9 +78,9 @@ static tn_status collect_uses(maker *with) {
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
         for (uint32_t j = 0; j < operation->read_count; j++)
-            TN_TRY(add_use(with, &with->uses[operation->reads[j]], use_of(step, operation, j)));
+            TN_TRY(add_use(with, &with->uses[operation->reads[j]], use_of(operation, j)));
         for (uint32_t j = 0; j < operation->write_count; j++)
-            TN_TRY(add_use(with, &with->uses[operation->writes[j]], use_of(step, operation, WRITTEN)));
+            TN_TRY(add_use(with, &with->uses[operation->writes[j]], use_of(operation, WRITTEN)));
     }
     return TN_OK;
 }
@@ -273,15 +273,14 @@ static tn_status stage(maker *with, staged *at, const tn_operation *operation, u
     if (!with->map->off_chip[array]) return TN_OK;
     uint64_t elements = tn_operand_elements(with->step, operation, array, position);
     uint64_t burst = tn_ceil_div(with->options->burst_bytes, with->step->element_bytes);
-    bool once =
-        operation->kind != TN_OP_PRODUCT && tn_vector_passes(tn_vector_of(with->step, operation)) == 1;
+    bool once = operation->kind != TN_OP_PRODUCT && tn_vector_passes(operation->kind) == 1;
     if (once && elements > burst) elements = burst;
     if (elements > at->elements) {
         at->elements = elements;
         at->array = array;
     }
     at->arrays++;
-    return add_use(with, &at->uses, use_of(with->step, operation, position));
+    return add_use(with, &at->uses, use_of(operation, position));
 }
 
 static tn_status add_staging(maker *with) {

@@ -18,7 +18,7 @@ static void add_traffic(const tn_work *work, const tn_build *build, uint64_t iss
     double count = (double)work->count;
     double elements = count * (double)work->size.rows * (double)work->size.columns;
     if (!work->product) {
-        double passes = (double)tn_vector_passes((tn_vector_kind)work->vector);
+        double passes = (double)tn_vector_passes((tn_operation_kind)work->vector);
         for (int store = 0; store < TN_STORES; store++)
             price->words[store] += elements * (passes * work->reads[store] + work->writes[store]);
         return;
@@ -32,9 +32,9 @@ static void add_traffic(const tn_work *work, const tn_build *build, uint64_t iss
 
 static void add_vector_kernels(const tn_workload *workload, const tn_build *build, const uint64_t *busy,
                                tn_work_price *price) {
-    for (int kind = 0; kind < TN_VECTOR_KINDS; kind++) {
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++) {
         if (!workload->vector_used[kind]) continue;
-        const tn_vector kernel = {(tn_vector_kind)kind, build->vector, &workload->vector_operators};
+        const tn_vector kernel = {(tn_operation_kind)kind, build->vector, &workload->vector_operators};
         tn_resources used = tn_vector_resources(workload->device, &kernel);
         double capacitance_pF = tn_energy_capacitance_pF(workload->device, &used);
         tn_resources_add(&price->vectors, &used, 1);
@@ -99,7 +99,7 @@ void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, t
 
 tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
                         tn_error *error) {
-    uint64_t busy[TN_VECTOR_KINDS] = {0}, sum = 0;
+    uint64_t busy[TN_OPERATION_KINDS] = {0}, sum = 0;
     uint64_t blocks = build->schedule == TN_SCHEDULE_PIPELINED ? build->blocks : 1;
     *price = (tn_work_price){0};
     for (uint32_t i = 0; i < workload->works; i++) {

@@ -14,8 +14,8 @@ tn_phase tn_matmul_phase(tn_phase phase) {
     return phase == TN_UPDATE ? TN_WEIGHT_GRADIENT : phase;
 }
 
-uint32_t tn_unit_of(const tn_step *step, const tn_operation *operation, uint32_t arithmetic) {
-    if (operation->kind != TN_OP_PRODUCT) return TN_MATMULS + (uint32_t)tn_vector_of(step, operation);
+uint32_t tn_unit_of(const tn_operation *operation, uint32_t arithmetic) {
+    if (operation->kind != TN_OP_PRODUCT) return TN_MATMULS + (uint32_t)operation->kind;
     return arithmetic * TN_PHASES + (uint32_t)tn_matmul_phase(operation->phase);
 }
 
@@ -23,9 +23,9 @@ uint32_t tn_unit_shared(uint32_t unit, const tn_build *build) {
     return unit < TN_MATMULS && build->sharing == TN_SHARED ? unit - unit % TN_PHASES : unit;
 }
 
-/* Kernels whose row of the result needs one row of the operands only. */
-static bool works_by_rows(tn_operation_kind kind) {
-    return kind != TN_OP_SCATTER && kind != TN_OP_COLUMN_SUM && kind != TN_OP_UPDATE;
+/* A row of the result needs one row of the operands only. The parameters of an update are one row. */
+static bool works_by_rows(const tn_operation *operation) {
+    return tn_operation_rows[operation->kind].shape != TN_ACROSS_ROWS && operation->phase != TN_UPDATE;
 }
 
 static bool reads(const tn_operation *operation, uint32_t array) {
@@ -38,8 +38,7 @@ static bool reads(const tn_operation *operation, uint32_t array) {
 static bool can_stream(const tn_step *step, const tn_operation *maker, const tn_operation *reader) {
     uint32_t array = maker->writes[0];
     if (maker->write_count != 1 || maker->batch != 1 || reader->batch != 1) return false;
-    if (!works_by_rows(maker->kind) || !works_by_rows(reader->kind) || maker->rows != reader->rows)
-        return false;
+    if (!works_by_rows(maker) || !works_by_rows(reader) || maker->rows != reader->rows) return false;
     if (step->array[array].elements != maker->rows * maker->columns || !reads(reader, array)) return false;
     if (reader->kind != TN_OP_PRODUCT)
         return reader->kind != TN_OP_LOOKUP && reader->columns == maker->columns;
@@ -229,7 +228,7 @@ const char *tn_resource_unit_name(uint32_t resource, const tn_build *build) {
     static const char *const matmuls[TN_PHASES] = {"forward matmul", "input-gradient matmul",
                                                    "weight-gradient matmul", "update matmul"};
     if (resource < TN_MATMULS) return build->sharing == TN_SHARED ? "matmul" : matmuls[resource % TN_PHASES];
-    if (resource < TN_UNITS) return tn_vector_names[resource - TN_MATMULS];
+    if (resource < TN_UNITS) return tn_operation_rows[resource - TN_MATMULS].kernel;
     if (resource == TN_RESOURCE_EXTERNAL) return "external memory";
     if (resource >= TN_RESOURCE_PORTS) return NULL;
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return "sequence";

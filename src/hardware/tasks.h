@@ -25,7 +25,7 @@
 enum {
     TN_ARITHMETICS_MOST = 4,                      /* of one step's products */
     TN_MATMULS = TN_ARITHMETICS_MOST * TN_PHASES, /* by arithmetic, then phase; shared: the phase's first */
-    TN_UNITS = TN_MATMULS + TN_VECTOR_KINDS,
+    TN_UNITS = TN_MATMULS + TN_OPERATION_KINDS,
     TN_RESOURCE_STREAM = TN_UNITS,
     TN_RESOURCE_EXTERNAL = TN_RESOURCE_STREAM + 2,
     TN_RESOURCE_PORTS
@@ -43,7 +43,7 @@ tn_status tn_waits_make(const tn_step *step, const tn_map *map, tn_arena *arena,
 
 /* The phase whose matmul kernel serves an operation of `phase`. */
 tn_phase tn_matmul_phase(tn_phase phase);
-uint32_t tn_unit_of(const tn_step *step, const tn_operation *operation, uint32_t arithmetic);
+uint32_t tn_unit_of(const tn_operation *operation, uint32_t arithmetic);
 /* The unit that stands for `unit` under the build: matmul kernels of all phases may be one. */
 uint32_t tn_unit_shared(uint32_t unit, const tn_build *build);
 /* 1 for weight gradients and updates, 0 for everything else. */

@@ -22,7 +22,7 @@ static void describe(const tn_step *step, const tn_operation *operation, uint32_
     for (uint32_t i = 0; i < operation->write_count; i++)
         work->writes[store_of(step, operation->writes[i])]++;
     if (!work->product) {
-        work->vector = (uint8_t)tn_vector_of(step, operation);
+        work->vector = (uint8_t)operation->kind;
         return;
     }
     for (int side = 0; side < 2; side++)
@@ -100,7 +100,7 @@ static tn_status list_works(tn_workload *workload, tn_error *error) {
             used[arithmetic][tn_matmul_phase(operation->phase)] = true;
         else
             workload->vector_used[work.vector] = true;
-        workload->unit_of[i] = tn_unit_of(step, operation, arithmetic);
+        workload->unit_of[i] = tn_unit_of(operation, arithmetic);
         workload->work_of[i] = find_work(workload, &work);
     }
     for (uint32_t i = 0; i < workload->arithmetics; i++)
@@ -259,7 +259,8 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
                          const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error) {
     *issues = 0;
     if (!work->product) {
-        const tn_vector kernel = {(tn_vector_kind)work->vector, build->vector, &workload->vector_operators};
+        const tn_vector kernel = {(tn_operation_kind)work->vector, build->vector,
+                                  &workload->vector_operators};
         TN_TRY(tn_vector_cycles(&kernel, size->rows, size->columns, cycles, error));
     } else {
         const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);

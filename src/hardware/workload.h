@@ -16,7 +16,7 @@
 /* Operations of one kind and size. */
 typedef struct tn_work {
     bool product;
-    uint8_t vector;                              /* tn_vector_kind, where it is no product */
+    uint8_t vector;                              /* tn_operation_kind, where it is no product */
     uint8_t arithmetic;                          /* products: which of the workload's */
     uint8_t reads[TN_STORES], writes[TN_STORES]; /* operands by store */
     uint8_t side_store[2];                       /* products: tn_store of left and right */
@@ -72,7 +72,7 @@ struct tn_workload {
     uint32_t works;
     tn_work *work;
     uint32_t *work_of, *unit_of; /* [operations] */
-    bool vector_used[TN_VECTOR_KINDS];
+    bool vector_used[TN_OPERATION_KINDS];
     tn_plan *plans;
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
     uint64_t *cycles, *piece_cycles, *issues;

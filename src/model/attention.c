@@ -41,7 +41,7 @@ static tn_status add_product(tn_builder *b, tn_phase phase, uint32_t left, uint3
                                              .writes = {out}});
 }
 
-static tn_status forward(tn_builder *b) {
+tn_status tn_attention_forward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     tn_layer_arrays *made = tn_builder_made(b);
     sizes n;
@@ -74,7 +74,7 @@ static tn_status add_gradient(tn_builder *b, uint32_t input, const char *part, u
     return tn_builder_contribute(b, tn_builder_layer(b)->input[input], gradient, true);
 }
 
-static tn_status backward(tn_builder *b) {
+tn_status tn_attention_backward(tn_builder *b) {
     const tn_layer_arrays *made = tn_builder_made(b);
     uint32_t scores = made->kept[0], scores_gradient;
     bool query_learns = tn_builder_input_learns(b, QUERY), key_learns = tn_builder_input_learns(b, KEY);
@@ -103,5 +103,3 @@ static tn_status backward(tn_builder *b) {
     return add_gradient(b, KEY, "key-gradient", scores_gradient, tn_builder_input(b, QUERY),
                         (const uint64_t[]){n.heads, n.keys, n.queries, n.depth});
 }
-
-const tn_layer_family tn_family_attention = {forward, backward};

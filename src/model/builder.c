@@ -24,7 +24,6 @@ static tn_status room_for_array(tn_builder *b) {
     if (step->arrays >= COUNT_MOST) return tn_fail(b->error, TN_LIMIT, "a step of more than 2^31 arrays");
     size_t capacity = b->array_capacity ? 2 * b->array_capacity : FIRST_CAPACITY;
     TN_TRY(grow(b, &step->array, step->arrays, capacity, sizeof *step->array));
-    TN_TRY(grow(b, &b->writer, step->arrays, capacity, sizeof *b->writer));
     b->array_capacity = capacity;
     return TN_OK;
 }
@@ -44,7 +43,6 @@ tn_status tn_builder_array(tn_builder *b, const char *part, uint32_t number, tn_
                            uint64_t elements, uint32_t *array) {
     TN_TRY(room_for_array(b));
     *array = b->step->arrays++;
-    b->writer[*array] = TN_NONE;
     b->step->array[*array] = (tn_array){
         .part = part, .number = number, .role = role, .layer = b->at, .elements = elements, .first = TN_NONE};
     return TN_OK;
@@ -60,13 +58,13 @@ tn_status tn_builder_matrix(tn_builder *b, const char *part, tn_array_role role,
     return tn_builder_array(b, part, 0, role, elements, array);
 }
 
-static uint64_t state_numbers(tn_optimizer optimizer) {
-    return optimizer == TN_ADAM ? 2 : optimizer == TN_MOMENTUM ? 1 : 0;
+static uint64_t state_numbers(const tn_builder *b) {
+    return tn_optimizer_rows[b->model->optimizer].state_numbers;
 }
 
 /* Arrays that lie one behind the other for each parameter. */
 static uint32_t arrays_per_parameter(const tn_builder *b) {
-    return b->model->optimizer == TN_SGD ? 2 : 3;
+    return state_numbers(b) ? 3 : 2;
 }
 
 static tn_status count_parameter(tn_builder *b, uint64_t elements, uint64_t state) {
@@ -74,7 +72,6 @@ static tn_status count_parameter(tn_builder *b, uint64_t elements, uint64_t stat
     tn_step_layer *layer = &step->layer[b->at];
     if (tn_add(layer->parameters, elements, &layer->parameters) &&
         tn_add(step->parameters, elements, &step->parameters) &&
-        tn_add(step->gradient_elements, elements, &step->gradient_elements) &&
         tn_add(step->optimizer_elements, state, &step->optimizer_elements))
         return TN_OK;
     return tn_fail(b->error, TN_OVERFLOW, "the model has more than 2^64 parameters");
@@ -85,7 +82,7 @@ tn_status tn_builder_add_parameter(tn_builder *b, const char *part, uint32_t num
     tn_layer_arrays *made = tn_builder_made(b);
     uint64_t state = 0;
     uint32_t array, other;
-    if (!tn_mul(elements, state_numbers(b->model->optimizer), &state))
+    if (!tn_mul(elements, state_numbers(b), &state))
         return tn_fail(b->error, TN_OVERFLOW, "optimizer state of more than 2^64 elements");
     TN_TRY(count_parameter(b, elements, state));
     TN_TRY(tn_builder_array(b, part, number, TN_ARRAY_PARAMETER, elements, &array));
@@ -104,54 +101,18 @@ uint32_t tn_builder_parameter_gradient(const tn_builder *b, uint32_t i) {
     return tn_builder_parameter(b, i) + 1;
 }
 
-/* The operations that wrote what this one reads, ascending and each once. */
-static tn_status fill_after(tn_builder *b, tn_operation *operation) {
-    uint32_t after[TN_OPERATION_READS], count = 0;
-    for (uint32_t i = 0; i < operation->read_count; i++) {
-        uint32_t before = b->writer[operation->reads[i]], at = count;
-        while (at > 0 && after[at - 1] > before) at--;
-        if (before == TN_NONE || (at > 0 && after[at - 1] == before)) continue;
-        memmove(&after[at + 1], &after[at], (count - at) * sizeof *after);
-        after[at] = before;
-        count++;
-    }
-    uint32_t *kept;
-    TN_TRY(tn_arena_alloc(b->arena, count, sizeof *kept, &kept, b->error));
-    memcpy(kept, after, count * sizeof *kept);
-    operation->after = kept;
-    operation->after_count = count;
+tn_status tn_builder_keep(tn_builder *b, const tn_operation *given) {
+    TN_TRY(room_for_operation(b));
+    b->step->operation[b->step->operations++] = *given;
     return TN_OK;
-}
-
-static tn_status count_operation(tn_builder *b, const tn_operation *operation) {
-    tn_step *step = b->step;
-    tn_step_layer *layer = &step->layer[operation->layer];
-    tn_phase phase = operation->phase;
-    if (tn_add(layer->macs[phase], operation->macs, &layer->macs[phase]) &&
-        tn_add(layer->flops[phase], operation->flops, &layer->flops[phase]) &&
-        tn_add(step->macs[phase], operation->macs, &step->macs[phase]) &&
-        tn_add(step->flops[phase], operation->flops, &step->flops[phase]))
-        return TN_OK;
-    return tn_fail(b->error, TN_OVERFLOW, "the %s phase takes more than 2^64 operations",
-                   tn_phase_names[phase]);
 }
 
 tn_status tn_builder_add(tn_builder *b, const tn_operation *given) {
-    TN_TRY(room_for_operation(b));
-    uint32_t position = b->step->operations;
-    tn_operation *operation = &b->step->operation[position];
-    *operation = *given;
-    operation->layer = b->at;
-    if (operation->batch == 0) operation->batch = 1;
-    if (operation->reduction == 0) operation->reduction = 1;
-    bool normalised = operation->kind == TN_OP_COLUMN_SUM && operation->read_count > 1;
-    TN_TRY(tn_operation_count(operation, tn_vector_cost_of(operation->kind, b->model->optimizer, normalised),
-                              b->error));
-    TN_TRY(count_operation(b, operation));
-    if (!operation->after) TN_TRY(fill_after(b, operation));
-    for (uint32_t i = 0; i < operation->write_count; i++) b->writer[operation->writes[i]] = position;
-    b->step->operations++;
-    return TN_OK;
+    tn_operation operation = *given;
+    operation.layer = b->at;
+    if (operation.batch == 0) operation.batch = 1;
+    if (operation.reduction == 0) operation.reduction = 1;
+    return tn_builder_keep(b, &operation);
 }
 
 /* target += other */

@@ -10,6 +10,7 @@
 #define TN_MODEL_BUILDER_H
 
 #include "model/graph.h"
+#include "model/layer_kind.h"
 #include "model/model.h"
 #include "model/step.h"
 
@@ -38,22 +39,20 @@ typedef struct tn_layer_arrays {
     const tn_used_weight *weight;
     const tn_program *program; /* of its products or its look-up */
     uint32_t *array_of;        /* of each tensor of the program */
-    uint32_t forward_first, forward_end, backward_first, backward_end, update_first,
-        update_end; /* operations */
 } tn_layer_arrays;
 
-typedef struct tn_builder {
+struct tn_builder {
     const tn_model *model;
     tn_program_cache *cache;
     tn_arena *arena;
     tn_error *error;
     tn_step *step;
     size_t operation_capacity, array_capacity;
-    uint32_t *writer;      /* [arrays] the operation that wrote it last, or TN_NONE */
-    uint32_t at;           /* the layer being written */
+    uint32_t *writer; /* [arrays] the operation that writes it last, or TN_NONE; from tn_builder_count on */
+    uint32_t at;      /* the layer being written */
     tn_layer_arrays *made; /* [layers] */
     tn_used_weight *used;  /* [model->weights] */
-} tn_builder;
+};
 
 /* A new array of the layer being written; `number` counts parts of one name from 1, 0: no number. */
 tn_status tn_builder_array(tn_builder *b, const char *part, uint32_t number, tn_array_role role,
@@ -70,9 +69,11 @@ tn_status tn_builder_add_parameter(tn_builder *b, const char *part, uint32_t num
 uint32_t tn_builder_parameter(const tn_builder *b, uint32_t i);
 uint32_t tn_builder_parameter_gradient(const tn_builder *b, uint32_t i);
 
-/* Appends an operation: kind, phase, sizes, reads and writes are given, the rest is filled in (`after` too,
- * from what it reads, unless it is given). */
+/* Appends an operation of the layer being written: kind, phase, sizes, reads and writes are given; what it
+ * costs and waits for follows once the list stands. */
 tn_status tn_builder_add(tn_builder *b, const tn_operation *operation);
+/* The same for one that stood in a list before and has its layer. */
+tn_status tn_builder_keep(tn_builder *b, const tn_operation *operation);
 
 /* Gives `gradient` to the output of layer `to`. `is_free`: nothing else reads the array. */
 tn_status tn_builder_contribute(tn_builder *b, uint32_t to, uint32_t gradient, bool is_free);
@@ -84,19 +85,12 @@ const tn_layer *tn_builder_input_layer(const tn_builder *b, uint32_t input);
 uint32_t tn_builder_input(const tn_builder *b, uint32_t input);
 bool tn_builder_input_learns(const tn_builder *b, uint32_t input);
 
-/* A family of layers. `backward` is called only for layers that learn, or that something before them does. */
-typedef struct tn_layer_family {
-    tn_status (*forward)(tn_builder *b);
-    tn_status (*backward)(tn_builder *b);
-} tn_layer_family;
-extern const tn_layer_family tn_family_input, tn_family_embedding, tn_family_positions, tn_family_linear,
-    tn_family_attention, tn_family_layer_norm, tn_family_gelu, tn_family_tanh, tn_family_residual,
-    tn_family_first_token, tn_family_cross_entropy;
-
 /* The updates of all parameters, layer by layer (update.c). */
 tn_status tn_builder_updates(tn_builder *b);
 
-/* Lifetimes, peaks and what is saved, once all operations stand (liveness.c). */
+/* What follows from the list once it stands: costs of operations and their sums, and what each waits for
+ * (count.c); lifetimes, peaks and what is saved (liveness.c). */
+tn_status tn_builder_count(tn_builder *b);
 tn_status tn_builder_liveness(tn_builder *b);
 
 #endif

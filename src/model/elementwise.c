@@ -1,5 +1,5 @@
-/* Layers without products or statistics: inputs, learned positions, GELU, tanh, residuals, the choice of the
- * first token, and the cross-entropy loss. GELU keeps its input, tanh its output; a residual keeps nothing
+/* Layers without products or statistics: inputs, learned positions, GELU, tanh, ReLU, residuals, the choice of
+ * the first token, and the cross-entropy loss. GELU keeps its input, tanh and ReLU their output; a residual keeps nothing
  * and passes its gradient on as it is. */
 #include "model/builder.h"
 
@@ -42,17 +42,16 @@ static tn_status backward_from(tn_builder *b, tn_operation_kind kind, uint32_t f
 }
 
 /* Features from outside: an array that nothing writes. */
-static tn_status input_forward(tn_builder *b) {
+tn_status tn_input_forward(tn_builder *b) {
     return new_output(b);
 }
 
-static tn_status input_backward(tn_builder *b) {
+tn_status tn_input_backward(tn_builder *b) {
     (void)b;
     return TN_OK;
 }
-const tn_layer_family tn_family_input = {input_forward, input_backward};
 
-static tn_status positions_forward(tn_builder *b) {
+tn_status tn_positions_forward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     TN_TRY(new_output(b)); /* at least as large as the table, so the table's size fits too */
     TN_TRY(tn_builder_add_parameter(b, "table", 0, layer->sequence * layer->width, false));
@@ -60,54 +59,58 @@ static tn_status positions_forward(tn_builder *b) {
                tn_builder_made(b)->output);
 }
 
-static tn_status positions_backward(tn_builder *b) {
+tn_status tn_positions_backward(tn_builder *b) {
     uint32_t gradient = tn_builder_made(b)->gradient;
     TN_TRY(add(b, TN_OP_SCATTER, TN_WEIGHT_GRADIENT, gradient, TN_NONE, tn_builder_parameter_gradient(b, 0)));
     if (!tn_builder_input_learns(b, 0)) return TN_OK;
     return tn_builder_contribute(b, tn_builder_layer(b)->input[0], gradient, false);
 }
-const tn_layer_family tn_family_positions = {positions_forward, positions_backward};
 
-static tn_status gelu_forward(tn_builder *b) {
+tn_status tn_gelu_forward(tn_builder *b) {
     return forward_of(b, TN_OP_GELU);
 }
 
-static tn_status gelu_backward(tn_builder *b) {
+tn_status tn_gelu_backward(tn_builder *b) {
     return backward_from(b, TN_OP_GELU_GRADIENT, tn_builder_made(b)->gradient, tn_builder_input(b, 0));
 }
-const tn_layer_family tn_family_gelu = {gelu_forward, gelu_backward};
 
-static tn_status tanh_forward(tn_builder *b) {
+tn_status tn_tanh_forward(tn_builder *b) {
     return forward_of(b, TN_OP_TANH);
 }
 
-static tn_status tanh_backward(tn_builder *b) {
+tn_status tn_tanh_backward(tn_builder *b) {
     return backward_from(b, TN_OP_TANH_GRADIENT, tn_builder_made(b)->gradient, tn_builder_made(b)->output);
 }
-const tn_layer_family tn_family_tanh = {tanh_forward, tanh_backward};
 
-static tn_status residual_forward(tn_builder *b) {
+tn_status tn_relu_forward(tn_builder *b) {
+    return forward_of(b, TN_OP_RELU);
+}
+
+tn_status tn_relu_backward(tn_builder *b) {
+    return backward_from(b, TN_OP_RELU_GRADIENT, tn_builder_made(b)->gradient, tn_builder_made(b)->output);
+}
+
+tn_status tn_residual_forward(tn_builder *b) {
     TN_TRY(new_output(b));
     return add(b, TN_OP_ADD, TN_FORWARD, tn_builder_input(b, 0), tn_builder_input(b, 1),
                tn_builder_made(b)->output);
 }
 
-static tn_status residual_backward(tn_builder *b) {
+tn_status tn_residual_backward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     for (uint32_t i = 0; i < layer->input_count; i++)
         if (tn_builder_input_learns(b, i))
             TN_TRY(tn_builder_contribute(b, layer->input[i], tn_builder_made(b)->gradient, false));
     return TN_OK;
 }
-const tn_layer_family tn_family_residual = {residual_forward, residual_backward};
 
-static tn_status first_token_forward(tn_builder *b) {
+tn_status tn_first_token_forward(tn_builder *b) {
     return forward_of(b, TN_OP_LOOKUP);
 }
 
 /* The gradient of the first tokens goes into that of all tokens: into the one that has arrived where nothing
  * else reads it, else into a new array (zero elsewhere, or with the one that has arrived added). */
-static tn_status first_token_backward(tn_builder *b) {
+tn_status tn_first_token_backward(tn_builder *b) {
     const tn_layer *input = tn_builder_input_layer(b, 0);
     uint32_t from = tn_builder_layer(b)->input[0], gradient = tn_builder_made(b)->gradient, whole;
     tn_layer_arrays *source = &b->made[from];
@@ -117,16 +120,14 @@ static tn_status first_token_backward(tn_builder *b) {
     TN_TRY(add(b, TN_OP_SCATTER, TN_INPUT_GRADIENT, gradient, TN_NONE, whole));
     return tn_builder_contribute(b, from, whole, true);
 }
-const tn_layer_family tn_family_first_token = {first_token_forward, first_token_backward};
 
 /* Loss and gradient of the logits in one pass, where the backward phase begins; the logits are kept till
  * then. */
-static tn_status cross_entropy_forward(tn_builder *b) {
+tn_status tn_cross_entropy_forward(tn_builder *b) {
     (void)b;
     return TN_OK;
 }
 
-static tn_status cross_entropy_backward(tn_builder *b) {
+tn_status tn_cross_entropy_backward(tn_builder *b) {
     return backward_from(b, TN_OP_CROSS_ENTROPY, tn_builder_input(b, 0), TN_NONE);
 }
-const tn_layer_family tn_family_cross_entropy = {cross_entropy_forward, cross_entropy_backward};

@@ -56,7 +56,7 @@ static void place(tn_builder *b) {
     }
 }
 
-static tn_status forward(tn_builder *b) {
+tn_status tn_embedding_forward(tn_builder *b) {
     tn_layer_arrays *made = tn_builder_made(b);
     const tn_used_weight *used = made->weight;
     TN_TRY(add_cores(b));
@@ -68,9 +68,7 @@ static tn_status forward(tn_builder *b) {
     return tn_program_layer_forward(b);
 }
 
-static tn_status backward(tn_builder *b) {
+tn_status tn_embedding_backward(tn_builder *b) {
     uint32_t input_gradient;
     return tn_builder_made(b)->parameters == 1 ? add_rows(b) : tn_program_layer_backward(b, &input_gradient);
 }
-
-const tn_layer_family tn_family_embedding = {forward, backward};

@@ -108,10 +108,10 @@ static tn_status resolve(grapher *g, const scope *in, const char *name, tn_posit
 
 static tn_status refuse_loss(grapher *g, uint32_t layer, tn_position at) {
     const tn_layer *source = &g->model->layer[layer];
-    if (source->kind != TN_LAYER_CROSS_ENTROPY) return TN_OK;
+    if (!source->kind->is_loss) return TN_OK;
     return tn_fail_at(g->error, TN_INPUT, at,
-                      "layer %.100s is a cross-entropy and gives nothing to take; name another under `input`",
-                      source->name);
+                      "layer %.100s is a %s and gives nothing to take; name another under `input`",
+                      source->name, source->kind->name);
 }
 
 static tn_status default_input(grapher *g, const scope *in, const tn_layer_entry *entry, tn_layer *layer) {
@@ -126,13 +126,13 @@ static tn_status default_input(grapher *g, const scope *in, const tn_layer_entry
 }
 
 static tn_status take_inputs(grapher *g, const scope *in, const tn_layer_entry *entry, tn_layer *layer) {
-    uint32_t count = tn_layer_kind_inputs(entry->kind);
+    uint32_t count = entry->kind->inputs;
     if (count == 0) return TN_OK;
     if (!entry->input_at.line) return default_input(g, in, entry, layer);
     if (entry->input.count != count)
         return tn_fail_at(g->error, TN_INPUT, entry->input_at,
                           "layer \"%.100s\" names %zu inputs; a layer of kind %s takes %" PRIu32, entry->name,
-                          entry->input.count, tn_layer_kind_names[entry->kind], count);
+                          entry->input.count, entry->kind->name, count);
     layer->input_count = count;
     for (uint32_t i = 0; i < count; i++) {
         TN_TRY(resolve(g, in, entry->input.item[i], entry->input_at, &layer->input[i]));
@@ -141,69 +141,17 @@ static tn_status take_inputs(grapher *g, const scope *in, const tn_layer_entry *
     return TN_OK;
 }
 
-static tn_status differing(grapher *g, const tn_layer_entry *entry, const tn_layer *a, const tn_layer *b,
-                           const char *rule) {
-    return tn_fail_at(g->error, TN_INPUT, entry->input_at,
-                      "layer \"%.100s\" takes %.100s (%" PRIu64 " tokens x %" PRIu64 ") and %.100s (%" PRIu64
-                      " x %" PRIu64 "); %s",
-                      entry->name, a->name, a->sequence, a->width, b->name, b->sequence, b->width, rule);
-}
-
-static tn_status shape_attention(grapher *g, const tn_layer_entry *entry, const tn_layer *const *input,
-                                 tn_layer *layer) {
-    const tn_layer *query = input[0], *key = input[1], *value = input[2];
-    if (query->width != key->width)
-        return differing(g, entry, query, key, "query and key must have the same width");
-    if (key->sequence != value->sequence)
-        return differing(g, entry, key, value, "key and value must have as many tokens");
-    layer->heads = entry->heads;
-    layer->sequence = query->sequence;
-    layer->width = value->width;
-    if (query->width % entry->heads == 0 && value->width % entry->heads == 0) return TN_OK;
-    return tn_fail_at(g->error, TN_INPUT, entry->heads_at,
-                      "%" PRIu64 " heads do not divide the width %" PRIu64
-                      " of layer %.100s; choose a divisor",
-                      entry->heads, query->width % entry->heads ? query->width : value->width,
-                      query->width % entry->heads ? query->name : value->name);
-}
-
-/* Output shape, matrix size and whether the layer has parameters of its own. */
+/* Output shape and matrix size. */
 static tn_status shape(grapher *g, const tn_layer_entry *entry, tn_layer *layer) {
     const tn_layer *input[TN_LAYER_INPUTS_MOST] = {0};
+    layer->learns = entry->kind->has_parameters;
     for (uint32_t i = 0; i < layer->input_count; i++) {
         input[i] = &g->model->layer[layer->input[i]];
         layer->learns |= input[i]->learns;
     }
     layer->sequence = input[0] ? input[0]->sequence : g->model->sequence;
     layer->width = input[0] ? input[0]->width : entry->width;
-    switch (layer->kind) {
-    case TN_LAYER_EMBEDDING:
-        layer->rows = entry->vocabulary;
-        layer->columns = entry->width;
-        layer->learns = true;
-        return TN_OK;
-    case TN_LAYER_LINEAR:
-        layer->rows = entry->outputs;
-        layer->columns = layer->width;
-        layer->width = entry->outputs;
-        layer->bias = entry->bias;
-        layer->learns = true;
-        return TN_OK;
-    case TN_LAYER_POSITIONS:
-    case TN_LAYER_NORM:
-        layer->learns = true;
-        return TN_OK;
-    case TN_LAYER_FIRST_TOKEN:
-        layer->sequence = 1;
-        return TN_OK;
-    case TN_LAYER_ATTENTION:
-        return shape_attention(g, entry, input, layer);
-    case TN_LAYER_RESIDUAL:
-        if (input[0]->sequence == input[1]->sequence && input[0]->width == input[1]->width) return TN_OK;
-        return differing(g, entry, input[0], input[1], "a residual adds equal shapes");
-    default:
-        return TN_OK;
-    }
+    return entry->kind->shape ? entry->kind->shape(entry, input, layer, g->error) : TN_OK;
 }
 
 static tn_status too_many_layers(grapher *g, tn_position at) {
@@ -263,7 +211,7 @@ static tn_status add_repetition(grapher *g, const scope *around, scope *inside, 
     inside->enters = inside->before = enters;
     for (inside->at = 0; inside->at < inside->entries; inside->at++) {
         const tn_layer_entry *entry = &inside->entry[inside->at];
-        if (entry->kind == TN_LAYER_BLOCK)
+        if (tn_layer_kind_is_block(entry->kind))
             return tn_fail_at(g->error, TN_INPUT, entry->at,
                               "block \"%.100s\" inside a block; write its layers out", entry->name);
         TN_TRY(add_layer(g, inside, entry, &inside->output[inside->at]));
@@ -296,7 +244,7 @@ static tn_status refuse_dead_ends(grapher *g) {
     TN_TRY(tn_arena_alloc(g->arena, model->layers, sizeof *leads, &leads, g->error));
     for (uint32_t i = model->layers; i-- > 0;) {
         const tn_layer *layer = &model->layer[i];
-        leads[i] |= layer->kind == TN_LAYER_CROSS_ENTROPY;
+        leads[i] |= layer->kind->is_loss;
         if (!leads[i])
             return tn_fail_at(
                 g->error, TN_INPUT, layer->at,
@@ -316,8 +264,8 @@ tn_status tn_graph_decode(const tn_yaml *layers, tn_arena *arena, tn_model *mode
     for (top.at = 0; top.at < top.entries; top.at++) {
         const tn_layer_entry *entry = &top.entry[top.at];
         uint32_t *output = &top.output[top.at];
-        TN_TRY(entry->kind == TN_LAYER_BLOCK ? add_block(&g, &top, entry, output)
-                                             : add_layer(&g, &top, entry, output));
+        TN_TRY(tn_layer_kind_is_block(entry->kind) ? add_block(&g, &top, entry, output)
+                                                   : add_layer(&g, &top, entry, output));
         top.before = *output;
     }
     return refuse_dead_ends(&g);

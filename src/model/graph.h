@@ -6,13 +6,14 @@
 #ifndef TN_MODEL_GRAPH_H
 #define TN_MODEL_GRAPH_H
 
+#include "model/layer_kind.h"
 #include "model/model.h"
 #include "model/model_file.h"
 
-enum { TN_NONE = UINT32_MAX, TN_LAYER_INPUTS_MOST = 3 };
+enum { TN_NONE = UINT32_MAX };
 
-typedef struct tn_layer {
-    tn_layer_kind kind;
+struct tn_layer {
+    const tn_layer_kind *kind;
     const char *name; /* "encoder1.query" */
     uint32_t input_count, input[TN_LAYER_INPUTS_MOST];
     uint64_t sequence, width; /* of its output: tokens of an example, features of a token */
@@ -23,7 +24,7 @@ typedef struct tn_layer {
     bool bias;
     bool learns; /* it or a layer before it has parameters, so its output needs a gradient */
     tn_position at;
-} tn_layer;
+};
 
 typedef struct tn_weight_use {
     tn_model_weight entry;  /* what callers may change */
@@ -40,7 +41,8 @@ struct tn_model {
     const tn_yaml *root, *build, *checkpoint;
     tn_precision precision;
     tn_optimizer optimizer;
-    bool dense; /* every weight uncompressed */
+    bool dense;      /* every weight uncompressed */
+    bool write_back; /* parameters are updated where their gradients are finished */
     uint64_t batch, sequence, steps_per_epoch;
     size_t weights;
     tn_weight_use *weight;

@@ -7,7 +7,7 @@
 enum { SCALE, SHIFT };
 enum { STATISTICS = 0, STATISTICS_PER_TOKEN = 2 };
 
-static tn_status forward(tn_builder *b) {
+tn_status tn_layer_norm_forward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     tn_layer_arrays *made = tn_builder_made(b);
     TN_TRY(tn_builder_add_parameter(b, "scale", 0, layer->width, false));
@@ -26,11 +26,12 @@ static tn_status forward(tn_builder *b) {
                                              .writes = {made->output, made->kept[STATISTICS]}});
 }
 
-static tn_status add_column_sum(tn_builder *b, uint32_t parameter, uint32_t read_count) {
+static tn_status add_parameter_gradient(tn_builder *b, tn_operation_kind kind, uint32_t parameter,
+                                        uint32_t read_count) {
     const tn_layer *layer = tn_builder_layer(b);
     const tn_layer_arrays *made = tn_builder_made(b);
     return tn_builder_add(
-        b, &(tn_operation){.kind = TN_OP_COLUMN_SUM,
+        b, &(tn_operation){.kind = kind,
                            .phase = TN_WEIGHT_GRADIENT,
                            .rows = layer->tokens,
                            .columns = layer->width,
@@ -40,12 +41,12 @@ static tn_status add_column_sum(tn_builder *b, uint32_t parameter, uint32_t read
                            .writes = {tn_builder_parameter_gradient(b, parameter)}});
 }
 
-static tn_status backward(tn_builder *b) {
+tn_status tn_layer_norm_backward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     const tn_layer_arrays *made = tn_builder_made(b);
     uint32_t gradient;
-    TN_TRY(add_column_sum(b, SCALE, 3));
-    TN_TRY(add_column_sum(b, SHIFT, 1));
+    TN_TRY(add_parameter_gradient(b, TN_OP_SCALE_GRADIENT, SCALE, 3));
+    TN_TRY(add_parameter_gradient(b, TN_OP_COLUMN_SUM, SHIFT, 1));
     if (!tn_builder_input_learns(b, 0)) return TN_OK;
     TN_TRY(
         tn_builder_matrix(b, "input-gradient", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &gradient));
@@ -61,5 +62,3 @@ static tn_status backward(tn_builder *b) {
                                           .writes = {gradient}}));
     return tn_builder_contribute(b, layer->input[0], gradient, true);
 }
-
-const tn_layer_family tn_family_layer_norm = {forward, backward};

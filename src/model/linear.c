@@ -57,7 +57,7 @@ static tn_status add_bias_gradient(tn_builder *b) {
                            .writes = {tn_builder_parameter_gradient(b, made->parameters - 1)}});
 }
 
-static tn_status forward(tn_builder *b) {
+tn_status tn_linear_forward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     tn_layer_arrays *made = tn_builder_made(b);
     const tn_program_options options = {.training = true,
@@ -71,7 +71,7 @@ static tn_status forward(tn_builder *b) {
     return layer->bias ? add_bias(b) : TN_OK;
 }
 
-static tn_status backward(tn_builder *b) {
+tn_status tn_linear_backward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     uint32_t input_gradient;
     if (layer->bias) TN_TRY(add_bias_gradient(b));
@@ -79,5 +79,3 @@ static tn_status backward(tn_builder *b) {
     if (input_gradient == TN_NONE) return TN_OK;
     return tn_builder_contribute(b, layer->input[0], input_gradient, true);
 }
-
-const tn_layer_family tn_family_linear = {forward, backward};

@@ -65,33 +65,53 @@ static uint32_t end_of(const tn_array *array, uint32_t operations) {
     return array->last >= operations ? operations : array->last + 1;
 }
 
-/* An operation of the layer at its own time; times of a layer count through its three stretches. */
-typedef struct stretch {
+/* Operations of one layer that follow each other. Times of a layer count through its runs. */
+typedef struct run {
     uint32_t first, end;
-} stretch;
-enum { STRETCHES = 3 };
+} run;
 
-static void stretches_of(const tn_layer_arrays *made, stretch of[STRETCHES]) {
-    of[0] = (stretch){made->forward_first, made->forward_end};
-    of[1] = (stretch){made->backward_first, made->backward_end};
-    of[2] = (stretch){made->update_first, made->update_end};
+/* Of layer i run[first[i]] .. run[first[i + 1] - 1]. */
+typedef struct layer_runs {
+    uint32_t *first;
+    run *run;
+} layer_runs;
+
+static bool begins_run(const tn_step *step, uint32_t operation) {
+    return operation == 0 || step->operation[operation].layer != step->operation[operation - 1].layer;
+}
+
+static tn_status find_runs(tn_builder *b, layer_runs *of) {
+    const tn_step *step = b->step;
+    uint32_t count = 0;
+    TN_TRY(tn_arena_alloc(b->arena, (size_t)step->layers + 2, sizeof *of->first, &of->first, b->error));
+    /* Counts two places up, then starts one place up, which filling moves to the ends. */
+    for (uint32_t i = 0; i < step->operations; i++)
+        if (begins_run(step, i)) of->first[step->operation[i].layer + 2]++, count++;
+    for (uint32_t i = 0; i <= step->layers; i++) of->first[i + 1] += of->first[i];
+    TN_TRY(tn_arena_alloc(b->arena, count, sizeof *of->run, &of->run, b->error));
+    for (uint32_t i = 0; i < step->operations; i++) {
+        uint32_t *end = &of->first[step->operation[i].layer + 1];
+        if (begins_run(step, i)) of->run[(*end)++].first = i;
+        of->run[*end - 1].end = i + 1;
+    }
+    return TN_OK;
 }
 
 /* The array's life as far as it meets the layer's operations. */
-static tn_status live_in_layer(tn_builder *b, timeline *line, const stretch *of, const tn_array *array) {
+static tn_status live_in_layer(tn_builder *b, timeline *line, const layer_runs *runs, const tn_array *array) {
     uint32_t from = array->first, end = end_of(array, b->step->operations), before = 0;
-    for (int i = 0; i < STRETCHES; i++) {
-        uint32_t low = from > of[i].first ? from : of[i].first, high = end < of[i].end ? end : of[i].end;
+    for (uint32_t i = runs->first[b->at]; i < runs->first[b->at + 1]; i++) {
+        const run *of = &runs->run[i];
+        uint32_t low = from > of->first ? from : of->first, high = end < of->end ? end : of->end;
         if (low < high)
-            TN_TRY(live(b, line, before + low - of[i].first, before + high - of[i].first, array->elements));
-        before += of[i].end - of[i].first;
+            TN_TRY(live(b, line, before + low - of->first, before + high - of->first, array->elements));
+        before += of->end - of->first;
     }
     return TN_OK;
 }
 
 typedef struct marks {
     uint32_t *touched, *saved; /* [arrays] the layer + 1 that was counted last */
-    uint32_t forward_end;      /* operations of the forward phase, all layers */
 } marks;
 
 static bool is_saved(const tn_array *array, uint32_t forward_end) {
@@ -99,47 +119,53 @@ static bool is_saved(const tn_array *array, uint32_t forward_end) {
     return activation && array->first < forward_end && array->last >= forward_end;
 }
 
-static tn_status count_array(tn_builder *b, timeline *line, const stretch *of, marks *seen, uint32_t array,
-                             bool late) {
+static tn_status count_array(tn_builder *b, timeline *line, const layer_runs *runs, marks *seen,
+                             uint32_t array, bool late) {
     const tn_array *one = &b->step->array[array];
     tn_step_layer *layer = &b->step->layer[b->at];
-    if (late && seen->saved[array] != b->at + 1 && is_saved(one, seen->forward_end)) {
+    if (late && seen->saved[array] != b->at + 1 && is_saved(one, b->step->forward_operations)) {
         seen->saved[array] = b->at + 1;
         if (!tn_add(layer->saved_elements, one->elements, &layer->saved_elements)) return overflow(b);
     }
     if (seen->touched[array] == b->at + 1) return TN_OK;
     seen->touched[array] = b->at + 1;
-    return live_in_layer(b, line, of, one);
+    return live_in_layer(b, line, runs, one);
 }
 
-static tn_status count_layer(tn_builder *b, timeline *line, marks *seen) {
+static tn_status count_layer(tn_builder *b, timeline *line, const layer_runs *runs, marks *seen) {
     const tn_step *step = b->step;
-    stretch of[STRETCHES];
     uint32_t times = 0;
-    stretches_of(tn_builder_made(b), of);
-    for (int s = 0; s < STRETCHES; s++) {
-        times += of[s].end - of[s].first;
-        for (uint32_t i = of[s].first; i < of[s].end; i++) {
+    for (uint32_t r = runs->first[b->at]; r < runs->first[b->at + 1]; r++) {
+        const run *of = &runs->run[r];
+        times += of->end - of->first;
+        for (uint32_t i = of->first; i < of->end; i++) {
             const tn_operation *operation = &step->operation[i];
+            bool late = i >= step->forward_operations;
             for (uint32_t k = 0; k < operation->read_count; k++)
-                TN_TRY(count_array(b, line, of, seen, operation->reads[k], s > 0));
+                TN_TRY(count_array(b, line, runs, seen, operation->reads[k], late));
             for (uint32_t k = 0; k < operation->write_count; k++)
-                TN_TRY(count_array(b, line, of, seen, operation->writes[k], false));
+                TN_TRY(count_array(b, line, runs, seen, operation->writes[k], false));
         }
     }
     return peak_of(b, line, times, &step->layer[b->at].peak_elements);
 }
 
-static tn_status count_step(tn_builder *b, timeline *line, uint32_t forward_end) {
+static tn_status count_step(tn_builder *b, timeline *line) {
     tn_step *step = b->step;
     for (uint32_t i = 0; i < step->arrays; i++) {
         const tn_array *array = &step->array[i];
         TN_TRY(live(b, line, array->first, end_of(array, step->operations), array->elements));
-        if (is_saved(array, forward_end) &&
+        if (is_saved(array, step->forward_operations) &&
             !tn_add(step->activation_elements, array->elements, &step->activation_elements))
             return overflow(b);
     }
     TN_TRY(peak_of(b, line, step->operations, &step->peak_elements));
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        const tn_array *array = &step->array[i];
+        if (array->role == TN_ARRAY_GRADIENT)
+            TN_TRY(live(b, line, array->first, end_of(array, step->operations), array->elements));
+    }
+    TN_TRY(peak_of(b, line, step->operations, &step->gradient_elements));
     /* All that is counted of the step's memory is live at some time, so its bytes fit too. */
     uint64_t bytes;
     return tn_mul(step->peak_elements, step->element_bytes, &bytes) ? TN_OK : overflow(b);
@@ -148,14 +174,16 @@ static tn_status count_step(tn_builder *b, timeline *line, uint32_t forward_end)
 tn_status tn_builder_liveness(tn_builder *b) {
     const tn_step *step = b->step;
     timeline line;
-    marks seen = {.forward_end = b->made[b->model->layers - 1].forward_end};
+    marks seen;
+    layer_runs runs;
     size_t times = (size_t)step->operations + 1;
     find_lifetimes(b);
+    TN_TRY(find_runs(b, &runs));
     TN_TRY(tn_arena_alloc(b->arena, times, sizeof *line.born, &line.born, b->error));
     TN_TRY(tn_arena_alloc(b->arena, times, sizeof *line.dead, &line.dead, b->error));
     TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *seen.touched, &seen.touched, b->error));
     TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *seen.saved, &seen.saved, b->error));
-    TN_TRY(count_step(b, &line, seen.forward_end));
-    for (b->at = 0; b->at < b->model->layers; b->at++) TN_TRY(count_layer(b, &line, &seen));
+    TN_TRY(count_step(b, &line));
+    for (b->at = 0; b->at < b->model->layers; b->at++) TN_TRY(count_layer(b, &line, &runs, &seen));
     return TN_OK;
 }

@@ -7,16 +7,22 @@
 #include <inttypes.h>
 #include <string.h>
 
+static bool holds_keys(const tn_field *field) {
+    return field->type == TN_FIELD_NODE || field->type == TN_FIELD_TABLE || field->type == TN_FIELD_MAPPING;
+}
+
 /* `build.rows=8` may be set in a model that has no `build:` yet. */
 static tn_status make_parent(tn_yaml *root, const char *assignment, tn_arena *arena, tn_error *error) {
-    static const char *const parents[] = {"build", "checkpoint", "weights"};
     size_t length = strcspn(assignment, ".=");
     if (assignment[length] != '.') return TN_OK;
-    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
-        if (strlen(parents[i]) != length || strncmp(parents[i], assignment, length) != 0) continue;
+    for (size_t i = 0; i < tn_model_schema.count; i++) {
+        const tn_field *field = &tn_model_schema.field[i];
         const char *empty;
-        if (tn_yaml_get(root, parents[i])) return TN_OK;
-        TN_TRY(tn_arena_format(arena, &empty, error, "%s={}", parents[i]));
+        if (!holds_keys(field) || strlen(field->key) != length ||
+            strncmp(field->key, assignment, length) != 0)
+            continue;
+        if (tn_yaml_get(root, field->key)) return TN_OK;
+        TN_TRY(tn_arena_format(arena, &empty, error, "%s={}", field->key));
         return tn_yaml_set(root, empty, arena, error);
     }
     return TN_OK;
@@ -51,6 +57,7 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
                        .precision = (tn_precision)file.precision,
                        .optimizer = (tn_optimizer)file.optimizer,
                        .dense = file.format == TN_POLICY_DENSE,
+                       .write_back = file.update.when == TN_UPDATE_WRITE_BACK,
                        .batch = file.batch,
                        .sequence = file.sequence,
                        .steps_per_epoch = tn_ceil_div(file.examples, file.batch)};
@@ -99,12 +106,12 @@ tn_model_layer tn_model_layer_at(const tn_model *model, size_t position) {
     const tn_layer *layer = &model->layer[position];
     const tn_model_weight *weight = layer->weight == TN_NONE ? NULL : &model->weight[layer->weight].entry;
     return (tn_model_layer){.name = layer->name,
-                            .kind = tn_layer_kind_names[layer->kind],
+                            .kind = layer->kind->name,
                             .rows = layer->rows,
                             .columns = layer->columns,
                             .weight = weight,
                             .bias = layer->bias,
-                            .looked_up = layer->kind == TN_LAYER_EMBEDDING,
+                            .looked_up = layer->kind->is_lookup,
                             .dense = layer->rows > 0 &&
                                      (model->dense || !weight || weight->weight.format == TN_DENSE),
                             .tokens = layer->tokens};

@@ -153,7 +153,7 @@ tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *na
     if (i == model->weights) return unknown_weight(model, name, at, arena, error);
     tn_weight_use *use = &model->weight[i];
     layer->weight = (uint32_t)i;
-    bool looked_up = layer->kind == TN_LAYER_EMBEDDING;
+    bool looked_up = layer->kind->is_lookup;
     use->looked_up |= looked_up;
     use->multiplied |= !looked_up;
     if (use->first_layer == TN_NONE) {
@@ -168,8 +168,8 @@ tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *na
     return tn_fail_at(error, TN_INPUT, at,
                       "weight \"%.100s\" is %" PRIu64 " x %" PRIu64 " in layer %.100s (%s) and %" PRIu64
                       " x %" PRIu64 " in layer %.100s (%s); give them entries of their own in `weights`",
-                      name, use->rows, use->columns, first->name, tn_layer_kind_names[first->kind],
-                      layer->rows, layer->columns, layer->name, tn_layer_kind_names[layer->kind]);
+                      name, use->rows, use->columns, first->name, first->kind->name, layer->rows,
+                      layer->columns, layer->name, layer->kind->name);
 }
 
 /* The model's flow where the weight has it, else the cheapest. A dense weight keeps it for another format. */

@@ -31,6 +31,7 @@ static tn_status add_product(tn_builder *b, const tn_program_step *step) {
     TN_TRY(place_result(b, step->out));
     return tn_builder_add(b, &(tn_operation){.kind = TN_OP_PRODUCT,
                                              .phase = step->phase,
+                                             .program_step = step,
                                              .batch = step->shape.batch,
                                              .rows = step->shape.rows,
                                              .reduction = step->shape.reduction,

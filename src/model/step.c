@@ -3,26 +3,10 @@
 #include "base/checked.h"
 #include "model/builder.h"
 #include "model/model.h"
+#include "model/transformation.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-static const tn_layer_family *family_of(tn_layer_kind kind) {
-    static const tn_layer_family *const families[TN_LAYER_KINDS] = {
-        [TN_LAYER_INPUT] = &tn_family_input,
-        [TN_LAYER_EMBEDDING] = &tn_family_embedding,
-        [TN_LAYER_POSITIONS] = &tn_family_positions,
-        [TN_LAYER_LINEAR] = &tn_family_linear,
-        [TN_LAYER_ATTENTION] = &tn_family_attention,
-        [TN_LAYER_NORM] = &tn_family_layer_norm,
-        [TN_LAYER_GELU] = &tn_family_gelu,
-        [TN_LAYER_TANH] = &tn_family_tanh,
-        [TN_LAYER_RESIDUAL] = &tn_family_residual,
-        [TN_LAYER_FIRST_TOKEN] = &tn_family_first_token,
-        [TN_LAYER_CROSS_ENTROPY] = &tn_family_cross_entropy,
-    };
-    return families[kind];
-}
 
 static tn_weight dense_weight(uint64_t rows, uint64_t columns) {
     return (tn_weight){.format = TN_DENSE, .d = 1, .m = {rows}, .n = {columns}};
@@ -107,14 +91,10 @@ static tn_status add_forward(tn_builder *b) {
     for (b->at = 0; b->at < b->model->layers; b->at++) {
         const tn_layer *layer = tn_builder_layer(b);
         tn_layer_arrays *made = tn_builder_made(b);
-        *made = (tn_layer_arrays){.output = TN_NONE,
-                                  .gradient = TN_NONE,
-                                  .first_parameter = TN_NONE,
-                                  .forward_first = step->operations};
-        step->layer[b->at] = (tn_step_layer){.name = layer->name, .kind = tn_layer_kind_names[layer->kind]};
+        *made = (tn_layer_arrays){.output = TN_NONE, .gradient = TN_NONE, .first_parameter = TN_NONE};
+        step->layer[b->at] = (tn_step_layer){.name = layer->name, .kind = layer->kind->name};
         TN_TRY(weight_of(b, layer, &made->weight));
-        TN_TRY(placed(b, family_of(layer->kind)->forward(b)));
-        made->forward_end = step->operations;
+        TN_TRY(placed(b, layer->kind->forward(b)));
         describe(b);
         if (!tn_add(step->degrees_of_freedom, step->layer[b->at].degrees_of_freedom,
                     &step->degrees_of_freedom))
@@ -126,10 +106,7 @@ static tn_status add_forward(tn_builder *b) {
 static tn_status add_backward(tn_builder *b) {
     for (uint32_t i = b->model->layers; i-- > 0;) {
         b->at = i;
-        tn_layer_arrays *made = tn_builder_made(b);
-        made->backward_first = b->step->operations;
-        if (tn_builder_layer(b)->learns) TN_TRY(family_of(tn_builder_layer(b)->kind)->backward(b));
-        made->backward_end = b->step->operations;
+        if (tn_builder_layer(b)->learns) TN_TRY(tn_builder_layer(b)->kind->backward(b));
     }
     return TN_OK;
 }
@@ -151,6 +128,8 @@ tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena
     TN_TRY(add_forward(&b));
     TN_TRY(add_backward(&b));
     TN_TRY(tn_builder_updates(&b));
+    TN_TRY(tn_transformations_apply(tn_transformations, &b));
+    TN_TRY(tn_builder_count(&b));
     return tn_builder_liveness(&b);
 }
 

@@ -5,7 +5,8 @@
  * done before (those that wrote what it reads, and for an update all that read the parameter). Arrays live
  * from `first` to `last` operation (inclusive); resident ones (parameters, optimizer state) throughout. An
  * operation may write an array that it also reads (in place): biases, softmax, sums of gradients, updates.
- * No operation knows hardware. Precision, sparsity and recomputation are transformations of this list.
+ * No operation knows hardware. What changes how a step is done is a transformation of this list
+ * (model/transformation.h).
  */
 #ifndef TN_MODEL_STEP_H
 #define TN_MODEL_STEP_H
@@ -24,13 +25,51 @@ TN_PUBLIC_BEGIN
 typedef enum tn_optimizer { TN_SGD, TN_MOMENTUM, TN_ADAM, TN_OPTIMIZERS } tn_optimizer;
 extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; ended by NULL */
 
+/* Reads and writes by position; "=" says that a write is the array of a read (in place), [..] what may be
+ * absent. An operation is over `rows` x `columns` elements; X, Y, dX, dY are tokens x features, the tokens of
+ * an example one behind the other. Words and labels are no arrays of the step.
+ *
+ *   kind                reads                                       writes
+ *   product             left, right                                 result
+ *   lookup              table                                       rows: of a table by word, or the first token
+ *                                                                   of every example
+ *   scatter             dY, [= the sum]                             sum, which without the read begins at zero:
+ *                                                                   rows by word, by position (row i of every
+ *                                                                   example into row i), or to first tokens
+ *   add                 A, B                                        A + B, may be = A; a B of fewer elements
+ *                                                                   repeats: a bias for every row, positions
+ *                                                                   for every example
+ *   column-sum          dY                                          sums over rows
+ *   scale-gradient      dY, X, statistics                           sums over rows of dY z, z = (X - mean) r
+ *   rms-scale-gradient  dY, X, statistics                           sums over rows of dY X r
+ *   softmax             S                                           = P: of S / sqrt(depth), depth = features of
+ *                                                                   query / heads
+ *   softmax-gradient    P, dP                                       = dS (in place of dP), that divisor included
+ *   layer-norm          X, scale, shift                             Y, statistics: mean, r of each row
+ *   layer-norm-gradient dY, X, statistics, scale                    dX
+ *   rms-norm            X, scale                                    Y, statistics: r of each row
+ *   rms-norm-gradient   dY, X, statistics, scale                    dX
+ *   gelu, tanh, relu    X                                           Y
+ *   gelu-gradient       dY, X                                       dX
+ *   tanh-, relu-        dY, Y                                       dX
+ *   cross-entropy       logits                                      gradient of the mean loss over rows
+ *   update-sgd          parameter, gradient                         = parameter
+ *   update-momentum     parameter, gradient, v                      = parameter, = v
+ *   update-adam         parameter, gradient, m and v behind it      = parameter, = m and v
+ *
+ * Of a layer's program (tn_step_layer.program) a product says which step it is, and program and tensors say
+ * what the axes of its arrays are. Attention's products have none: with Q, K, V, O as tokens x features, heads
+ * side by side in the features, and scores as example x head x query x key, they are in order S = Q K^T,
+ * O = P V, dV = P^T dO, dP = dO V^T, dQ = dS K, dK = dS^T Q, each per example and head (batch); dV, and dQ and
+ * dK, are there where what they belong to learns. */
 typedef enum tn_operation_kind {
-    TN_OP_PRODUCT,          /* batch x (rows x reduction) (reduction x columns) */
-    TN_OP_LOOKUP,           /* rows tokens fetch a vector of `columns` elements (a table, first tokens) */
-    TN_OP_SCATTER,          /* its gradient: rows vectors added into an array */
-    TN_OP_ADD,              /* rows x columns additions: bias, positions, residual, gradient sums */
-    TN_OP_COLUMN_SUM,       /* sum over rows of rows x columns: gradients of biases, scales, shifts */
-    TN_OP_SOFTMAX,          /* over `columns`, rows times; with the scale of attention */
+    TN_OP_PRODUCT, /* batch x (rows x reduction) (reduction x columns) */
+    TN_OP_LOOKUP,
+    TN_OP_SCATTER, /* the gradient of a look-up */
+    TN_OP_ADD,     /* bias, positions, residual, sums of gradients */
+    TN_OP_COLUMN_SUM,
+    TN_OP_SCALE_GRADIENT, /* of a layer norm */
+    TN_OP_SOFTMAX,
     TN_OP_SOFTMAX_GRADIENT, /* ds/dz = diag(s) - s s^T */
     TN_OP_LAYER_NORM,
     TN_OP_LAYER_NORM_GRADIENT,
@@ -38,18 +77,25 @@ typedef enum tn_operation_kind {
     TN_OP_GELU_GRADIENT,
     TN_OP_TANH,
     TN_OP_TANH_GRADIENT,
-    TN_OP_CROSS_ENTROPY, /* loss and gradient of the logits, rows x columns; begins the backward phase */
-    TN_OP_UPDATE,        /* optimizer on rows * columns parameters */
+    TN_OP_RELU,
+    TN_OP_RELU_GRADIENT,
+    TN_OP_RMS_NORM,
+    TN_OP_RMS_NORM_GRADIENT,
+    TN_OP_RMS_SCALE_GRADIENT,
+    TN_OP_CROSS_ENTROPY, /* loss and gradient of the logits; begins the backward phase */
+    TN_OP_UPDATE_SGD,    /* rows * columns parameters */
+    TN_OP_UPDATE_MOMENTUM,
+    TN_OP_UPDATE_ADAM,
     TN_OPERATION_KINDS
 } tn_operation_kind;
-extern const char *const tn_operation_names[]; /* "product", "lookup", ...; ended by NULL */
 
 enum { TN_OPERATION_READS = 4, TN_OPERATION_WRITES = 2 };
 
 typedef struct tn_operation {
     tn_operation_kind kind;
     tn_phase phase;
-    uint32_t layer; /* position in tn_step.layer */
+    uint32_t layer;                      /* position in tn_step.layer */
+    const tn_program_step *program_step; /* of its layer's program, where it is one; NULL otherwise */
     uint64_t batch, rows, reduction,
         columns;          /* products: all four; others: rows x columns, batch and reduction 1 */
     uint64_t macs, flops; /* macs of products only; flops = 2 * macs there, else scalar operations */
@@ -106,13 +152,15 @@ typedef struct tn_step {
     tn_optimizer optimizer;
     uint64_t batch, sequence, element_bytes, steps_per_epoch;
     uint32_t layers, operations, arrays;
+    uint32_t forward_operations; /* the first ones: the forward phase, but for what is computed again later */
     tn_step_layer *layer;
     tn_operation *operation;
     tn_array *array;
     uint64_t parameters, degrees_of_freedom;
     uint64_t macs[TN_PHASES], flops[TN_PHASES];
-    /* Elements: parameters' gradients, the optimizer's state, saved activations (made in the forward phase
-     * and read later), and the most that is live at once, all roles together. */
+    /* Elements: parameters' gradients (the most that is live at once: all of them, unless updates come
+     * earlier), the optimizer's state, saved activations (made in the forward phase and read later), and the
+     * most that is live at once, all roles together. */
     uint64_t gradient_elements, optimizer_elements, activation_elements, peak_elements;
 } tn_step;
 

@@ -44,7 +44,8 @@ static bool writes(const tn_operation *operation, uint32_t array) {
 }
 
 static bool sums_over_rows(tn_operation_kind kind) {
-    return kind == TN_OP_SCATTER || kind == TN_OP_COLUMN_SUM || kind == TN_OP_UPDATE;
+    return kind == TN_OP_SCATTER || kind == TN_OP_COLUMN_SUM || kind == TN_OP_SCALE_GRADIENT ||
+           kind == TN_OP_RMS_SCALE_GRADIENT || kind == TN_OP_UPDATE_SGD;
 }
 
 /* Row b of the reader needs row b of what the maker writes, and all blocks have a row. */
@@ -131,7 +132,7 @@ static void find_resources(design *d, uint32_t i) {
     if (operation->kind == TN_OP_PRODUCT)
         need(d, i, MATMUL + (d->build->sharing == TN_PER_PHASE ? matmul : 0));
     else
-        need(d, i, VECTOR + (uint32_t)tn_vector_of(d->step, operation));
+        need(d, i, VECTOR + (uint32_t)operation->kind);
     if (d->build->schedule == TN_SCHEDULE_SEQUENTIAL) need(d, i, STREAM);
     if (d->build->schedule == TN_SCHEDULE_GRADIENTS_TOGETHER) need(d, i, STREAM + weight);
     for (uint32_t j = 0; j < operation->read_count; j++) {

@@ -13,7 +13,7 @@ static tn_arena arena;
 static tn_device *device;
 static tn_operator_set operators;
 
-static uint64_t cycles_of(tn_vector_kind kind, uint64_t lanes, uint64_t rows, uint64_t columns) {
+static uint64_t cycles_of(tn_operation_kind kind, uint64_t lanes, uint64_t rows, uint64_t columns) {
     const tn_vector kernel = {kind, lanes, &operators};
     uint64_t cycles;
     assert_int_equal(tn_vector_cycles(&kernel, rows, columns, &cycles, NULL), TN_OK);
@@ -35,25 +35,25 @@ static uint64_t loop(uint64_t trips, uint64_t depth) {
 static void elementwise_kernels(void **state) {
     (void)state;
     static const struct {
-        tn_vector_kind kind;
+        tn_operation_kind kind;
         uint64_t depth;
     } rows[] = {
-        {TN_VECTOR_ADD, 7},
-        {TN_VECTOR_GELU, 4 * 4 + 3 * 7 + 16 + 13},
-        {TN_VECTOR_GELU_GRADIENT, 7 * 4 + 4 * 7 + 16 + 13},
-        {TN_VECTOR_TANH, 2 * 7 + 16 + 13},
-        {TN_VECTOR_TANH_GRADIENT, 2 * 4 + 7},
-        {TN_VECTOR_UPDATE_SGD, 4 + 7},
-        {TN_VECTOR_UPDATE_MOMENTUM, 2 * 4 + 2 * 7},
-        {TN_VECTOR_UPDATE_ADAM, 4 * 4 + 3 * 7 + 16 + 16},
+        {TN_OP_ADD, 7},
+        {TN_OP_GELU, 4 * 4 + 3 * 7 + 16 + 13},
+        {TN_OP_GELU_GRADIENT, 7 * 4 + 4 * 7 + 16 + 13},
+        {TN_OP_TANH, 2 * 7 + 16 + 13},
+        {TN_OP_TANH_GRADIENT, 2 * 4 + 7},
+        {TN_OP_UPDATE_SGD, 4 + 7},
+        {TN_OP_UPDATE_MOMENTUM, 2 * 4 + 2 * 7},
+        {TN_OP_UPDATE_ADAM, 4 * 4 + 3 * 7 + 16 + 16},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_true(tn_vector_elementwise(rows[i].kind));
+        assert_true(tn_operation_rows[rows[i].kind].shape == TN_ELEMENTWISE);
         /* Rows and columns are one: 32 x 7 elements on 4 lanes are 56 trips, not 64. */
         assert_int_equal(cycles_of(rows[i].kind, 4, 32, 7), loop(56, rows[i].depth));
         assert_int_equal(cycles_of(rows[i].kind, 1, 1, 1), loop(1, rows[i].depth));
     }
-    assert_int_equal(cycles_of(TN_VECTOR_LOOKUP, 4, 32, 7), loop(64, 1));
+    assert_int_equal(cycles_of(TN_OP_LOOKUP, 4, 32, 7), loop(64, 1));
 }
 
 /* Sums of `terms` on `lanes`, with `outputs` of them taken in turn; the gap between two additions to a sum is
@@ -79,27 +79,26 @@ static void reducing_kernels(void **state) {
         for (uint64_t columns = 1; columns < 80; columns += 13)
             for (uint64_t v = 1; v <= 8; v *= 2) {
                 uint64_t trips = rows * ((columns + v - 1) / v), groups = (columns + v - 1) / v;
-                assert_int_equal(cycles_of(TN_VECTOR_SOFTMAX, v, rows, columns),
+                assert_int_equal(cycles_of(TN_OP_SOFTMAX, v, rows, columns),
                                  sums(rows, columns, v, mul, compare) +
                                      sums(rows, columns, v, add + exponential, add) + loop(rows, divide) +
                                      loop(trips, mul));
-                assert_int_equal(cycles_of(TN_VECTOR_SOFTMAX_GRADIENT, v, rows, columns),
+                assert_int_equal(cycles_of(TN_OP_SOFTMAX_GRADIENT, v, rows, columns),
                                  sums(rows, columns, v, mul, add) + loop(trips, 2 * mul + add));
-                assert_int_equal(cycles_of(TN_VECTOR_LAYER_NORM, v, rows, columns),
+                assert_int_equal(cycles_of(TN_OP_LAYER_NORM, v, rows, columns),
                                  sums(rows, columns, v, 1, add) + sums(rows, columns, v, mul + add, add) +
                                      loop(rows, mul + add + divide + root) + loop(trips, 2 * mul + 2 * add));
-                assert_int_equal(cycles_of(TN_VECTOR_LAYER_NORM_GRADIENT, v, rows, columns),
+                assert_int_equal(cycles_of(TN_OP_LAYER_NORM_GRADIENT, v, rows, columns),
                                  sums(rows, columns, v, 3 * mul + add, add) + loop(rows, mul) +
                                      loop(trips, 3 * mul + 3 * add));
-                assert_int_equal(cycles_of(TN_VECTOR_CROSS_ENTROPY, v, rows, columns),
+                assert_int_equal(cycles_of(TN_OP_CROSS_ENTROPY, v, rows, columns),
                                  sums(rows, columns, v, 1, compare) +
                                      sums(rows, columns, v, add + exponential, add) +
                                      loop(rows, add + divide + logarithm) + loop(trips, mul + add));
-                assert_int_equal(cycles_of(TN_VECTOR_COLUMN_SUM, v, rows, columns),
+                assert_int_equal(cycles_of(TN_OP_COLUMN_SUM, v, rows, columns),
                                  sums(groups, rows, 1, 1, add));
-                assert_int_equal(cycles_of(TN_VECTOR_SCATTER, v, rows, columns),
-                                 sums(groups, rows, 1, 1, add));
-                assert_int_equal(cycles_of(TN_VECTOR_SCALE_GRADIENT, v, rows, columns),
+                assert_int_equal(cycles_of(TN_OP_SCATTER, v, rows, columns), sums(groups, rows, 1, 1, add));
+                assert_int_equal(cycles_of(TN_OP_SCALE_GRADIENT, v, rows, columns),
                                  sums(groups, rows, 1, 2 * mul + add, add));
             }
 }
@@ -108,40 +107,22 @@ static void reducing_kernels(void **state) {
  * divide. */
 static void resources(void **state) {
     (void)state;
-    const tn_vector softmax = {TN_VECTOR_SOFTMAX, 4, &operators};
+    const tn_vector softmax = {TN_OP_SOFTMAX, 4, &operators};
     tn_resources used = tn_vector_resources(device, &softmax);
     assert_int_equal(used.dsp, 4 * 3 + 8 * 2 + 4 * 7);
     assert_int_equal(used.lut, 4 * 78 + 8 * 214 + 4 * 900 + 4 * 66 + 800 + 1500 + 3 * 4 * 64);
-    const tn_vector lookup = {TN_VECTOR_LOOKUP, 2, &operators};
+    const tn_vector lookup = {TN_OP_LOOKUP, 2, &operators};
     used = tn_vector_resources(device, &lookup);
     assert_int_equal(used.dsp, 0);
-    assert_true(tn_vector_uses(TN_VECTOR_SOFTMAX, TN_EXPONENTIAL) &&
-                !tn_vector_uses(TN_VECTOR_ADD, TN_EXPONENTIAL));
-    assert_int_equal(tn_vector_passes(TN_VECTOR_SOFTMAX), 3);
-    assert_int_equal(tn_vector_passes(TN_VECTOR_GELU), 1);
-}
-
-static void kernels_of_operations(void **state) {
-    (void)state;
-    tn_step step = {.optimizer = TN_ADAM};
-    tn_operation sum = {.kind = TN_OP_COLUMN_SUM, .read_count = 1}, update = {.kind = TN_OP_UPDATE};
-    assert_int_equal(tn_vector_of(&step, &sum), TN_VECTOR_COLUMN_SUM);
-    sum.read_count = 2;
-    assert_int_equal(tn_vector_of(&step, &sum), TN_VECTOR_SCALE_GRADIENT);
-    assert_int_equal(tn_vector_of(&step, &update), TN_VECTOR_UPDATE_ADAM);
-    step.optimizer = TN_SGD;
-    assert_int_equal(tn_vector_of(&step, &update), TN_VECTOR_UPDATE_SGD);
-    for (int kind = TN_OP_LOOKUP; kind < TN_OPERATION_KINDS; kind++) {
-        const tn_operation operation = {.kind = (tn_operation_kind)kind, .read_count = 1};
-        assert_non_null(tn_vector_names[tn_vector_of(&step, &operation)]);
-    }
-    assert_null(tn_vector_names[TN_VECTOR_KINDS]);
+    assert_true(tn_vector_uses(TN_OP_SOFTMAX, TN_EXPONENTIAL) && !tn_vector_uses(TN_OP_ADD, TN_EXPONENTIAL));
+    assert_int_equal(tn_vector_passes(TN_OP_SOFTMAX), 3);
+    assert_int_equal(tn_vector_passes(TN_OP_GELU), 1);
 }
 
 static void overflow(void **state) {
     (void)state;
-    for (int kind = 0; kind < TN_VECTOR_KINDS; kind++) {
-        const tn_vector kernel = {(tn_vector_kind)kind, 1, &operators};
+    for (int kind = TN_OP_LOOKUP; kind < TN_OPERATION_KINDS; kind++) {
+        const tn_vector kernel = {(tn_operation_kind)kind, 1, &operators};
         uint64_t cycles;
         assert_int_equal(tn_vector_cycles(&kernel, UINT64_MAX / 2, UINT64_MAX / 2, &cycles, NULL),
                          TN_OVERFLOW);
@@ -165,7 +146,6 @@ int main(void) {
         cmocka_unit_test(elementwise_kernels),
         cmocka_unit_test(reducing_kernels),
         cmocka_unit_test(resources),
-        cmocka_unit_test(kernels_of_operations),
         cmocka_unit_test(overflow),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -178,7 +178,7 @@ static void check_updates(const tn_step *step, const bool *before) {
         if (step->array[a].role != TN_ARRAY_PARAMETER) continue;
         uint32_t update = n, updates = 0;
         for (uint32_t i = 0; i < n; i++)
-            if (step->operation[i].kind == TN_OP_UPDATE && writes(&step->operation[i], a)) {
+            if (step->operation[i].phase == TN_UPDATE && writes(&step->operation[i], a)) {
                 update = i;
                 updates++;
             }
@@ -226,13 +226,9 @@ static void small_models(void **state) {
 
 static void atis(void **state) {
     (void)state;
-    const char *sets[] = {NULL,
-                          "format=dense",
-                          "flow=right-to-left",
-                          "flow=bidirectional-published",
-                          "flow=optimal",
-                          "optimizer=adam",
-                          "batch=3"};
+    const char *sets[] = {
+        NULL,           "format=dense",   "flow=right-to-left",     "flow=bidirectional-published",
+        "flow=optimal", "optimizer=adam", "update.when=write-back", "batch=3"};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         tn_arena arena = {0};
         check_all(test_model_loaded("atis-2enc", sets[i], &arena));

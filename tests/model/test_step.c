@@ -151,6 +151,37 @@ static void vector_kernels(void **state) {
     tn_arena_free(&arena);
 }
 
+/* ReLU compares once each way and keeps its output; RMS norm squares, sums, scales twice: 4 an element and a
+ * mean, an addition, a root and a division a row; back, d scale is two products and a sum, dx is z, g, g z, sum
+ * (4), then z mean(g z), the difference, times r (3), and a mean a row. */
+static void rectified_and_rms_normed(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_step step = test_step_of(test_model_named("rectified", &arena), &arena);
+    const uint64_t tokens = 6, elements = 36;
+
+    const tn_step_layer *layer = &step.layer[test_layer(&step, "bent")];
+    assert_string_equal(layer->kind, "relu");
+    assert_int_equal(layer->parameters, 0);
+    assert_int_equal(layer->flops[TN_FORWARD], elements);
+    /* its own, and the addition of what comes to `left` through the residual */
+    assert_int_equal(layer->flops[TN_INPUT_GRADIENT], elements + elements);
+    assert_int_equal(layer->saved_elements, elements);
+
+    layer = &step.layer[test_layer(&step, "norm")];
+    assert_string_equal(layer->kind, "rms-norm");
+    assert_int_equal(layer->parameters, 6);
+    assert_int_equal(layer->flops[TN_FORWARD], 4 * elements + 4 * tokens);
+    assert_int_equal(layer->flops[TN_INPUT_GRADIENT], 7 * elements + tokens);
+    assert_int_equal(layer->flops[TN_WEIGHT_GRADIENT], 3 * elements);
+    assert_int_equal(layer->saved_elements, elements + tokens);
+
+    layer = &step.layer[test_layer(&step, "scaled")];
+    assert_int_equal(layer->flops[TN_INPUT_GRADIENT], 0);
+    assert_int_equal(layer->flops[TN_WEIGHT_GRADIENT], 3 * elements);
+    tn_arena_free(&arena);
+}
+
 /* Per optimizer: numbers of state and operations a parameter. */
 static void optimizers(void **state) {
     (void)state;
@@ -317,6 +348,7 @@ int main(void) {
         cmocka_unit_test(dense_totals),
         cmocka_unit_test(tensor_train_layers),
         cmocka_unit_test(vector_kernels),
+        cmocka_unit_test(rectified_and_rms_normed),
         cmocka_unit_test(optimizers),
         cmocka_unit_test(no_gradient_for_the_outside),
         cmocka_unit_test(shapes_follow_the_dataflow),

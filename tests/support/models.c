@@ -77,6 +77,24 @@ const test_model test_models[] = {
                  "  - {name: sum, kind: residual, input: [mix, look]}\n"
                  "  - {name: norm, kind: layer-norm, input: sum}\n"
                  "  - {name: loss, kind: cross-entropy}\n"},
+    {"rectified", "kind: model\n"
+                  "name: rectified\n"
+                  "batch: 2\n"
+                  "sequence: 3\n"
+                  "optimizer: momentum\n"
+                  "update: {when: write-back}\n"
+                  "weights: {square: {format: tt, m: 2x3, n: 3x2, rank: 2, flow: bidirectional}}\n"
+                  "layers:\n"
+                  "  - {name: outside, kind: input, width: 6}\n"
+                  "  - {name: scaled, kind: rms-norm}\n"
+                  "  - {name: left, kind: linear, outputs: 6, weight: square}\n"
+                  "  - {name: bent, kind: relu}\n"
+                  "  - {name: right, kind: linear, outputs: 6, weight: square}\n"
+                  "  - {name: sum, kind: residual, input: [left, right]}\n"
+                  "  - {name: norm, kind: rms-norm}\n"
+                  "  - {name: cut, kind: relu}\n"
+                  "  - {name: head, kind: linear, outputs: 3}\n"
+                  "  - {name: loss, kind: cross-entropy}\n"},
 };
 
 tn_model *test_model_of(const char *text, tn_arena *arena) {

@@ -155,7 +155,7 @@ static void end_half(test_step *made, uint32_t layer, const half_train *of, uint
     test_step_product(made, TN_WEIGHT_GRADIENT, pair, of->core[1], of->gradient[0], of->a, of->b * r, r);
     const uint64_t size[] = {of->a * r, r * of->b * r, r * of->c * r};
     for (int i = 0; i < 3; i++)
-        test_step_vector(made, TN_OP_UPDATE, TN_UPDATE, of->core[i], of->gradient[i], of->core[i], 1,
+        test_step_vector(made, TN_OP_UPDATE_SGD, TN_UPDATE, of->core[i], of->gradient[i], of->core[i], 1,
                          size[i]);
 }
 
@@ -197,7 +197,7 @@ tn_step *test_step_trains(uint32_t layers, uint64_t rank, tn_arena *arena) {
         test_step_product(&made, TN_WEIGHT_GRADIENT, dz, x[i], din, r, K, N);
         end_half(&made, i, &out[i], dout, r);
         end_half(&made, i, &in[i], din, r);
-        test_step_vector(&made, TN_OP_UPDATE, TN_UPDATE, bias[i], db, bias[i], 1, N);
+        test_step_vector(&made, TN_OP_UPDATE_SGD, TN_UPDATE, bias[i], db, bias[i], 1, N);
         dy = dx;
     }
     return test_step_end(&made);
@@ -225,7 +225,7 @@ static matrix random_matrix(test_step *made, uint64_t *state, const char *name, 
 
 /* A vector kernel over `of`, in place now and then. */
 static matrix add_vector(test_step *made, uint64_t *state, tn_phase phase, matrix of, matrix other) {
-    tn_operation_kind kind = phase == TN_UPDATE ? TN_OP_UPDATE : (tn_operation_kind)(1 + draw(state, 13));
+    tn_operation_kind kind = phase == TN_UPDATE ? TN_OP_UPDATE_SGD : (tn_operation_kind)(1 + draw(state, 13));
     bool in_place = draw(state, 4) == 0;
     matrix out = of;
     if (!in_place)

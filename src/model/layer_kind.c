@@ -1,0 +1,244 @@
+#include "model/layer_kind.h"
+
+#include "base/suggest.h"
+#include "model/graph.h"
+#include "model/model_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REPEAT_MOST = 1000 };
+
+/* ---- keys ---- */
+
+#define FIELD_NAME                                                                                           \
+    TN_KEY(TEXT, tn_layer_entry, name, "name, unique among its neighbours: letters, digits, - and _",        \
+           TN_REQUIRED, TN_SEEN(tn_layer_entry, name_at))
+#define FIELD_KIND TN_KEY_AS("kind", TEXT, tn_layer_entry, kind_text, "the kind of layer", TN_REQUIRED)
+#define FIELD_INPUT(needed, text)                                                                            \
+    TN_KEY(TEXT_LIST, tn_layer_entry, input, text, .required = (needed), TN_SEEN(tn_layer_entry, input_at))
+#define FIELD_ONE_INPUT FIELD_INPUT(false, "earlier layer, block or `entry`; absent: the layer before")
+#define FIELD_WEIGHT                                                                                         \
+    TN_KEY(TEXT_LIST, tn_layer_entry, weight,                                                                \
+           "entry of `weights`, in a block also one per repetition; absent: dense",                          \
+           TN_SEEN(tn_layer_entry, weight_at))
+#define FIELD_SIZE(word, member, text)                                                                       \
+    TN_KEY_AS(word, COUNT, tn_layer_entry, member, text, TN_REQUIRED, TN_FROM(1))
+
+static const tn_field input_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    FIELD_SIZE("width", width, "features of a token"),
+};
+static const tn_field embedding_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    FIELD_SIZE("vocabulary", vocabulary, "rows of the table"),
+    FIELD_SIZE("width", width, "columns of the table, features of a token"),
+    FIELD_WEIGHT,
+};
+static const tn_field one_input_fields[] = {FIELD_NAME, FIELD_KIND, FIELD_ONE_INPUT};
+static const tn_field linear_fields[] = {
+    FIELD_NAME,      FIELD_KIND,
+    FIELD_ONE_INPUT, FIELD_SIZE("outputs", outputs, "rows of the matrix, features of a token behind it"),
+    FIELD_WEIGHT,    TN_KEY(BOOL, tn_layer_entry, bias, "a bias per output", TN_DEFAULT("true")),
+};
+static const tn_field attention_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    FIELD_INPUT(true, "[query, key, value]"),
+    TN_KEY(COUNT, tn_layer_entry, heads, "heads; each takes an equal share of the widths", TN_REQUIRED,
+           TN_FROM(1), TN_SEEN(tn_layer_entry, heads_at)),
+};
+static const tn_field residual_fields[] = {FIELD_NAME, FIELD_KIND, FIELD_INPUT(true, "the two to add")};
+static const tn_field block_fields[] = {
+    FIELD_NAME,
+    FIELD_KIND,
+    TN_KEY(COUNT, tn_layer_entry, repeat,
+           "how often its layers stand one behind the other, each time with parameters of their own",
+           TN_DEFAULT("1"), TN_WITHIN(1, REPEAT_MOST)),
+    TN_KEY(NODE, tn_layer_entry, layers, "its layers, of any kind but block", TN_REQUIRED),
+};
+
+/* ---- shapes ---- */
+
+static tn_status shape_embedding(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
+                                 tn_error *error) {
+    (void)input;
+    (void)error;
+    layer->rows = entry->vocabulary;
+    layer->columns = entry->width;
+    return TN_OK;
+}
+
+static tn_status shape_linear(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
+                              tn_error *error) {
+    (void)input;
+    (void)error;
+    layer->rows = entry->outputs;
+    layer->columns = layer->width;
+    layer->width = entry->outputs;
+    layer->bias = entry->bias;
+    return TN_OK;
+}
+
+static tn_status shape_first_token(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
+                                   tn_error *error) {
+    (void)entry;
+    (void)input;
+    (void)error;
+    layer->sequence = 1;
+    return TN_OK;
+}
+
+static tn_status differing(const tn_layer_entry *entry, const tn_layer *a, const tn_layer *b,
+                           const char *rule, tn_error *error) {
+    return tn_fail_at(error, TN_INPUT, entry->input_at,
+                      "layer \"%.100s\" takes %.100s (%" PRIu64 " tokens x %" PRIu64 ") and %.100s (%" PRIu64
+                      " x %" PRIu64 "); %s",
+                      entry->name, a->name, a->sequence, a->width, b->name, b->sequence, b->width, rule);
+}
+
+static tn_status shape_attention(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
+                                 tn_error *error) {
+    const tn_layer *query = input[0], *key = input[1], *value = input[2];
+    if (query->width != key->width)
+        return differing(entry, query, key, "query and key must have the same width", error);
+    if (key->sequence != value->sequence)
+        return differing(entry, key, value, "key and value must have as many tokens", error);
+    layer->heads = entry->heads;
+    layer->width = value->width;
+    if (query->width % entry->heads == 0 && value->width % entry->heads == 0) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, entry->heads_at,
+                      "%" PRIu64 " heads do not divide the width %" PRIu64
+                      " of layer %.100s; choose a divisor",
+                      entry->heads, query->width % entry->heads ? query->width : value->width,
+                      query->width % entry->heads ? query->name : value->name);
+}
+
+static tn_status shape_residual(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
+                                tn_error *error) {
+    (void)layer;
+    if (input[0]->sequence == input[1]->sequence && input[0]->width == input[1]->width) return TN_OK;
+    return differing(entry, input[0], input[1], "a residual adds equal shapes", error);
+}
+
+/* ---- the table ---- */
+
+#define FIELDS(of)  .field = of##_fields, .fields = sizeof of##_fields / sizeof *of##_fields
+#define PARTS(part) .forward = tn_##part##_forward, .backward = tn_##part##_backward
+#define ONE_INPUT   FIELDS(one_input), .inputs = 1
+
+const tn_layer_kind tn_layer_kinds[] = {
+    {"input", FIELDS(input), PARTS(input)},
+    {"embedding", FIELDS(embedding), PARTS(embedding), .has_parameters = true, .is_lookup = true,
+     .shape = shape_embedding},
+    {"positions", ONE_INPUT, PARTS(positions), .has_parameters = true},
+    {"linear", FIELDS(linear), PARTS(linear), .inputs = 1, .has_parameters = true, .shape = shape_linear},
+    {"attention", FIELDS(attention), PARTS(attention), .inputs = 3, .shape = shape_attention},
+    {"layer-norm", ONE_INPUT, PARTS(layer_norm), .has_parameters = true},
+    {"rms-norm", ONE_INPUT, PARTS(rms_norm), .has_parameters = true},
+    {"gelu", ONE_INPUT, PARTS(gelu)},
+    {"relu", ONE_INPUT, PARTS(relu)},
+    {"tanh", ONE_INPUT, PARTS(tanh)},
+    {"residual", FIELDS(residual), PARTS(residual), .inputs = 2, .shape = shape_residual},
+    {"first-token", ONE_INPUT, PARTS(first_token), .shape = shape_first_token},
+    {"cross-entropy", ONE_INPUT, PARTS(cross_entropy), .is_loss = true},
+    {"block", FIELDS(block)},
+};
+const size_t tn_layer_kind_count = sizeof tn_layer_kinds / sizeof *tn_layer_kinds;
+
+bool tn_layer_kind_is_block(const tn_layer_kind *kind) {
+    return !kind->forward;
+}
+
+const tn_layer_kind *tn_layer_kind_find(const char *name) {
+    for (size_t i = 0; i < tn_layer_kind_count; i++)
+        if (strcmp(tn_layer_kinds[i].name, name) == 0) return &tn_layer_kinds[i];
+    return NULL;
+}
+
+/* "a, b and c" of those kinds that have the keys `field`, or of all where it is NULL. */
+static void list_kinds(const tn_field *field, const char *last, tn_buffer *out) {
+    const char *held = NULL;
+    for (size_t i = 0; i < tn_layer_kind_count; i++) {
+        if (field && tn_layer_kinds[i].field != field) continue;
+        if (held) tn_buffer_format(out, "%s%s", out->length ? ", " : "", held);
+        held = tn_layer_kinds[i].name;
+    }
+    if (held) tn_buffer_format(out, " %s %s", last, held);
+}
+
+void tn_layer_kind_list(tn_buffer *out) {
+    list_kinds(NULL, "and", out);
+}
+
+static void document(const char *name, const tn_field *field, size_t fields, tn_buffer *out) {
+    const tn_schema schema = {.name = name, .size = sizeof(tn_layer_entry), .field = field, .count = fields};
+    tn_buffer_text(out, "\n");
+    tn_schema_document(&schema, out);
+}
+
+/* Kinds that have the same keys share a table, the last one. */
+void tn_layer_kind_document(tn_buffer *out) {
+    tn_buffer shared = {0};
+    for (size_t i = 0; i < tn_layer_kind_count; i++) {
+        const tn_layer_kind *kind = &tn_layer_kinds[i];
+        char name[64];
+        snprintf(name, sizeof name, tn_layer_kind_is_block(kind) ? "%s" : "%s layer", kind->name);
+        if (kind->field != one_input_fields) document(name, kind->field, kind->fields, out);
+    }
+    list_kinds(one_input_fields, "or", &shared);
+    tn_buffer_text(&shared, " layer");
+    document(shared.status == TN_OK ? shared.data : "", one_input_fields,
+             sizeof one_input_fields / sizeof *one_input_fields, out);
+    tn_buffer_free(&shared);
+}
+
+/* ---- reading an entry ---- */
+
+static tn_status unknown_kind(const tn_yaml *kind, tn_error *error) {
+    const char *names[sizeof tn_layer_kinds / sizeof *tn_layer_kinds];
+    for (size_t i = 0; i < tn_layer_kind_count; i++) names[i] = tn_layer_kinds[i].name;
+    const char *near = tn_suggest(kind->text, names, tn_layer_kind_count);
+    if (near)
+        return tn_fail_at(error, TN_INPUT, kind->at, "no layer is of kind \"%.100s\"; did you mean %s?",
+                          kind->text, near);
+    tn_buffer list = {0};
+    tn_layer_kind_list(&list);
+    tn_status status = list.status;
+    if (status == TN_OK)
+        status = tn_fail_at(error, TN_INPUT, kind->at, "no layer is of kind \"%.100s\"; kinds are %.400s",
+                            kind->text, list.data);
+    tn_buffer_free(&list);
+    return status;
+}
+
+static tn_status read_kind(const tn_yaml *node, const tn_layer_kind **kind, tn_error *error) {
+    if (node->kind != TN_YAML_MAPPING)
+        return tn_fail_at(error, TN_INPUT, node->at,
+                          "a layer must be a mapping, such as {name: query, kind: linear, outputs: 768}");
+    const tn_yaml *given = tn_yaml_get(node, "kind");
+    if (!given)
+        return tn_fail_at(error, TN_INPUT, node->at,
+                          "key \"kind\" of a layer is missing; add kind: linear, attention, block, ...");
+    if (given->kind != TN_YAML_SCALAR)
+        return tn_fail_at(error, TN_INPUT, given->at, "\"kind\" of a layer must be one name, such as linear");
+    *kind = tn_layer_kind_find(given->text);
+    return *kind ? TN_OK : unknown_kind(given, error);
+}
+
+tn_status tn_layer_entry_decode(const tn_yaml *node, tn_arena *arena, tn_layer_entry *entry,
+                                tn_error *error) {
+    const tn_layer_kind *kind;
+    TN_TRY(read_kind(node, &kind, error));
+    char name[64];
+    snprintf(name, sizeof name, tn_layer_kind_is_block(kind) ? "%s" : "%s layer", kind->name);
+    const tn_schema schema = {
+        .name = name, .size = sizeof *entry, .field = kind->field, .count = kind->fields};
+    TN_TRY(tn_schema_decode(&schema, node, arena, entry, error));
+    entry->kind = kind;
+    entry->at = node->at;
+    return tn_model_name_check(entry->name, entry->name_at, "layer", error);
+}

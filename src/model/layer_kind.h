@@ -1,0 +1,82 @@
+/* The kinds of layers, one row each: name in a model file, keys, inputs, shape, forward and backward part.
+ * To add one: its row here, its two parts in a file of its own or beside its relatives, and its operations'
+ * rows in operation.c where it needs new ones.
+ */
+#ifndef TN_MODEL_LAYER_KIND_H
+#define TN_MODEL_LAYER_KIND_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "text/schema.h"
+#include "text/yaml.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tn_builder tn_builder;
+typedef struct tn_layer tn_layer;
+
+enum { TN_LAYER_INPUTS_MOST = 3 };
+
+/* A layer of any kind, as the file has it; keys that its kind does not have stay zero. */
+typedef struct tn_layer_entry {
+    const char *name;
+    const char *kind_text;
+    const struct tn_layer_kind *kind;
+    tn_text_list input;
+    tn_text_list weight; /* none, one, or one per repetition of the block */
+    uint64_t outputs, width, vocabulary, heads, repeat;
+    bool bias;
+    const tn_yaml *layers;
+    tn_position at, name_at, input_at, weight_at, heads_at;
+} tn_layer_entry;
+
+typedef struct tn_layer_kind {
+    const char *name;
+    const tn_field *field; /* its keys */
+    size_t fields;
+    uint32_t inputs;     /* 0, 1 (by default the layer before), 2 or 3 (which must be named) */
+    bool has_parameters; /* of its own, or a matrix */
+    bool is_loss;        /* gives nothing to take; every layer must lead to one */
+    bool is_lookup;      /* its matrix is a table that is looked up */
+    /* Shape and matrix from the entry and the inputs. When it is called, `layer` has as many tokens and
+     * features as its first input (or as the entry's `width` says). NULL: that is right. */
+    tn_status (*shape)(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
+                       tn_error *error);
+    /* Write arrays and operations (model/builder.h). `backward` is called only for layers that learn, or that
+     * something before them does. Both NULL: a block, which is no layer but layers that repeat. */
+    tn_status (*forward)(tn_builder *b);
+    tn_status (*backward)(tn_builder *b);
+} tn_layer_kind;
+
+extern const tn_layer_kind tn_layer_kinds[];
+extern const size_t tn_layer_kind_count;
+
+/* The row of a name, or NULL. */
+const tn_layer_kind *tn_layer_kind_find(const char *name);
+bool tn_layer_kind_is_block(const tn_layer_kind *kind);
+
+/* "input, embedding, ... and block" */
+void tn_layer_kind_list(tn_buffer *out);
+/* Appends the tables of all kinds' keys. */
+void tn_layer_kind_document(tn_buffer *out);
+
+/* One item of a `layers` list, by the keys of its kind. */
+tn_status tn_layer_entry_decode(const tn_yaml *node, tn_arena *arena, tn_layer_entry *entry, tn_error *error);
+
+/* The parts, by the files that have them. */
+tn_status tn_input_forward(tn_builder *b), tn_input_backward(tn_builder *b);
+tn_status tn_embedding_forward(tn_builder *b), tn_embedding_backward(tn_builder *b);
+tn_status tn_positions_forward(tn_builder *b), tn_positions_backward(tn_builder *b);
+tn_status tn_linear_forward(tn_builder *b), tn_linear_backward(tn_builder *b);
+tn_status tn_attention_forward(tn_builder *b), tn_attention_backward(tn_builder *b);
+tn_status tn_layer_norm_forward(tn_builder *b), tn_layer_norm_backward(tn_builder *b);
+tn_status tn_rms_norm_forward(tn_builder *b), tn_rms_norm_backward(tn_builder *b);
+tn_status tn_gelu_forward(tn_builder *b), tn_gelu_backward(tn_builder *b);
+tn_status tn_tanh_forward(tn_builder *b), tn_tanh_backward(tn_builder *b);
+tn_status tn_relu_forward(tn_builder *b), tn_relu_backward(tn_builder *b);
+tn_status tn_residual_forward(tn_builder *b), tn_residual_backward(tn_builder *b);
+tn_status tn_first_token_forward(tn_builder *b), tn_first_token_backward(tn_builder *b);
+tn_status tn_cross_entropy_forward(tn_builder *b), tn_cross_entropy_backward(tn_builder *b);
+
+#endif

@@ -1,0 +1,52 @@
+/* RMS norm (Zhang, Sennrich 2019): r = 1 / sqrt(mean(x^2) + e) over the features of a token, y = scale x r; no
+ * mean is taken off and nothing is shifted. Kept: x and r of every token.
+ * dx = r (g - z mean(g z)) with z = x r, g = dy scale; d scale = column sums of dy z. */
+#include "model/builder.h"
+
+enum { SCALE };
+enum { STATISTICS = 0 };
+
+tn_status tn_rms_norm_forward(tn_builder *b) {
+    const tn_layer *layer = tn_builder_layer(b);
+    tn_layer_arrays *made = tn_builder_made(b);
+    TN_TRY(tn_builder_add_parameter(b, "scale", 0, layer->width, false));
+    TN_TRY(tn_builder_matrix(b, "output", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &made->output));
+    TN_TRY(
+        tn_builder_matrix(b, "statistics", TN_ARRAY_ACTIVATION, layer->tokens, 1, &made->kept[STATISTICS]));
+    return tn_builder_add(b,
+                          &(tn_operation){.kind = TN_OP_RMS_NORM,
+                                          .phase = TN_FORWARD,
+                                          .rows = layer->tokens,
+                                          .columns = layer->width,
+                                          .read_count = 2,
+                                          .reads = {tn_builder_input(b, 0), tn_builder_parameter(b, SCALE)},
+                                          .write_count = 2,
+                                          .writes = {made->output, made->kept[STATISTICS]}});
+}
+
+tn_status tn_rms_norm_backward(tn_builder *b) {
+    const tn_layer *layer = tn_builder_layer(b);
+    const tn_layer_arrays *made = tn_builder_made(b);
+    uint32_t x = tn_builder_input(b, 0), statistics = made->kept[STATISTICS], gradient;
+    TN_TRY(tn_builder_add(b, &(tn_operation){.kind = TN_OP_RMS_SCALE_GRADIENT,
+                                             .phase = TN_WEIGHT_GRADIENT,
+                                             .rows = layer->tokens,
+                                             .columns = layer->width,
+                                             .read_count = 3,
+                                             .reads = {made->gradient, x, statistics},
+                                             .write_count = 1,
+                                             .writes = {tn_builder_parameter_gradient(b, SCALE)}}));
+    if (!tn_builder_input_learns(b, 0)) return TN_OK;
+    TN_TRY(
+        tn_builder_matrix(b, "input-gradient", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &gradient));
+    TN_TRY(tn_builder_add(
+        b, &(tn_operation){.kind = TN_OP_RMS_NORM_GRADIENT,
+                           .phase = TN_INPUT_GRADIENT,
+                           .rows = layer->tokens,
+                           .columns = layer->width,
+                           .read_count = 4,
+                           .reads = {made->gradient, x, statistics, tn_builder_parameter(b, SCALE)},
+                           .write_count = 1,
+                           .writes = {gradient}}));
+    return tn_builder_contribute(b, layer->input[0], gradient, true);
+}

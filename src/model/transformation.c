@@ -1,0 +1,34 @@
+#include "model/transformation.h"
+
+#include <string.h>
+
+const tn_transformation *const tn_transformations[] = {&tn_write_back, NULL};
+
+static bool excludes(const tn_transformation *one, const tn_transformation *other) {
+    for (const char *const *name = one->excludes; name && *name; name++)
+        if (strcmp(*name, other->name) == 0) return true;
+    return false;
+}
+
+static tn_status refuse_conflicts(const tn_transformation *const *table, const tn_builder *b) {
+    for (const tn_transformation *const *one = table; *one; one++)
+        for (const tn_transformation *const *other = table; *other; other++)
+            if (excludes(*one, *other) && (*one)->wanted(b->model) && (*other)->wanted(b->model))
+                return tn_fail(b->error, TN_INPUT, "%s (%s) can't be combined with %s (%s); leave one out",
+                               (*one)->name, (*one)->keys, (*other)->name, (*other)->keys);
+    return TN_OK;
+}
+
+tn_status tn_transformations_apply(const tn_transformation *const *table, tn_builder *b) {
+    TN_TRY(refuse_conflicts(table, b));
+    for (; *table; table++) {
+        if (!(*table)->wanted(b->model)) continue;
+        const tn_operation *before = b->step->operation;
+        uint32_t operations = b->step->operations;
+        b->step->operation = NULL;
+        b->step->operations = 0;
+        b->operation_capacity = 0;
+        TN_TRY((*table)->apply(b, before, operations));
+    }
+    return TN_OK;
+}

@@ -1,0 +1,200 @@
+/* Transformations of a step: updates at write-back against the plain step, and tables with conflicts. */
+#include "model/transformation.h"
+
+#include "hardware/price.h"
+#include "support/models.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tn_step loaded(const char *const *set, size_t count, tn_arena *arena) {
+    tn_model *model;
+    assert_int_equal(tn_model_load("atis-2enc", set, count, arena, &model, NULL), TN_OK);
+    return test_step_of(model, arena);
+}
+
+/* What an operation does, whatever its place in the list. */
+static int by_work(const void *a, const void *b) {
+    const tn_operation *one = a, *other = b;
+    int order = memcmp(&one->kind, &other->kind, sizeof one->kind);
+    if (order == 0) order = memcmp(one->writes, other->writes, sizeof one->writes);
+    return order ? order : memcmp(one->reads, other->reads, sizeof one->reads);
+}
+
+static tn_operation *sorted(const tn_step *step) {
+    tn_operation *list = malloc(step->operations * sizeof *list);
+    assert_non_null(list);
+    memcpy(list, step->operation, step->operations * sizeof *list);
+    qsort(list, step->operations, sizeof *list, by_work);
+    return list;
+}
+
+static void check_same_work(const tn_step *plain, const tn_step *moved) {
+    tn_operation *one = sorted(plain), *other = sorted(moved);
+    assert_int_equal(plain->operations, moved->operations);
+    assert_int_equal(plain->arrays, moved->arrays);
+    for (uint32_t i = 0; i < plain->operations; i++) {
+        assert_int_equal(by_work(&one[i], &other[i]), 0);
+        assert_int_equal(one[i].layer, other[i].layer);
+        assert_int_equal(one[i].macs, other[i].macs);
+        assert_int_equal(one[i].flops, other[i].flops);
+    }
+    for (int phase = 0; phase < TN_PHASES; phase++) {
+        assert_int_equal(plain->macs[phase], moved->macs[phase]);
+        assert_int_equal(plain->flops[phase], moved->flops[phase]);
+    }
+    free(one);
+    free(other);
+}
+
+static bool touches(const tn_operation *operation, uint32_t array) {
+    for (uint32_t i = 0; i < operation->read_count; i++)
+        if (operation->reads[i] == array) return true;
+    for (uint32_t i = 0; i < operation->write_count; i++)
+        if (operation->writes[i] == array) return true;
+    return false;
+}
+
+/* No operation touches the parameter or its gradient behind the update, and one that does stands right before
+ * it, but for other updates: later than that it need not be, earlier it must not. */
+static void check_places(const tn_step *step) {
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *update = &step->operation[i];
+        if (update->phase != TN_UPDATE) continue;
+        uint32_t before = i;
+        while (step->operation[before].phase == TN_UPDATE) before--;
+        assert_true(touches(&step->operation[before], update->reads[0]) ||
+                    touches(&step->operation[before], update->reads[1]));
+        for (uint32_t j = i + 1; j < step->operations; j++) {
+            assert_false(touches(&step->operation[j], update->reads[0]));
+            assert_false(touches(&step->operation[j], update->reads[1]));
+        }
+        assert_int_equal(step->array[update->reads[1]].last, i);
+    }
+}
+
+/* The most gradients that are held at once, by a walk. */
+static uint64_t gradients_held(const tn_step *step) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        uint64_t held = 0;
+        for (uint32_t a = 0; a < step->arrays; a++)
+            if (step->array[a].role == TN_ARRAY_GRADIENT && step->array[a].first <= i &&
+                i <= step->array[a].last)
+                held += step->array[a].elements;
+        if (held > most) most = held;
+    }
+    return most;
+}
+
+static void write_back(void **state) {
+    (void)state;
+    static const char *const others[] = {"optimizer=sgd", "optimizer=adam", "format=dense",
+                                         "flow=bidirectional-published", "flow=right-to-left"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        tn_arena arena = {0};
+        const char *end[] = {others[i], "update.when=end"}, *early[] = {others[i], "update.when=write-back"};
+        tn_step plain = loaded(end, 2, &arena), moved = loaded(early, 2, &arena);
+        check_same_work(&plain, &moved);
+        check_places(&moved);
+        assert_int_equal(plain.gradient_elements, plain.parameters);
+        assert_int_equal(moved.gradient_elements, gradients_held(&moved));
+        assert_true(moved.gradient_elements < plain.gradient_elements);
+        assert_true(moved.peak_elements < plain.peak_elements);
+        assert_int_equal(moved.activation_elements, plain.activation_elements);
+        tn_arena_free(&arena);
+    }
+}
+
+static tn_price price_of(const tn_step *step, tn_arena *arena) {
+    tn_device *device;
+    tn_workload *workload;
+    tn_build build;
+    tn_price price;
+    assert_int_equal(tn_device_load("u50@user-area", NULL, 0, arena, &device, NULL), TN_OK);
+    assert_int_equal(tn_build_decode(NULL, arena, &build, NULL), TN_OK);
+    assert_int_equal(tn_workload_prepare(step, device, arena, &workload, NULL), TN_OK);
+    assert_int_equal(tn_price_step(workload, &build, &price, NULL), TN_OK);
+    return price;
+}
+
+/* On a device gradients that are gone leave their memories to others; one operation after the other takes as
+ * long as before. */
+static void write_back_on_a_device(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    const char *early = "update.when=write-back";
+    tn_step plain = loaded(NULL, 0, &arena), moved = loaded(&early, 1, &arena);
+    tn_price one = price_of(&plain, &arena), other = price_of(&moved, &arena);
+    assert_int_equal(one.cycles_per_step, other.cycles_per_step);
+    assert_true(other.used.bram18 < one.used.bram18);
+    assert_true(other.used.uram <= one.used.uram);
+    assert_int_equal(one.used.dsp, other.used.dsp);
+    tn_arena_free(&arena);
+}
+
+static bool always(const tn_model *model) {
+    (void)model;
+    return true;
+}
+
+static bool never(const tn_model *model) {
+    (void)model;
+    return false;
+}
+
+static tn_status drop_all(tn_builder *b, const tn_operation *before, uint32_t operations) {
+    (void)b;
+    (void)before;
+    (void)operations;
+    return TN_OK;
+}
+
+static tn_status keep_half(tn_builder *b, const tn_operation *before, uint32_t operations) {
+    for (uint32_t i = 0; i < operations / 2; i++) TN_TRY(tn_builder_keep(b, &before[i]));
+    return TN_OK;
+}
+
+static void order_and_conflicts(void **state) {
+    (void)state;
+    static const char *const excluded[] = {"other", "drop", NULL};
+    const tn_transformation half = {
+        .name = "half", .keys = "a.b", .excludes = excluded, .wanted = always, .apply = keep_half};
+    tn_transformation drop = {.name = "drop", .keys = "c", .wanted = never, .apply = drop_all};
+    const tn_transformation *const table[] = {&half, &drop, NULL}, *const twice[] = {&half, &half, NULL};
+    tn_arena arena = {0};
+    tn_error error = {0};
+    tn_operation operation[8] = {{.rows = 1}};
+    tn_step step = {.operations = 8, .operation = operation};
+    tn_builder b = {.arena = &arena, .step = &step, .error = &error};
+    assert_int_equal(tn_transformations_apply(table, &b), TN_OK);
+    assert_int_equal(step.operations, 4);
+    assert_int_equal(step.operation[0].rows, 1);
+    assert_int_equal(tn_transformations_apply(twice, &b), TN_OK);
+    assert_int_equal(step.operations, 1);
+    drop.wanted = always;
+    assert_int_equal(tn_transformations_apply(table, &b), TN_INPUT);
+    assert_string_equal(error.message, "half (a.b) can't be combined with drop (c); leave one out");
+    tn_arena_free(&arena);
+}
+
+static int end(void **state) {
+    (void)state;
+    test_models_end();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(write_back),
+        cmocka_unit_test(write_back_on_a_device),
+        cmocka_unit_test(order_and_conflicts),
+    };
+    return cmocka_run_group_tests(tests, NULL, end);
+}
