@@ -1,9 +1,9 @@
 /* Folding: a matrix as the tensor that a format decomposes, and trains as the weights they are.
  *
- * The row i of W folds to digits (i1 .. id) over the factors m, the column j to (j1 .. jd) over n, first
- * factor slowest. The folded tensor has its indices in the order TT, ring, Tucker   i1 .. id, j1 .. jd which
- * is the order of the matrix itself: nothing moves TTM                (i1 j1), .. (id jd)     each pair one
- * mode of m_k * n_k
+ * The row i of W folds to digits (i1 .. id) over the factors m, the column j to (j1 .. jd) over n, first factor
+ * slowest. The folded tensor has its indices in this order:
+ *   TT, ring, Tucker   i1 .. id, j1 .. jd     the order of the matrix itself: nothing moves
+ *   TTM                (i1 j1), .. (id jd)    each pair one mode of m_k * n_k
  */
 #ifndef TN_DECOMPOSE_FOLD_H
 #define TN_DECOMPOSE_FOLD_H

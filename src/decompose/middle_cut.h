@@ -4,8 +4,9 @@
  * between the factors of M and those of N, where the unfolding is W itself whatever the factors; for TTM the
  * bond at which the row factors before it multiply to P_m and the column factors to P_n. Its singular value
  * decomposition W ~ U diag(s) V^T costs most of a TT-SVD. With it at hand a candidate takes
- *   1. the left half: U diag(s), small, decomposed from the left as in decompose/ttsvd.h. V^T only turns the rows,
- * so the cuts are those of W itself at this rank; what counts of it is its orthonormal basis Q;
+ *   1. the left half: U diag(s), small, decomposed from the left as in decompose/ttsvd.h. The orthogonal right
+ *      factor V^T leaves singular values and left singular vectors unchanged, so the cuts are those of W itself at
+ *      this rank; what counts of it is its orthonormal basis Q;
  *   2. one product Y = Q^T W;
  *   3. the right half: Y, small, decomposed from the left.
  * Each step is an orthogonal projection of what the one before left, so the squared error is exactly

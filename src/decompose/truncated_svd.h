@@ -1,10 +1,10 @@
 /* One cut: a p x q matrix split as u * rest with orthonormal columns in u, at the rank that a rule allows.
  *
  * Three ways, chosen by sizes and rule alone:
- *   whole        the rule keeps everything a p <= q matrix can have: u is the identity and rest the matrix
- * itself; p > q: a thin QR. Nothing is lost and no singular value is needed. exact        singular value
- * decomposition, of the p x p factor of an orthogonal reduction where p < q. range finder where the least
- * dimension is over TN_SVD_EXACT_MOST and the rank under a quarter of it.
+ *   whole          the rule keeps everything that the matrix can have. p <= q: u is the identity and rest the
+ *                  matrix itself; p > q: a thin QR. Nothing is lost and no singular value is needed.
+ *   exact          singular value decomposition, of the p x p factor of an orthogonal reduction where p < q
+ *   range finder   where the least dimension is over TN_SVD_EXACT_MOST and the rank under a quarter of it
  */
 #ifndef TN_DECOMPOSE_TRUNCATED_SVD_H
 #define TN_DECOMPOSE_TRUNCATED_SVD_H

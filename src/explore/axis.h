@@ -1,11 +1,12 @@
-/* One choice of a space: a key and the values it may take.
+/* One axis of a space: a key and the values it may take.
  *
- *   weights.NAME.folding   pairs of foldings (m, n)         {factors: [2, 3, 4], smallest: 4, largest: 48,
- * pairs: all} or a list of "12x8x8,8x8x12" weights.NAME.rank      one rank for all bonds           [2, 4, 8]
- * or {from: 2, to: 48, step: 2} weights.NAME.format    tt, ttm, ...                     [tt, ttm]
- *   weights.NAME.flow      names of flows                   [right-to-left, optimal]
- *   build.KEY              a key of the build (docs)        [1, 2, 4], {from: 1, to: 64, times: 2}, [bram,
- * uram] anything else          a key of the model file          any list of scalars
+ *   weights.NAME.folding   pairs of foldings (m, n)     {factors: [2, 3, 4], smallest: 4, largest: 48, pairs: all}
+ *                                                       or a list of "12x8x8,8x8x12"
+ *   weights.NAME.rank      one rank for all bonds       [2, 4, 8] or {from: 2, to: 48, step: 2}
+ *   weights.NAME.format    formats                      [tt, ttm]
+ *   weights.NAME.flow      names of flows               [right-to-left, optimal]
+ *   build.KEY              values of a key of the build [1, 2, 4], {from: 1, to: 64, times: 2}, [bram, uram]
+ *   any other key          of the model file            a list of scalars
  */
 #ifndef TN_EXPLORE_AXIS_H
 #define TN_EXPLORE_AXIS_H

@@ -27,10 +27,11 @@
  * cores alone, used by every micro-batch) and the last ones (the epilogue: what follows from a gradient that
  * was summed over the micro-batches). All others, the body, are executed once per micro-batch, each with its
  * own X and dY. Liveness, where it differs:
- *   X, Y, dY, dX        as above, within each micro-batch: not in the prelude nor in the epilogue
- *   made in the prelude from its step to its last use there or in the epilogue; if the body reads it, at
- * least to the end of the body sums                (core gradients that the body makes, and what of the body
- * the epilogue reads) from the start of the body to the end, or to their last use in the epilogue
+ *   X, Y, dY, dX         as above, within each micro-batch: not in the prelude nor in the epilogue
+ *   made in the prelude  from its step to its last use there or in the epilogue; if the body reads it, at
+ *                        least to the end of the body
+ *   sums                 (core gradients that the body makes, and what of the body the epilogue reads) from
+ *                        the start of the body to the end, or to their last use in the epilogue
  */
 #ifndef TN_FLOW_PROGRAM_H
 #define TN_FLOW_PROGRAM_H

@@ -1,13 +1,14 @@
 /* What a multiplier lane of a matmul kernel and the adders behind it are made of, by arithmetic.
  *
- *   fp32, fp16, bf16   the precision's multiply and add; every addition is one of these
- *   int8               8-bit products, summed in 32 bits
- *   block floating point: `group` values share an exponent of e bits, each has a sign and m mantissa bits.
- *                      Products are (m+1)-bit integer ones, summed as integers within a group; group sums are
- *                      scaled by the sum of the two exponents (an e+1 bit adder) and summed in fp32, whose
- * adder shifts and normalises. Integer operators of other widths than the device file lists follow from its
- * `integer` figures: DSP blocks by hardware/multiply.h (products too small for one go to LUTs), an adder a
- * LUT and a flip-flop for each bit.
+ *   fp32, fp16, bf16      the precision's multiply and add; every addition is one of these
+ *   int8                  8-bit products, summed in 32 bits
+ *   block floating point  `group` values share an exponent of e bits, each has a sign and m mantissa bits.
+ *                         Products are (m+1)-bit integer ones, summed as integers within a group; group sums are
+ *                         scaled by the sum of the two exponents (an e+1 bit adder) and summed in fp32, whose
+ *                         adder shifts and normalises.
+ *
+ * Integer operators of other widths than the device file lists follow from its `integer` figures: DSP blocks by
+ * hardware/multiply.h (products too small for one go to LUTs), an adder a LUT and a flip-flop for each bit.
  */
 #ifndef TN_HARDWARE_LANE_H
 #define TN_HARDWARE_LANE_H

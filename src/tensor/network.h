@@ -4,7 +4,7 @@
  * index may occur on any number of tensors (a hyperedge); one that is not in the output is summed once all
  * tensors that carry it are merged. Every output index occurs on some tensor.
  *
- * Definitions used everywhere (facts.md section 1, oracles/order/brute_force.py):
+ * Definitions used everywhere:
  *   idx(S)    indices of the tensor that contracting the set S of tensors gives: those on S and (outside S or
  *             output); a single tensor keeps all of its own, also one that nothing else carries;
  *   cost(A,B) product of the sizes of idx(A) | idx(B), in MACs (one multiply-add; 2 FLOPs).

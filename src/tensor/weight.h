@@ -2,17 +2,21 @@
  *
  * W is M x N, M = m[0]*...*m[d-1] outputs, N = n[0]*...*n[d-1] inputs, folded in C order (first factor
  * slowest). Mode k of W is m[k] for k < d, else n[k-d].
- *   TT          2d cores: core k is (rank[k], mode k, rank[k+1]); rank has 2d+1 entries, rank[0] = rank[2d] =
- * 1 TTM         d cores (rank[k], m[k], n[k], rank[k+1]); rank has d+1 entries, first and last 1 RING like TT
- * with rank[0] = rank[2d] >= 1, one closed bond TUCKER      2d factors (mode k, rank[k]), then the core
- * tensor (rank[0], .., rank[2d-1]) HT          hierarchical Tucker on the binary tree that halves the list of
- * 2d modes (the first half takes the odd one): 2d leaves (mode k, rank[k]), then the inner nodes, children
- * before parents and left before right: node j is (rank of left child, of right child, rank[2d+j]), the last
- * one, the root, (left, right); rank has 4d-2 entries, one per tree edge CP          2d factors (mode k,
- * rank[0]) that share one index BLOCK_TERM  a sum of rank[2d] Tucker terms of ranks rank[0..2d-1]: 2d factors
- * (rank[2d], mode k, rank[k]), then the core tensors (rank[2d], rank[0], .., rank[2d-1]) DENSE       one
- * tensor (m[0], .., m[d-1], n[0], .., n[d-1]); no ranks Ranks above the useful maximum are legal (training
- * uses them as they are).
+ *
+ *   TT          2d cores: core k is (rank[k], mode k, rank[k+1]); 2d+1 ranks, rank[0] = rank[2d] = 1
+ *   TTM         d cores (rank[k], m[k], n[k], rank[k+1]); d+1 ranks, first and last 1
+ *   RING        as TT with rank[0] = rank[2d] >= 1, one closed bond
+ *   TUCKER      2d factors (mode k, rank[k]), then the core tensor (rank[0], .., rank[2d-1])
+ *   HT          hierarchical Tucker on the binary tree that halves the list of 2d modes (the first half takes
+ *               the odd one): 2d leaves (mode k, rank[k]), then the inner nodes, children before parents and
+ *               left before right: node j is (rank of left child, of right child, rank[2d+j]), the last one,
+ *               the root, (left, right); 4d-2 ranks, one for each edge of the tree
+ *   CP          2d factors (mode k, rank[0]) that share one index
+ *   BLOCK_TERM  a sum of rank[2d] Tucker terms of ranks rank[0..2d-1]: 2d factors (rank[2d], mode k, rank[k]),
+ *               then the core tensors (rank[2d], rank[0], .., rank[2d-1])
+ *   DENSE       one tensor (m[0], .., m[d-1], n[0], .., n[d-1]); no ranks
+ *
+ * Ranks above the useful maximum are legal (training uses them as they are).
  */
 #ifndef TN_TENSOR_WEIGHT_H
 #define TN_TENSOR_WEIGHT_H

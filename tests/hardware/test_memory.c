@@ -143,7 +143,7 @@ static void hls_reports_oracle(void **state) {
     tn_arena_free(&arena);
 }
 
-/* Core 12 x 8 x 12 of 32-bit words, 12 of them a cycle (the worked example of facts.md). */
+/* Core 12 x 8 x 12 of 32-bit words, 12 of them a cycle. */
 static void example_core(void **state) {
     (void)state;
     static const struct {

@@ -1,0 +1,151 @@
+/* The order of the rooms, as docs/README.md lists them: a file includes only its own room and those above it, every room
+ * stands in the table, and headers include each other in no circle. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROOMS_MOST = 32, HEADERS_MOST = 1024, INCLUDES_MOST = 64, NAME_MOST = 128 };
+
+static char room[ROOMS_MOST][NAME_MOST];
+static int rooms;
+
+static struct header {
+    char name[NAME_MOST]; /* "flow/tree.h" */
+    char included[INCLUDES_MOST][NAME_MOST];
+    int count, mark; /* mark: 0 not seen, 1 on the way, 2 done */
+} header[HEADERS_MOST];
+static int headers;
+
+static int room_number(const char *path) {
+    size_t length = strcspn(path, "/");
+    for (int i = 0; i < rooms; i++)
+        if (strlen(room[i]) == length && strncmp(room[i], path, length) == 0) return i;
+    return -1;
+}
+
+static void read_source(const char *path, char **text) {
+    size_t length;
+    assert_int_equal(tn_file_read(test_source(path), 1 << 24, text, &length, NULL), TN_OK);
+}
+
+/* Rows "| `NAME` | ..." of the table under the heading. */
+static void read_rooms(void) {
+    char *page;
+    read_source("docs/README.md", &page);
+    const char *at = strstr(page, "## The rooms");
+    assert_non_null(at);
+    for (at = strstr(at, "\n| `"); at && rooms < ROOMS_MOST; at = strstr(at + 1, "\n| `")) {
+        size_t length = strcspn(at + 4, "`");
+        assert_true(length < NAME_MOST);
+        memcpy(room[rooms++], at + 4, length);
+        if (strchr(at + 1, '\n') && strncmp(strchr(at + 1, '\n'), "\n| `", 4) != 0) break;
+    }
+    tn_free(page);
+    assert_true(rooms > 10);
+}
+
+static int read_includes(const char *path) {
+    assert_true(headers < HEADERS_MOST);
+    char *text;
+    read_source(path, &text);
+    bool is_header = strstr(path, ".h") != NULL;
+    const char *name = path + strlen("src/");
+    int own = room_number(name), wrong = 0;
+    struct header *into = &header[headers];
+    if (is_header) {
+        snprintf(into->name, sizeof into->name, "%.120s", name);
+        headers++;
+    }
+    for (const char *at = text; (at = strstr(at, "#include \"")); at++) {
+        char included[NAME_MOST];
+        at += strlen("#include \"");
+        size_t length = strcspn(at, "\"");
+        assert_true(length < NAME_MOST);
+        snprintf(included, sizeof included, "%.*s", (int)length, at);
+        int other = room_number(included);
+        if (other < 0 || other > own) {
+            print_error("%s includes %s, %s\n", path, included,
+                        other < 0 ? "of no room in docs/README.md" : "a room below its own");
+            wrong++;
+        }
+        if (!is_header) continue;
+        assert_true(into->count < INCLUDES_MOST);
+        snprintf(into->included[into->count++], NAME_MOST, "%s", included);
+    }
+    tn_free(text);
+    return wrong;
+}
+
+static void includes_run_downwards(void **state) {
+    (void)state;
+    int wrong = 0, files = 0;
+    read_rooms();
+    DIR *source = opendir(test_source("src"));
+    assert_non_null(source);
+    for (const struct dirent *folder; (folder = readdir(source));) {
+        char path[600];
+        if (strchr(folder->d_name, '.')) continue;
+        if (room_number(folder->d_name) < 0) {
+            print_error("src/%s is not in the table of docs/README.md\n", folder->d_name);
+            wrong++;
+            continue;
+        }
+        snprintf(path, sizeof path, "src/%.200s", folder->d_name);
+        DIR *files_of = opendir(test_source(path));
+        assert_non_null(files_of);
+        for (const struct dirent *file; (file = readdir(files_of));) {
+            size_t length = strlen(file->d_name);
+            if (length < 3 || file->d_name[length - 2] != '.' || !strchr("ch", file->d_name[length - 1]))
+                continue;
+            snprintf(path, sizeof path, "src/%.200s/%.200s", folder->d_name, file->d_name);
+            wrong += read_includes(path);
+            files++;
+        }
+        closedir(files_of);
+    }
+    closedir(source);
+    assert_true(files > 200);
+    assert_int_equal(wrong, 0);
+}
+
+static int circles(struct header *of) {
+    int found = 0;
+    if (of->mark == 2) return 0;
+    if (of->mark == 1) {
+        print_error("a circle of headers comes back to %s\n", of->name);
+        return 1;
+    }
+    of->mark = 1;
+    for (int i = 0; i < of->count; i++)
+        for (int j = 0; j < headers; j++)
+            if (strcmp(header[j].name, of->included[i]) == 0) found += circles(&header[j]);
+    of->mark = 2;
+    return found;
+}
+
+static void headers_make_no_circle(void **state) {
+    (void)state;
+    int found = 0;
+    assert_true(headers > 100);
+    for (int i = 0; i < headers; i++) found += circles(&header[i]);
+    assert_int_equal(found, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(includes_run_downwards),
+        cmocka_unit_test(headers_make_no_circle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
