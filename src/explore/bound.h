@@ -6,11 +6,14 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/public.h"
 #include "explore/quantity.h"
 #include "hardware/device.h"
 #include "text/schema.h"
 
 #include <stddef.h>
+
+TN_PUBLIC_BEGIN
 
 typedef struct tn_constraint {
     const tn_quantity *quantity;
@@ -32,5 +35,7 @@ tn_status tn_caps_budget(const tn_caps *caps, const tn_resources *has, tn_resour
 extern const tn_schema tn_constraint_schema;
 tn_status tn_constraint_decode(const tn_yaml *node, const tn_resources *has, tn_arena *arena,
                                tn_constraint *constraint, tn_error *error);
+
+TN_PUBLIC_END
 
 #endif
