@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include "base/c_locale.h"
 #include "base/memory.h"
 
 #include <stdarg.h>
@@ -60,6 +61,7 @@ tn_status tn_arena_format(tn_arena *arena, const char **out, tn_error *error, co
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
+    tn_c_locale locale = tn_c_locale_enter();
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     char *text = NULL;
@@ -70,6 +72,7 @@ tn_status tn_arena_format(tn_arena *arena, const char **out, tn_error *error, co
         *out = text;
     }
     va_end(again);
+    tn_c_locale_leave(locale);
     return status;
 }
 

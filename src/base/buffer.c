@@ -1,5 +1,6 @@
 #include "base/buffer.h"
 
+#include "base/c_locale.h"
 #include "base/memory.h"
 
 #include <stdarg.h>
@@ -25,17 +26,24 @@ void tn_buffer_text(tn_buffer *buffer, const char *text) {
 }
 
 void tn_buffer_format(tn_buffer *buffer, const char *format, ...) {
-    va_list arguments, again;
+    va_list arguments;
     va_start(arguments, format);
+    tn_buffer_format_list(buffer, format, arguments);
+    va_end(arguments);
+}
+
+void tn_buffer_format_list(tn_buffer *buffer, const char *format, va_list arguments) {
+    tn_c_locale locale = tn_c_locale_enter();
+    va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
     char *to = length < 0 ? NULL : room(buffer, (size_t)length);
     if (to) {
         vsnprintf(to, (size_t)length + 1, format, again);
         buffer->length += (size_t)length;
     }
     va_end(again);
+    tn_c_locale_leave(locale);
 }
 
 void tn_buffer_free(tn_buffer *buffer) {

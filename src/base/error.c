@@ -1,7 +1,10 @@
 #include "base/error.h"
 
+#include "base/c_locale.h"
+
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +16,9 @@ static tn_status record(tn_error *error, tn_status status, tn_position at, const
         error->line = at.line;
         error->column = at.column;
         snprintf(error->file, sizeof error->file, "%s", at.file ? at.file : "");
+        tn_c_locale locale = tn_c_locale_enter();
         vsnprintf(error->message, sizeof error->message, format, arguments);
+        tn_c_locale_leave(locale);
     }
     return status;
 }
@@ -41,8 +46,11 @@ tn_status tn_fail_system(tn_error *error, const char *file, int error_number, co
 
 /* File names and what is quoted from input must not break the line or steer a terminal. */
 static void hide_control_characters(char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
+    for (unsigned char *at = (unsigned char *)text; *at; at++) {
+        bool second_block = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0; /* U+0080 to U+009F in UTF-8 */
+        if (*at < 0x20 || *at == 0x7f || second_block) *at = '?';
+        if (second_block) *++at = '?';
+    }
 }
 
 void tn_error_text(const tn_error *error, char *text, unsigned long capacity) {

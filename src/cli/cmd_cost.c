@@ -50,11 +50,8 @@ static tn_status draw(const request *asked, tn_figure_format format, tn_arena *a
 
 static tn_status print(const request *asked, const tn_cost *cost, tn_error *error) {
     tn_buffer out = {0};
-    if (!asked->common.json) return tn_cost_print(cost, stdout, error);
-    tn_status status = tn_cost_json(cost, &out, error);
-    if (status == TN_OK) return tn_output(&out, error);
-    tn_buffer_free(&out);
-    return status;
+    if (!asked->common.json) return tn_cost_print(cost, error);
+    return tn_output_made(tn_cost_json(cost, &out, error), &out, error);
 }
 
 static tn_status answer_request(const request *asked, tn_program_cache *cache, tn_arena *arena,

@@ -1,5 +1,6 @@
 /* tenfold finetune fit|max-batch|cost|predict|count: the fine-tuning cost model, one file a subcommand. */
 #include "cli/cmd_finetune.h"
+#include "cli/output.h"
 
 #include "base/suggest.h"
 #include "cli/commands.h"
@@ -82,9 +83,9 @@ static tn_status unknown(const char *name, tn_error *error) {
 
 static void help(const tn_command *command) {
     tn_options_usage(command, NULL, 0);
-    printf("\n`tenfold finetune SUBCOMMAND --help` explains one:\n");
+    tn_say("\n`tenfold finetune SUBCOMMAND --help` explains one:\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-10s %s\n", strchr(commands[i]->name, ' ') + 1, commands[i]->summary);
+        tn_say("  %-10s %s\n", strchr(commands[i]->name, ' ') + 1, commands[i]->summary);
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {

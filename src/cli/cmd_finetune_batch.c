@@ -1,9 +1,10 @@
 /* tenfold finetune max-batch MODEL: the largest batch by the published formula, a fitted one, and a count. */
 #include "cli/cmd_finetune.h"
-#include "cli/table.h"
+#include "cli/output.h"
 #include "finetune/batch.h"
 #include "finetune/gpu.h"
 #include "text/number.h"
+#include "text/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -241,16 +242,16 @@ static tn_status print_table(const request *r, tn_error *error) {
         put_cell(&table, row->of.batch > 0, row->of.batch);
         put_cell(&table, row->of.batch > 0, row->implied_sequence);
     }
-    TN_TRY(tn_table_end(&table, stdout, error));
+    TN_TRY(tn_table_end(&table, error));
     if (r->has_published)
-        printf("\npublished: C0 %g, C1 %g, model %g GB\n", r->published.c0, r->published.c1,
+        tn_say("\npublished: C0 %g, C1 %g, model %g GB\n", r->published.c0, r->published.c1,
                r->published.model_GB);
     if (r->has_fitted)
-        printf("fitted: C0 %.4g (%.4g to %.4g), C1 %.4g (%.4g to %.4g), model %g GB, %.1f %% off\n",
+        tn_say("fitted: C0 %.4g (%.4g to %.4g), C1 %.4g (%.4g to %.4g), model %g GB, %.1f %% off\n",
                r->fit.c0.value, r->fit.c0.low, r->fit.c0.high, r->fit.c1.value, r->fit.c1.low, r->fit.c1.high,
                r->fitted.model_GB, 100 * r->fit.relative_rmse);
     else if (r->measured)
-        printf("fitted: C0 and C1 are not determined by these %zu largest batches\n", r->measured);
+        tn_say("fitted: C0 and C1 are not determined by these %zu largest batches\n", r->measured);
     return TN_OK;
 }
 

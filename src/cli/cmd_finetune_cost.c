@@ -1,9 +1,10 @@
 /* tenfold finetune cost: hours and dollars of a fine-tuning, cheapest GPU first. */
 #include "cli/cmd_finetune.h"
-#include "cli/table.h"
+#include "cli/output.h"
 #include "finetune/bill.h"
 #include "finetune/transfer.h"
 #include "plot/finetune_figures.h"
+#include "text/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -259,8 +260,8 @@ static tn_status print_table(const request *r, tn_error *error) {
                         bill->predicted && bill->price_unverified ? ", " : "",
                         bill->price_unverified ? "price unverified" : "");
     }
-    TN_TRY(tn_table_end(&table, stdout, error));
-    for (size_t i = 0; i < r->lefts; i++) printf("%s left out: %s\n", r->left[i].gpu, r->left[i].why);
+    TN_TRY(tn_table_end(&table, error));
+    for (size_t i = 0; i < r->lefts; i++) tn_say("%s left out: %s\n", r->left[i].gpu, r->left[i].why);
     return TN_OK;
 }
 

@@ -1,7 +1,8 @@
 /* tenfold finetune count MODEL: parameters, bytes and operations of a language model's fine-tuning. */
 #include "cli/cmd_finetune.h"
-#include "cli/table.h"
+#include "cli/output.h"
 #include "finetune/count.h"
+#include "text/table.h"
 
 #include <stdio.h>
 
@@ -55,7 +56,7 @@ static tn_status print_table(const line *lines, tn_error *error) {
         tn_table_count(&table, lines[i].value);
         tn_table_text(&table, lines[i].unit);
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static tn_status count_model(const char *name, const tn_option_list *set, uint64_t sequence, double sparsity,

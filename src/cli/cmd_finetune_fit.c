@@ -1,11 +1,12 @@
 /* tenfold finetune fit DATA.csv: a throughput law for every group of measurements. */
 #include "base/interrupt.h"
 #include "cli/cmd_finetune.h"
-#include "cli/table.h"
+#include "cli/output.h"
 #include "cli/watch.h"
 #include "finetune/law.h"
 #include "plot/finetune_figures.h"
 #include "text/number.h"
+#include "text/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -228,7 +229,7 @@ static tn_status print_fits(const request *r, tn_error *error) {
         put_number(&table, cross->rmse);
         put_number(&table, 100 * cross->relative_rmse);
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static tn_status print_coefficients(const request *r, tn_error *error) {
@@ -249,7 +250,7 @@ static tn_status print_coefficients(const request *r, tn_error *error) {
             tn_table_text(&table, fit->determined[j] ? "yes" : "no");
         }
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static void put_place(tn_table *table, const tn_finetune_group *group, const tn_finetune_fit *fit,
@@ -280,7 +281,7 @@ static tn_status print_places(const request *r, tn_error *error) {
                 put_place(&table, group, fit_of(r, i), at->batch, sparsity[k]);
         }
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static void print_notes(const request *r) {
@@ -288,25 +289,25 @@ static void print_notes(const request *r) {
         const tn_finetune_group *group = &r->data.group[i];
         const tn_finetune_fit *fit = fit_of(r, i);
         if (fit->one_sparsity)
-            printf("%s, %s, %s: measured at sparsity %g only; how throughput depends on sparsity is not "
+            tn_say("%s, %s, %s: measured at sparsity %g only; how throughput depends on sparsity is not "
                    "determined\n",
                    group->gpu, group->model, group->dataset, fit->sparsity);
         if (fit->law == TN_FINETUNE_LOG && !fit->determined[TN_LOG_C3])
-            printf("%s, %s, %s: only C2/C3 is determined; C3 = 1 by convention (--c3, or a model file of "
+            tn_say("%s, %s, %s: only C2/C3 is determined; C3 = 1 by convention (--c3, or a model file of "
                    "that name)\n",
                    group->gpu, group->model, group->dataset);
         if (r->study[i].cross[fit->law].points == 0)
-            printf("%s, %s, %s: too few measurements to leave one out\n", group->gpu, group->model,
+            tn_say("%s, %s, %s: too few measurements to leave one out\n", group->gpu, group->model,
                    group->dataset);
     }
 }
 
 static tn_status print_tables(const request *r, tn_error *error) {
     TN_TRY(print_fits(r, error));
-    printf("\n95 %% intervals; a coefficient that the data do not determine stays near its prior:\n");
+    tn_say("\n95 %% intervals; a coefficient that the data do not determine stays near its prior:\n");
     TN_TRY(print_coefficients(r, error));
     if (r->places) {
-        printf("\n");
+        tn_say("\n");
         TN_TRY(print_places(r, error));
     }
     print_notes(r);

@@ -1,8 +1,9 @@
 /* tenfold finetune predict DATA.csv --gpu NAME: throughput on a GPU from other GPUs' measurements. */
 #include "cli/cmd_finetune.h"
-#include "cli/table.h"
+#include "cli/output.h"
 #include "finetune/transfer.h"
 #include "text/number.h"
+#include "text/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -224,31 +225,31 @@ static tn_status print_rows(const request *r, tn_error *error) {
         put_number(&table, row->measured);
         put_number(&table, 100 * (row->rate.value / row->measured - 1));
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static void print_error_line(const char *what, const tn_transfer_error *e) {
-    printf("%s%s: %.1f %% off (root mean square of %zu points), %+.1f %% on average\n", what, e->gpu,
+    tn_say("%s%s: %.1f %% off (root mean square of %zu points), %+.1f %% on average\n", what, e->gpu,
            100 * e->relative_rmse, e->points, 100 * e->mean_relative);
 }
 
 static tn_status print_tables(const request *r, tn_error *error) {
     tn_finetune_interval a = exponent(&r->transfer, TN_STEP_BANDWIDTH_EXPONENT);
     tn_finetune_interval c = exponent(&r->transfer, TN_STEP_PEAK_EXPONENT);
-    printf("%s from", r->gpu->name);
-    for (size_t i = 0; i < r->from_data.count; i++) printf("%s %s", i ? "," : "", r->from_data.group[i].gpu);
-    printf(": %s on %s\n", r->all.group[0].model, r->all.group[0].dataset);
-    printf("fixed time ~ bandwidth^-%.2f (%.2f to %.2f), time per query ~ peak^-%.2f (%.2f to %.2f)\n",
+    tn_say("%s from", r->gpu->name);
+    for (size_t i = 0; i < r->from_data.count; i++) tn_say("%s %s", i ? "," : "", r->from_data.group[i].gpu);
+    tn_say(": %s on %s\n", r->all.group[0].model, r->all.group[0].dataset);
+    tn_say("fixed time ~ bandwidth^-%.2f (%.2f to %.2f), time per query ~ peak^-%.2f (%.2f to %.2f)\n",
            a.value, a.low, a.high, c.value, c.low, c.high);
     for (size_t i = 0; i < r->sparsities; i++)
         if (!isnan(r->largest[i]))
-            printf("largest batch by memory at sparsity %g: %.0f\n", r->of_sparsity[i], r->largest[i]);
+            tn_say("largest batch by memory at sparsity %g: %.0f\n", r->of_sparsity[i], r->largest[i]);
     TN_TRY(print_rows(r, error));
     if (r->truth) {
         tn_transfer_error off = tn_transfer_compare(&r->transfer, r->gpu, r->truth);
         print_error_line("\nheld out, ", &off);
     }
-    if (r->held_outs) printf("\nthe others, each predicted from the rest:\n");
+    if (r->held_outs) tn_say("\nthe others, each predicted from the rest:\n");
     for (size_t i = 0; i < r->held_outs; i++) print_error_line("  ", &r->held_out[i]);
     return TN_OK;
 }

@@ -3,10 +3,10 @@
 #include "cli/commands.h"
 #include "cli/hardware_questions.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "text/csv.h"
 #include "text/json.h"
 #include "text/number.h"
+#include "text/table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -133,7 +133,7 @@ static tn_status print_table(const tn_question *q, const tn_answer *answers, tn_
         if (answers[i].type == TN_ANSWER_TEXT)
             tn_table_text(&table, *answers[i].text ? answers[i].text : "none");
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static tn_status answer_one(request *r, tn_error *error) {
@@ -292,10 +292,7 @@ static tn_status answer_batch(request *r, tn_error *error) {
     tn_csv csv;
     tn_buffer out = {0};
     TN_TRY(tn_csv_load(r->batch, &r->arena, &csv, error));
-    tn_status status = answer_rows(r, &csv, &out, error);
-    if (status == TN_OK) return tn_output(&out, error);
-    tn_buffer_free(&out);
-    return status;
+    return tn_output_made(answer_rows(r, &csv, &out, error), &out, error);
 }
 
 /* --- The command. */
@@ -338,9 +335,9 @@ static void print_long_choices(const tn_question *q) {
     for (size_t i = 0; i < q->parameters; i++) {
         const tn_parameter *p = &q->parameter[i];
         if (!p->choices || p->choices == tn_sizes || shown_with_option(p)) continue;
-        printf("\n--%s is one of:", p->name);
-        for (size_t c = 0; p->choices[c]; c++) printf(" %s", p->choices[c]);
-        printf("\n");
+        tn_say("\n--%s is one of:", p->name);
+        for (size_t c = 0; p->choices[c]; c++) tn_say(" %s", p->choices[c]);
+        tn_say("\n");
     }
 }
 
@@ -393,9 +390,9 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
             return tn_fail(error, TN_INPUT,
                            "which question? memory, layout, multiply, array, training, dot, loop or kernel");
         tn_options_usage(command, NULL, 0);
-        printf("\nquestions (each has its own --help):\n");
+        tn_say("\nquestions (each has its own --help):\n");
         for (size_t i = 0; i < tn_questions_count; i++)
-            printf("  %-10s %s\n", tn_questions[i].name, tn_questions[i].summary);
+            tn_say("  %-10s %s\n", tn_questions[i].name, tn_questions[i].summary);
         return TN_OK;
     }
     request r = {0};

@@ -47,7 +47,7 @@ static tn_status find(const char *what, const catalogue **found, tn_error *error
 static tn_status print(const char *what, const char *const *names, size_t count, bool as_json,
                        tn_error *error) {
     if (!as_json) {
-        for (size_t i = 0; i < count; i++) puts(names[i]);
+        for (size_t i = 0; i < count; i++) tn_say("%s\n", names[i]);
         return TN_OK;
     }
     tn_buffer out = {0};

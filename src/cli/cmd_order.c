@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/order.h"
+#include "cli/output.h"
 #include "plot/order_figure.h"
 #include "tensor/einsum.h"
 #include "tensor/network_file.h"
@@ -116,12 +117,6 @@ static tn_status draw(const request *asked, tn_order *order, tn_error *error) {
     return tn_order_draw(asked->plot, &figure, error);
 }
 
-static tn_status print_buffer(tn_buffer *out, tn_status status) {
-    if (status == TN_OK && out->data) fwrite(out->data, 1, out->length, stdout);
-    tn_buffer_free(out);
-    return status;
-}
-
 static tn_status answer_one(const request *asked, tn_order *order, tn_arena *arena, int *answer,
                             tn_error *error) {
     tn_buffer out = {0};
@@ -129,10 +124,9 @@ static tn_status answer_one(const request *asked, tn_order *order, tn_arena *are
     TN_TRY(tn_order_answer(order, arena, error));
     TN_TRY(draw(asked, order, error));
     if (asked->common.json)
-        TN_TRY(print_buffer(&out, tn_order_json(order, &out, error)));
+        TN_TRY(tn_output_made(tn_order_json(order, &out, error), &out, error));
     else
-        TN_TRY(order->training ? tn_order_print_training(order, stdout, error)
-                               : tn_order_print(order, stdout, error));
+        TN_TRY(order->training ? tn_order_print_training(order, error) : tn_order_print(order, error));
     *answer = order->best.found ? 0 : 1;
     if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted; the best tree so far is given");
     return TN_OK;
@@ -147,7 +141,7 @@ static tn_status answer_batch(const request *asked, const tn_order *order, tn_ar
                        : asked->plot     ? "--plot"
                                          : "--objective");
     TN_TRY(tn_csv_load(asked->batch, arena, &csv, error));
-    return print_buffer(&out, tn_order_batch(&csv, &order->search, asked->common.json, &out, error));
+    return tn_output_made(tn_order_batch(&csv, &order->search, asked->common.json, &out, error), &out, error);
 }
 
 static tn_status answer_request(const request *asked, int *answer, tn_error *error) {

@@ -17,7 +17,7 @@ static tn_status draw(const char *folder, const char *format_name, bool json, tn
     TN_TRY(tn_result_load(folder, arena, &result, error));
     TN_TRY(tn_sweep_figures(&result, format, arena, path, &count, error));
     if (!json) {
-        for (size_t i = 0; i < count; i++) puts(path[i]);
+        for (size_t i = 0; i < count; i++) tn_say("%s\n", path[i]);
         return TN_OK;
     }
     tn_buffer out = {0};

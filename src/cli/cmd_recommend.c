@@ -1,11 +1,11 @@
 /* tenfold recommend DIR: the recommended design of a sweep in plain words. */
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "explore/evaluator.h"
 #include "explore/result.h"
 #include "hardware/explain.h"
 #include "text/json.h"
+#include "text/table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -37,7 +37,7 @@ static tn_status print_choices(const tn_space *space, uint64_t id, tn_error *err
         value.length = 0;
         tn_axis_value(&space->choice[i], tn_space_digit(space, id, i), &value);
         if (value.status != TN_OK) break;
-        printf("  %-28s %s\n", space->choice[i].key, value.data);
+        tn_say("  %-28s %s\n", space->choice[i].key, value.data);
     }
     tn_status status = value.status;
     tn_buffer_free(&value);
@@ -46,14 +46,14 @@ static tn_status print_choices(const tn_space *space, uint64_t id, tn_error *err
 
 static void print_cost(const tn_result_row *row) {
     char step[32], epoch[32], energy[32], power[32], memory[32], dof[32], parameters[32];
-    printf("it costs\n");
-    printf("  latency   %s a step, %s an epoch\n", tn_si_text(value_of(row, "seconds_per_step"), "s", step),
+    tn_say("it costs\n");
+    tn_say("  latency   %s a step, %s an epoch\n", tn_si_text(value_of(row, "seconds_per_step"), "s", step),
            tn_si_text(value_of(row, "seconds_per_epoch"), "s", epoch));
-    printf("  energy    %s a step at %s\n", tn_si_text(value_of(row, "joules_per_step"), "J", energy),
+    tn_say("  energy    %s a step at %s\n", tn_si_text(value_of(row, "joules_per_step"), "J", energy),
            tn_si_text(value_of(row, "watts"), "W", power));
-    printf("  memory    %s in block RAM and UltraRAM blocks\n",
+    tn_say("  memory    %s in block RAM and UltraRAM blocks\n",
            tn_bytes_text(value_of(row, "on_chip_bytes"), memory));
-    printf("  model     %s parameters, %s degrees of freedom in its trains\n",
+    tn_say("  model     %s parameters, %s degrees of freedom in its trains\n",
            tn_count_text((uint64_t)value_of(row, "parameters"), parameters),
            tn_count_text((uint64_t)value_of(row, "degrees_of_freedom"), dof));
 }
@@ -73,19 +73,19 @@ static double busy_share(const tn_explanation *why) {
 static void print_limits(const tn_result *result, const tn_result_row *row, const tn_explanation *why) {
     double share[TN_RESOURCES];
     tn_resource tightest = shares(result, row, share);
-    printf("what limits it\n");
-    printf("  time      the %s kernel is busy for %.0f %% of the step\n", busiest(why)->name,
+    tn_say("what limits it\n");
+    tn_say("  time      the %s kernel is busy for %.0f %% of the step\n", busiest(why)->name,
            100 * busy_share(why));
-    if (why->bound) printf("            %s\n", why->bound);
-    printf("  budget    %s is nearest to its limit on %s:", tn_resource_names[tightest],
+    if (why->bound) tn_say("            %s\n", why->bound);
+    tn_say("  budget    %s is nearest to its limit on %s:", tn_resource_names[tightest],
            tn_device_name(result->space->device));
     for (int i = 0; i < TN_RESOURCES; i++)
-        printf(" %s %.0f %%%s", tn_resource_names[i], 100 * share[i], i + 1 < TN_RESOURCES ? "," : "\n");
+        tn_say(" %s %.0f %%%s", tn_resource_names[i], 100 * share[i], i + 1 < TN_RESOURCES ? "," : "\n");
     if (why->unverified_count) {
-        printf(
+        tn_say(
             "  trust     rests on %u figures of the device file that are marked unverified, among them %s\n",
             why->unverified_count, why->unverified[0]);
-        printf("            (`tenfold cost` lists them; replace them by measured ones)\n");
+        tn_say("            (`tenfold cost` lists them; replace them by measured ones)\n");
     }
 }
 
@@ -95,7 +95,7 @@ static tn_status print_alternatives(const tn_result *result, tn_error *error) {
     static const char *const head[] = {"design", "chosen as",      "latency of a step",
                                        "energy", "on-chip memory", "degrees of freedom"};
     if (result->recommended_count < 2) return TN_OK;
-    printf("\nthe fastest that fits, at each rank\n");
+    tn_say("\nthe fastest that fits, at each rank\n");
     tn_table_head(&table, head, 6);
     for (size_t i = 1; i < result->recommended_count; i++) {
         const tn_result_row *row = &result->recommended[i];
@@ -106,18 +106,18 @@ static tn_status print_alternatives(const tn_result *result, tn_error *error) {
         tn_table_text(&table, tn_bytes_text(value_of(row, "on_chip_bytes"), text));
         tn_table_count(&table, (uint64_t)value_of(row, "degrees_of_freedom"));
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static void print_places(const tn_result *result) {
     const char *folder = result->folder;
     char figures[1024];
-    printf("\nall designs of the front: %s/front.csv; these: %s/recommended.csv\n", folder, folder);
+    tn_say("\nall designs of the front: %s/front.csv; these: %s/recommended.csv\n", folder, folder);
     snprintf(figures, sizeof figures, "%s/figures", folder);
     if (access(figures, R_OK) == 0)
-        printf("figures: %s (PNG, SVG, PDF; the scripts beside them)\n", figures);
+        tn_say("figures: %s (PNG, SVG, PDF; the scripts beside them)\n", figures);
     else
-        printf("figures: `tenfold plot %s` draws them\n", folder);
+        tn_say("figures: `tenfold plot %s` draws them\n", folder);
 }
 
 static tn_status print_json(const tn_result *result, const tn_explanation *why, tn_error *error) {
@@ -142,7 +142,7 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
 
 static tn_status print(const tn_result *result, const tn_explanation *why, tn_error *error) {
     const tn_result_row *knee = &result->recommended[0];
-    printf("recommended: design %" PRIu64 " of space %s, the knee of its front\n", knee->id,
+    tn_say("recommended: design %" PRIu64 " of space %s, the knee of its front\n", knee->id,
            result->space->name);
     TN_TRY(print_choices(result->space, knee->id, error));
     print_cost(knee);

@@ -5,9 +5,9 @@
 
 #include "base/suggest.h"
 #include "cli/commands.h"
-#include "cli/table.h"
 #include "text/csv.h"
 #include "text/json.h"
+#include "text/table.h"
 
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -86,8 +86,8 @@ static tn_status answer_one(request *r, tn_error *error) {
     tn_table_text(&table, r->time_name);
     tn_table_format(&table, "%.3f", us);
     tn_table_format(&table, "%.4g", flops / us / 1e6);
-    TN_TRY(tn_table_end(&table, stdout, error));
-    if (*unverified) printf("\nunverified: %s\n", unverified);
+    TN_TRY(tn_table_end(&table, error));
+    if (*unverified) tn_say("\nunverified: %s\n", unverified);
     return TN_OK;
 }
 
@@ -271,10 +271,7 @@ static tn_status answer_batch(request *r, tn_error *error) {
     TN_TRY(tn_csv_load(r->batch_file, &r->arena, &b.csv, error));
     TN_TRY(find_columns(r, &b, error));
     TN_TRY(tn_arena_alloc(&r->arena, b.csv.rows, sizeof *b.error, &b.error, error));
-    tn_status status = answer_rows(r, &b, &out, error);
-    if (status == TN_OK) return tn_output(&out, error);
-    tn_buffer_free(&out);
-    return status;
+    return tn_output_made(answer_rows(r, &b, &out, error), &out, error);
 }
 
 /* --- The command. */

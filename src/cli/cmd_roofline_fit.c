@@ -2,11 +2,12 @@
 #include "base/file.h"
 #include "cli/cmd_roofline.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "cli/watch.h"
 #include "roofline/fit.h"
 #include "roofline/step.h"
 #include "text/json.h"
+#include "text/table.h"
+#include "text/yaml.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -104,11 +105,12 @@ static tn_status name_inherited(request *r, tn_error *error) {
 
 static tn_status write_device(request *r, tn_error *error) {
     tn_buffer out = {0};
-    tn_buffer_format(
-        &out,
-        "# Written by `tenfold roofline fit`: what was fitted to measurements, over the device below.\n"
-        "kind: roofline\nname: %s\ninherit: %s\nroofline:\n",
-        r->device->name, r->inherited);
+    tn_buffer_text(&out,
+                   "# Written by `tenfold roofline fit`: what was fitted to measurements, over the device "
+                   "below.\nkind: roofline\n");
+    tn_yaml_put(&out, 0, "name", r->device->name);
+    tn_yaml_put(&out, 0, "inherit", r->inherited);
+    tn_buffer_text(&out, "roofline:\n");
     if (r->steps_file) {
         tn_buffer_format(&out, "  host_us_per_kernel: %.6g\n", r->fitted.host_us_per_kernel);
         if (r->power_W > 0) tn_buffer_format(&out, "  step_power_W: %.6g\n", r->fitted.step_power_W);
@@ -217,22 +219,22 @@ static tn_status print_laws(request *r, tn_error *error) {
         for (uint64_t split = 0; split < r->splits; split++)
             tn_table_format(&table, "%.1f", 100 * r->held_out[i][split]);
     }
-    printf("Median relative error of the laws of %s, fitted with seed %" PRIu64
+    tn_say("Median relative error of the laws of %s, fitted with seed %" PRIu64
            ", on the rows that they were\n"
            "fitted to%s.\n\n",
            r->device->name, r->options.seed,
            r->splits ? ", and on halves of the rows held out of fits to the other half" : "");
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static tn_status print_people(request *r, tn_error *error) {
     if (r->data_file) TN_TRY(print_laws(r, error));
     if (r->steps_file)
-        printf("%sA launched step costs its host %.2f us a kernel: within a factor %.2f of every measured "
+        tn_say("%sA launched step costs its host %.2f us a kernel: within a factor %.2f of every measured "
                "step%s\n",
                r->data_file ? "\n" : "", r->host_us, r->worst_ratio, r->power_W > 0 ? "," : ".");
-    if (r->steps_file && r->power_W > 0) printf("at %.0f W.\n", r->power_W);
-    if (r->output) printf("\nWritten to %s.\n", r->output);
+    if (r->steps_file && r->power_W > 0) tn_say("at %.0f W.\n", r->power_W);
+    if (r->output) tn_say("\nWritten to %s.\n", r->output);
     return TN_OK;
 }
 

@@ -1,12 +1,12 @@
 /* tenfold roofline step MODEL --device D [--kernels N] [--plot FILE] */
 #include "cli/cmd_roofline.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "model/model.h"
 #include "model/operation.h"
 #include "plot/roofline.h"
 #include "roofline/step.h"
 #include "text/json.h"
+#include "text/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,39 +118,39 @@ static tn_status print_kernels(const request *r, tn_error *error) {
         tn_table_format(&table, "%.4f", all_us / 1e3);
         tn_table_format(&table, "%.1f", 100 * all_us / p->graph_us);
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static void print_range(double least, double most) {
-    if (most > least) printf(" (%.3f to %.3f)", least, most);
+    if (most > least) tn_say(" (%.3f to %.3f)", least, most);
 }
 
 static tn_status print_people(const request *r, tn_error *error) {
     const tn_roofline_step *p = &r->predicted;
     char text[32];
-    printf("A training step of %s on %s: %s operations\n", r->step.name, r->roofline->name,
+    tn_say("A training step of %s on %s: %s operations\n", r->step.name, r->roofline->name,
            tn_count_text(p->operations, text));
-    printf("  as a graph of kernels  %10.3f ms, of which products %.3f ms at %.3g TFLOPS\n",
+    tn_say("  as a graph of kernels  %10.3f ms, of which products %.3f ms at %.3g TFLOPS\n",
            p->graph_us / 1e3, p->product_us / 1e3,
            p->product_us > 0 ? p->product_flops / p->product_us / 1e6 : 0);
     if (p->launched_us > 0) {
-        printf("  as launched            %10.3f ms", p->launched_us / 1e3);
+        tn_say("  as launched            %10.3f ms", p->launched_us / 1e3);
         print_range(p->least_us / 1e3, p->most_us / 1e3);
-        printf(": %s kernels%s\n", tn_count_text(p->launches, text),
+        tn_say(": %s kernels%s\n", tn_count_text(p->launches, text),
                r->launches ? "" : ", estimated from the operations");
     } else {
-        printf("  as launched            not known: the device says nothing of its host\n");
+        tn_say("  as launched            not known: the device says nothing of its host\n");
     }
     if (p->joules > 0) {
-        printf("  energy as launched     %10.3f J", p->joules);
+        tn_say("  energy as launched     %10.3f J", p->joules);
         print_range(p->least_joules, p->most_joules);
-        printf(" at %.0f W\n", r->roofline->step_power_W);
+        tn_say(" at %.0f W\n", r->roofline->step_power_W);
     }
-    if (*r->unverified) printf("  unverified             %s\n", r->unverified);
-    printf("\n");
+    if (*r->unverified) tn_say("  unverified             %s\n", r->unverified);
+    tn_say("\n");
     TN_TRY(print_kernels(r, error));
     if (p->kernels > r->shown)
-        printf("... and %zu more sizes; --show says how many are listed\n", p->kernels - (size_t)r->shown);
+        tn_say("... and %zu more sizes; --show says how many are listed\n", p->kernels - (size_t)r->shown);
     return TN_OK;
 }
 

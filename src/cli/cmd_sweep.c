@@ -1,15 +1,14 @@
 /* tenfold sweep SPACE -o DIR */
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/summary.h"
-#include "cli/table.h"
 #include "cli/watch.h"
 #include "explore/result.h"
 #include "explore/space.h"
 #include "explore/sweep.h"
 #include "text/number.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,31 +38,33 @@ static tn_status read_shard(const char *text, tn_sweep_options *options, tn_erro
                           text);
 }
 
+static void show_first(const void *axis, tn_buffer *cell) {
+    tn_axis_value(axis, 0, cell);
+}
+
+static void show_last(const void *axis, tn_buffer *cell) {
+    tn_axis_value(axis, ((const tn_axis *)axis)->count - 1, cell);
+}
+
+static const tn_column axis_columns[] = {
+    TN_COLUMN(tn_axis, key, "choice"),
+    TN_COLUMN(tn_axis, count, "values"),
+    TN_WRITTEN(NULL, NULL, "first", .cell = show_first),
+    TN_WRITTEN(NULL, NULL, "last", .cell = show_last),
+};
+static const tn_record axis_record = TN_RECORD(tn_axis, axis_columns);
+
+static const tn_column space_columns[] = {
+    TN_COLUMN_AS("space", tn_space, name, NULL),
+    TN_COLUMN(tn_space, designs, NULL),
+};
+static const tn_record space_record = TN_RECORD(tn_space, space_columns);
+
 static tn_status print_dry_run(const tn_space *space, bool json, tn_error *error) {
-    tn_table table;
     char text[32];
-    if (json) {
-        printf("{\"space\": \"%s\", \"designs\": %llu}\n", space->name, (unsigned long long)space->designs);
-        return TN_OK;
-    }
-    tn_table_begin(&table, 4);
-    tn_table_text(&table, "choice");
-    tn_table_text(&table, "values");
-    tn_table_text(&table, "first");
-    tn_table_text(&table, "last");
-    for (size_t i = 0; i < space->choices; i++) {
-        const tn_axis *choice = &space->choice[i];
-        tn_table_text(&table, choice->key);
-        tn_table_count(&table, choice->count);
-        for (int end = 0; end < 2; end++) {
-            tn_buffer value = {0};
-            tn_axis_value(choice, end ? choice->count - 1 : 0, &value);
-            tn_table_text(&table, value.data ? value.data : "");
-            tn_buffer_free(&value);
-        }
-    }
-    TN_TRY(tn_table_end(&table, stdout, error));
-    printf("\n%s designs in space %s; nothing was evaluated (--dry-run)\n",
+    if (json) return tn_output_json(&space_record, space, error);
+    TN_TRY(tn_output_rows(&axis_record, space->choice, space->choices, error));
+    tn_say("\n%s designs in space %s; nothing was evaluated (--dry-run)\n",
            tn_count_text(space->designs, text), space->name);
     return TN_OK;
 }

@@ -4,13 +4,13 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "cli/watch.h"
 #include "run/case.h"
 #include "run/validate.h"
 #include "text/csv.h"
 #include "text/json.h"
 #include "text/number.h"
+#include "text/table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -238,7 +238,7 @@ static tn_status print_arrays(const tn_arrays *arrays, tn_error *error) {
         tn_table_count(&table, info->elements);
         tn_table_text(&table, shape);
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 /* Every row, or with `failed` only those that do not hold. */
@@ -265,7 +265,7 @@ static tn_status print_checks(const tn_checks *checks, bool failed, tn_error *er
         tn_table_format(&table, "%.0f", 1e6 * check->seconds_predicted);
         tn_table_text(&table, check->ok ? "yes" : "NO");
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static tn_status print_text(const request *asked, const answer_data *found, tn_error *error) {
@@ -280,12 +280,12 @@ static tn_status print_text(const request *asked, const answer_data *found, tn_e
         if (check->relative_error > worst[check->real]) worst[check->real] = check->relative_error;
     }
     if (!many || found->checks.failed) TN_TRY(print_checks(&found->checks, many, error));
-    printf("%zu of %zu checks hold: executed multiply-adds and peak live elements as predicted, relative "
+    tn_say("%zu of %zu checks hold: executed multiply-adds and peak live elements as predicted, relative "
            "error at most "
            "%.1e in %s, %.1e in %s",
            held, found->checks.count, worst[0], tn_real_names[0], worst[1], tn_real_names[1]);
-    if (found->drawn) printf(" (seed %llu)", (unsigned long long)asked->seed);
-    printf("\n");
+    if (found->drawn) tn_say(" (seed %llu)", (unsigned long long)asked->seed);
+    tn_say("\n");
     return TN_OK;
 }
 

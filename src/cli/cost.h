@@ -11,8 +11,6 @@
 #include "model/step.h"
 #include "text/json.h"
 
-#include <stdio.h>
-
 typedef struct tn_cost {
     tn_step step;
     tn_build build;
@@ -30,13 +28,10 @@ double tn_cost_joules(const double joules[TN_ENERGY_PARTS]);
 double tn_cost_dynamic(const double joules[TN_ENERGY_PARTS]);
 
 /* The design's memories, and what grouping and placement are worth. */
-tn_status tn_cost_print_memories(const tn_cost *cost, FILE *stream, tn_error *error);
+tn_status tn_cost_print_memories(const tn_cost *cost, tn_error *error);
 void tn_cost_write_memories(const tn_cost *cost, tn_json *json);
 
-/* A heading between tables, underlined on a terminal. */
-void tn_cost_heading(FILE *stream, const char *text);
-
 tn_status tn_cost_json(const tn_cost *cost, tn_buffer *out, tn_error *error);
-tn_status tn_cost_print(const tn_cost *cost, FILE *stream, tn_error *error);
+tn_status tn_cost_print(const tn_cost *cost, tn_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* The memories of `tenfold cost`. */
 #include "cli/cost.h"
-#include "cli/table.h"
+#include "cli/output.h"
+#include "text/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static void add_rest(tn_table *table, const tn_memory_line *const *line, uint32_
     tn_table_format(table, "%.1f", use_of(stored, capacity));
 }
 
-static tn_status print_lines(const tn_explanation *why, FILE *stream, tn_error *error) {
+static tn_status print_lines(const tn_explanation *why, tn_error *error) {
     static const char *const titles[] = {
         "memory of", "role", "arrays",      "style",  "words a cycle", "memories x bits x words",
         "BRAM18",    "URAM", "LUTRAM, LUT", "used, %"};
@@ -76,19 +77,19 @@ static tn_status print_lines(const tn_explanation *why, FILE *stream, tn_error *
     for (uint32_t i = 0; i < why->memories; i++) line[i] = &why->memory[i];
     qsort(line, why->memories, sizeof *line, by_capacity);
     uint32_t shown = why->memories > SHOWN ? SHOWN - 1 : why->memories;
-    tn_cost_heading(stream, "Memories (named after their largest array)");
+    tn_say_heading("Memories (named after their largest array)");
     tn_table_begin(&table, COLUMNS);
     for (size_t i = 0; i < COLUMNS; i++) tn_table_text(&table, titles[i]);
     for (uint32_t i = 0; i < shown; i++) add_line(&table, line[i]);
     if (shown < why->memories) add_rest(&table, line + shown, why->memories - shown);
     tn_arena_free(&arena);
-    return tn_table_end(&table, stream, error);
+    return tn_table_end(&table, error);
 }
 
-tn_status tn_cost_print_memories(const tn_cost *cost, FILE *stream, tn_error *error) {
+tn_status tn_cost_print_memories(const tn_cost *cost, tn_error *error) {
     tn_table table;
-    TN_TRY(print_lines(&cost->why, stream, error));
-    tn_cost_heading(stream, "Memories by grouping and placement");
+    TN_TRY(print_lines(&cost->why, error));
+    tn_say_heading("Memories by grouping and placement");
     tn_table_begin(&table, 7);
     static const char *const titles[] = {"", "BRAM18", "URAM", "LUTRAM, LUT", "MiB taken", "used, %", "fits"};
     for (size_t i = 0; i < 7; i++) tn_table_text(&table, titles[i]);
@@ -102,7 +103,7 @@ tn_status tn_cost_print_memories(const tn_cost *cost, FILE *stream, tn_error *er
         tn_table_format(&table, "%.1f", use_of(line->stored_bits, line->capacity_bits));
         tn_table_text(&table, line->fits ? "yes" : "no");
     }
-    return tn_table_end(&table, stream, error);
+    return tn_table_end(&table, error);
 }
 
 static void write_line(tn_json *json, const tn_memory_line *line) {

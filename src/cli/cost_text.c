@@ -1,26 +1,18 @@
 /* The tables of `tenfold cost` for people. */
 #include "cli/cost.h"
+#include "cli/output.h"
 
-#include "cli/table.h"
+#include "text/table.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static const double bytes_per_MiB = 1048576.0;
 
 enum { BAR = 24, RANKS = 21 * TN_RANKS_MOST };
-
-static bool has_colour(FILE *stream) {
-    return isatty(fileno(stream)) && !getenv("NO_COLOR");
-}
-
-void tn_cost_heading(FILE *stream, const char *text) {
-    bool colour = has_colour(stream);
-    fprintf(stream, "\n%s%s%s\n", colour ? "\033[1;4m" : "", text, colour ? "\033[0m" : "");
-}
 
 static void head(tn_table *table, const char *const *title, size_t columns) {
     tn_table_begin(table, columns);
@@ -41,26 +33,25 @@ static const char *bar(double share, char text[BAR + 4]) {
     return text;
 }
 
-static void print_title(const tn_cost *cost, FILE *stream) {
+static void print_title(const tn_cost *cost) {
     const tn_step *step = &cost->step;
     const tn_explanation *why = &cost->why;
     uint64_t macs = 0;
     char text[3][32];
     for (int phase = 0; phase < TN_PHASES; phase++) macs += step->macs[phase];
-    fprintf(stream, "%s on %s at %g MHz\n", step->name, why->device, why->clock_MHz);
-    fprintf(stream, "batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s, %s steps an epoch\n", step->batch,
-            step->sequence, tn_precision_names[step->precision], tn_optimizer_names[step->optimizer],
-            tn_count_text(step->steps_per_epoch, text[0]));
-    fprintf(stream, "%s parameters (%s), %s multiply-adds a training step\n",
-            tn_count_text(step->parameters, text[0]),
-            tn_bytes_text((double)(step->parameters * step->element_bytes), text[1]),
-            tn_count_text(macs, text[2]));
-    fprintf(stream, "a step takes %s cycles = %.4g ms, %.4g mJ at %.3g W; an epoch %.4g s, %.4g J: %s\n",
-            tn_count_text(why->price.cycles_per_step, text[0]), 1e3 * why->price.seconds_per_step,
-            1e3 * why->price.joules_per_step, why->price.watts,
-            why->price.seconds_per_step * (double)step->steps_per_epoch,
-            why->price.joules_per_step * (double)step->steps_per_epoch,
-            why->price.misfits ? "DOES NOT FIT" : "fits");
+    tn_say("%s on %s at %g MHz\n", step->name, why->device, why->clock_MHz);
+    tn_say("batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s, %s steps an epoch\n", step->batch, step->sequence,
+           tn_precision_names[step->precision], tn_optimizer_names[step->optimizer],
+           tn_count_text(step->steps_per_epoch, text[0]));
+    tn_say("%s parameters (%s), %s multiply-adds a training step\n", tn_count_text(step->parameters, text[0]),
+           tn_bytes_text((double)(step->parameters * step->element_bytes), text[1]),
+           tn_count_text(macs, text[2]));
+    tn_say("a step takes %s cycles = %.4g ms, %.4g mJ at %.3g W; an epoch %.4g s, %.4g J: %s\n",
+           tn_count_text(why->price.cycles_per_step, text[0]), 1e3 * why->price.seconds_per_step,
+           1e3 * why->price.joules_per_step, why->price.watts,
+           why->price.seconds_per_step * (double)step->steps_per_epoch,
+           why->price.joules_per_step * (double)step->steps_per_epoch,
+           why->price.misfits ? "DOES NOT FIT" : "fits");
 }
 
 /* ---- layers: those of a repeated block that cost the same share a line ---- */
@@ -140,29 +131,29 @@ static void add_layer(tn_table *table, const tn_step *step, uint32_t at, bool *s
     tn_table_count(table, layer->saved_elements);
 }
 
-static tn_status print_layers(const tn_step *step, FILE *stream, tn_error *error) {
+static tn_status print_layers(const tn_step *step, tn_error *error) {
     tn_table table;
     tn_arena arena = {0};
     bool *shown;
     tn_status status = tn_arena_alloc(&arena, step->layers, sizeof *shown, &shown, error);
     if (status == TN_OK) {
-        tn_cost_heading(stream, "Layers (each; * stands for every repetition, with the greatest peak)");
+        tn_say_heading("Layers (each; * stands for every repetition, with the greatest peak)");
         HEAD(&table, "layer", "x", "kind", "format", "rank", "flow", "parameters", "forward MACs",
              "input grad. MACs", "weight grad. MACs", "peak elements", "saved elements");
         for (uint32_t i = 0; i < step->layers; i++)
             if (!shown[i]) add_layer(&table, step, i, shown);
-        status = tn_table_end(&table, stream, error);
+        status = tn_table_end(&table, error);
     }
     tn_arena_free(&arena);
     return status;
 }
 
-static tn_status print_phases(const tn_step *step, FILE *stream, tn_error *error) {
+static tn_status print_phases(const tn_step *step, tn_error *error) {
     tn_table table;
     char text[BAR + 4];
     double sum = 0;
     for (int phase = 0; phase < TN_PHASES; phase++) sum += (double)step->flops[phase];
-    tn_cost_heading(stream, "Phases");
+    tn_say_heading("Phases");
     HEAD(&table, "phase", "MACs", "vector FLOPs", "FLOPs", "share, %", "");
     for (int phase = 0; phase < TN_PHASES; phase++) {
         double share = sum > 0 ? (double)step->flops[phase] / sum : 0;
@@ -173,10 +164,10 @@ static tn_status print_phases(const tn_step *step, FILE *stream, tn_error *error
         tn_table_format(&table, "%.1f", 100 * share);
         tn_table_text(&table, bar(share, text));
     }
-    return tn_table_end(&table, stream, error);
+    return tn_table_end(&table, error);
 }
 
-static tn_status print_memory(const tn_step *step, FILE *stream, tn_error *error) {
+static tn_status print_memory(const tn_step *step, tn_error *error) {
     const struct {
         const char *name;
         uint64_t elements;
@@ -188,7 +179,7 @@ static tn_status print_memory(const tn_step *step, FILE *stream, tn_error *error
         {"most live at once", step->peak_elements},
     };
     tn_table table;
-    tn_cost_heading(stream, "Memory (contents; blocks round it up)");
+    tn_say_heading("Memory (contents; blocks round it up)");
     HEAD(&table, "what", "elements", "bytes", "MiB");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         uint64_t bytes = lines[i].elements * step->element_bytes;
@@ -197,13 +188,13 @@ static tn_status print_memory(const tn_step *step, FILE *stream, tn_error *error
         tn_table_count(&table, bytes);
         tn_table_format(&table, "%.3f", (double)bytes / bytes_per_MiB);
     }
-    return tn_table_end(&table, stream, error);
+    return tn_table_end(&table, error);
 }
 
-static tn_status print_budget(const tn_explanation *why, FILE *stream, tn_error *error) {
+static tn_status print_budget(const tn_explanation *why, tn_error *error) {
     tn_table table;
     char text[BAR + 4];
-    tn_cost_heading(stream, "Budget");
+    tn_say_heading("Budget");
     HEAD(&table, "resource", "used", "available", "share, %", "");
     for (int i = 0; i < TN_RESOURCES; i++) {
         uint64_t need = tn_cost_amount(&why->price.used, (tn_resource)i),
@@ -218,22 +209,21 @@ static tn_status print_budget(const tn_explanation *why, FILE *stream, tn_error 
             tn_table_text(&table, need ? "has none" : "0.0");
         tn_table_text(&table, bar(share, text));
     }
-    TN_TRY(tn_table_end(&table, stream, error));
-    fprintf(stream, "on-chip memory blocks taken: %.2f MiB",
-            (double)why->price.on_chip_bytes / bytes_per_MiB);
+    TN_TRY(tn_table_end(&table, error));
+    tn_say("on-chip memory blocks taken: %.2f MiB", (double)why->price.on_chip_bytes / bytes_per_MiB);
     if (why->price.off_chip_bytes)
-        fprintf(stream, "; off chip: %.2f MiB, %.2f MiB moved a step",
-                (double)why->price.off_chip_bytes / bytes_per_MiB,
-                (double)why->price.off_chip_bytes_per_step / bytes_per_MiB);
-    fputs("\n", stream);
+        tn_say("; off chip: %.2f MiB, %.2f MiB moved a step",
+               (double)why->price.off_chip_bytes / bytes_per_MiB,
+               (double)why->price.off_chip_bytes_per_step / bytes_per_MiB);
+    tn_say("\n");
     return TN_OK;
 }
 
-static tn_status print_timeline(const tn_explanation *why, FILE *stream, tn_error *error) {
+static tn_status print_timeline(const tn_explanation *why, tn_error *error) {
     tn_table table;
     char text[BAR + 4];
     double cycles = (double)why->price.cycles_per_step;
-    tn_cost_heading(stream, "Time of a step by kernel");
+    tn_say_heading("Time of a step by kernel");
     HEAD(&table, "kernel", "x", "lanes", "operations", "busy cycles", "on critical path", "busy, %", "");
     for (uint32_t i = 0; i < why->kernels; i++) {
         const tn_kernel_line *kernel = &why->kernel[i];
@@ -246,10 +236,10 @@ static tn_status print_timeline(const tn_explanation *why, FILE *stream, tn_erro
         tn_table_format(&table, "%.1f", 100 * kernel->utilisation);
         tn_table_text(&table, bar(kernel->utilisation, text));
     }
-    TN_TRY(tn_table_end(&table, stream, error));
+    TN_TRY(tn_table_end(&table, error));
     char floor[32];
-    fprintf(stream, "%s\nfloor, all DSP blocks multiplying all the time: %s cycles\n", why->bound,
-            tn_count_text(why->floor_cycles, floor));
+    tn_say("%s\nfloor, all DSP blocks multiplying all the time: %s cycles\n", why->bound,
+           tn_count_text(why->floor_cycles, floor));
     return TN_OK;
 }
 
@@ -277,10 +267,10 @@ static void put_energy(tn_table *table, const char *part, double mid, double lea
 }
 
 /* The range is over the figures of energy that are not verified, all at their least and all at their most. */
-static tn_status print_energy(const tn_explanation *why, FILE *stream, tn_error *error) {
+static tn_status print_energy(const tn_explanation *why, tn_error *error) {
     tn_table table;
     double whole = why->price.joules_per_step;
-    tn_cost_heading(stream, "Energy of a step, and its range over the unverified figures");
+    tn_say_heading("Energy of a step, and its range over the unverified figures");
     HEAD(&table, "part", "mJ", "least", "most", "share, %", "");
     for (int i = 0; i < TN_ENERGY_PARTS; i++)
         put_energy(&table, tn_energy_names[i], why->joules[i], why->least_joules[i], why->most_joules[i],
@@ -289,13 +279,12 @@ static tn_status print_energy(const tn_explanation *why, FILE *stream, tn_error 
                tn_cost_dynamic(why->most_joules), whole);
     put_energy(&table, "all", whole, tn_cost_joules(why->least_joules), tn_cost_joules(why->most_joules),
                whole);
-    return tn_table_end(&table, stream, error);
+    return tn_table_end(&table, error);
 }
 
 /* What a user may want to replace by measured figures. */
-static void print_coefficients(const tn_device_energy *of, FILE *stream) {
-    fprintf(
-        stream,
+static void print_coefficients(const tn_device_energy *of) {
+    tn_say(
         "made with static %g W; C V^2 at %g V, switching %g busy and %g idle, C = %g pF a LUT, %g a "
         "flip-flop, "
         "%g a DSP block, %g a BRAM18, %g an URAM; %g, %g and %g pJ a bit of block RAM, UltraRAM and LUTRAM\n",
@@ -304,10 +293,10 @@ static void print_coefficients(const tn_device_energy *of, FILE *stream) {
         of->uram_pJ_per_bit.value, of->lutram_pJ_per_bit.value);
 }
 
-static tn_status print_flows(const tn_cost *cost, FILE *stream, tn_error *error) {
+static tn_status print_flows(const tn_cost *cost, tn_error *error) {
     tn_table table;
     if (cost->flows == 0) return TN_OK;
-    tn_cost_heading(stream, "Flows of the tensor-format linear layers under these kernels");
+    tn_say_heading("Flows of the tensor-format linear layers under these kernels");
     HEAD(&table, "flow", "MACs a step", "saved elements", "peak elements", "cycles a step", "ms", "mJ",
          "on-chip MiB", "fits");
     for (uint32_t i = 0; i < cost->flows; i++) {
@@ -322,7 +311,7 @@ static tn_status print_flows(const tn_cost *cost, FILE *stream, tn_error *error)
         tn_table_format(&table, "%.2f", (double)flow->price.on_chip_bytes / bytes_per_MiB);
         tn_table_text(&table, flow->price.misfits ? "no" : "yes");
     }
-    return tn_table_end(&table, stream, error);
+    return tn_table_end(&table, error);
 }
 
 static const char *advice(tn_resource resource) {
@@ -344,42 +333,40 @@ static const char *advice(tn_resource resource) {
     }
 }
 
-static void print_misfits(const tn_explanation *why, FILE *stream) {
+static void print_misfits(const tn_explanation *why) {
     char need[32], have[32];
     if (why->misfits == 0) return;
-    tn_cost_heading(stream, "Does not fit");
+    tn_say_heading("Does not fit");
     for (uint32_t i = 0; i < why->misfits; i++) {
         const tn_misfit *misfit = &why->misfit[i];
-        fprintf(stream, "%s: needs %s, has %s. Largest:", tn_resource_names[misfit->resource],
-                tn_count_text(misfit->needed, need), tn_count_text(misfit->available, have));
+        tn_say("%s: needs %s, has %s. Largest:", tn_resource_names[misfit->resource],
+               tn_count_text(misfit->needed, need), tn_count_text(misfit->available, have));
         for (uint32_t k = 0; k < misfit->count; k++)
-            fprintf(stream, "%s %s (%s)", k ? "," : "", misfit->largest[k],
-                    tn_count_text(misfit->amount[k], need));
-        fprintf(stream, ".\n  To fit: %s.\n", advice(misfit->resource));
+            tn_say("%s %s (%s)", k ? "," : "", misfit->largest[k], tn_count_text(misfit->amount[k], need));
+        tn_say(".\n  To fit: %s.\n", advice(misfit->resource));
     }
 }
 
-static void print_unverified(const tn_explanation *why, FILE *stream) {
+static void print_unverified(const tn_explanation *why) {
     if (why->unverified_count == 0) return;
-    fprintf(stream, "\nunverified figures of the device file that this rests on:");
-    for (uint32_t i = 0; i < why->unverified_count; i++)
-        fprintf(stream, "%s %s", i ? "," : "", why->unverified[i]);
-    fputs("\n", stream);
+    tn_say("\nunverified figures of the device file that this rests on:");
+    for (uint32_t i = 0; i < why->unverified_count; i++) tn_say("%s %s", i ? "," : "", why->unverified[i]);
+    tn_say("\n");
 }
 
-tn_status tn_cost_print(const tn_cost *cost, FILE *stream, tn_error *error) {
-    print_title(cost, stream);
-    TN_TRY(print_layers(&cost->step, stream, error));
-    TN_TRY(print_phases(&cost->step, stream, error));
-    TN_TRY(print_memory(&cost->step, stream, error));
-    TN_TRY(print_budget(&cost->why, stream, error));
-    TN_TRY(tn_cost_print_memories(cost, stream, error));
-    TN_TRY(print_timeline(&cost->why, stream, error));
-    TN_TRY(print_energy(&cost->why, stream, error));
-    print_coefficients(cost->why.coefficients, stream);
-    TN_TRY(print_flows(cost, stream, error));
-    print_misfits(&cost->why, stream);
-    print_unverified(&cost->why, stream);
-    if (cost->figure) fprintf(stream, "\ntimeline drawn in %s\n", cost->figure);
+tn_status tn_cost_print(const tn_cost *cost, tn_error *error) {
+    print_title(cost);
+    TN_TRY(print_layers(&cost->step, error));
+    TN_TRY(print_phases(&cost->step, error));
+    TN_TRY(print_memory(&cost->step, error));
+    TN_TRY(print_budget(&cost->why, error));
+    TN_TRY(tn_cost_print_memories(cost, error));
+    TN_TRY(print_timeline(&cost->why, error));
+    TN_TRY(print_energy(&cost->why, error));
+    print_coefficients(cost->why.coefficients);
+    TN_TRY(print_flows(cost, error));
+    print_misfits(&cost->why);
+    print_unverified(&cost->why);
+    if (cost->figure) tn_say("\ntimeline drawn in %s\n", cost->figure);
     return TN_OK;
 }

@@ -3,8 +3,8 @@
 #include "base/interrupt.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,36 +51,41 @@ static int unknown_command(const char *name) {
     return EXIT_USAGE;
 }
 
-static int general_help(FILE *stream, int status) {
-    fprintf(stream,
-            "tenfold %s: tensor-train ranks, contraction flow and parallelism, before you build hardware\n\n"
-            "usage: tenfold COMMAND [ARGUMENTS] [OPTIONS]\n\ncommands:\n",
-            TENFOLD_VERSION);
+static void general_help(void) {
+    tn_say("tenfold %s: tensor-train ranks, contraction flow and parallelism, before you build hardware\n\n"
+           "usage: tenfold COMMAND [ARGUMENTS] [OPTIONS]\n\ncommands:\n",
+           TENFOLD_VERSION);
     for (size_t i = 0; i < tn_commands_count; i++)
-        fprintf(stream, "  %-10s %s\n", tn_commands[i]->name, tn_commands[i]->summary);
-    fprintf(stream, "  %-10s %s\n\n`tenfold help COMMAND` explains one.\n", "help", "explain a command");
-    return status;
+        tn_say("  %-10s %s\n", tn_commands[i]->name, tn_commands[i]->summary);
+    tn_say("  %-10s %s\n\n`tenfold help COMMAND` explains one.\n", "help", "explain a command");
 }
 
-/* Output that did not reach its file (a full disk, a closed pipe) is a failure too. */
+static int complain(const tn_error *error) {
+    char text[2048];
+    tn_error_text(error, text, sizeof text);
+    fprintf(stderr, "tenfold: %s\n", text);
+    return exit_status(error->status);
+}
+
+/* Output that did not reach its file (a full disk) is a failure too. A pipe that its reader has closed ends
+ * the program as it ends others: by the signal, without a word. */
 static int finish(int status) {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "tenfold: standard output can't be written: %s\n", strerror(errno));
-        return EXIT_OUTSIDE;
+    tn_error error = {0};
+    bool closed;
+    if (tn_output_finish(&closed, &error) == TN_OK) return status;
+    if (closed) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
     }
-    return status;
+    return complain(&error);
 }
 
 static int run_command(const tn_command *command, int argc, char **argv) {
     tn_error error = {0};
     int answer = 0;
     tn_status status = command->run(command, argc, argv, &answer, &error);
-    if (status == TN_OK) return finish(answer);
-    char text[2048];
-    tn_error_text(&error, text, sizeof text);
-    fflush(stdout);
-    fprintf(stderr, "tenfold: %s\n", text);
-    return exit_status(status);
+    int written = finish(answer);
+    return status == TN_OK ? written : complain(&error);
 }
 
 int main(int argc, char **argv) {
@@ -90,13 +95,19 @@ int main(int argc, char **argv) {
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
 
-    if (argc < 2) return general_help(stderr, EXIT_USAGE);
+    if (argc < 2) {
+        fprintf(stderr, "tenfold: which command? `tenfold help` lists them\n");
+        return EXIT_USAGE;
+    }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("tenfold %s\n", TENFOLD_VERSION);
+        tn_say("tenfold %s\n", TENFOLD_VERSION);
         return finish(0);
     }
     bool help = strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
-    if (help && argc == 2) return finish(general_help(stdout, 0));
+    if (help && argc == 2) {
+        general_help();
+        return finish(0);
+    }
     const tn_command *command = find_command(argv[help ? 2 : 1]);
     if (!command) return unknown_command(argv[help ? 2 : 1]);
     char *ask_help[] = {argv[1], (char *)"--help", NULL};

@@ -1,4 +1,5 @@
 #include "cli/options.h"
+#include "cli/output.h"
 
 #include "base/suggest.h"
 #include "text/number.h"
@@ -17,18 +18,18 @@ void tn_options_usage(const tn_command *command, const tn_option *option, size_t
     const char *line = command->usage, *lead = "usage:";
     while (*line) {
         int length = (int)strcspn(line, "\n");
-        printf("%s tenfold %s %.*s\n", lead, command->name, length, line);
+        tn_say("%s tenfold %s %.*s\n", lead, command->name, length, line);
         line += length + (line[length] == '\n');
         lead = "      ";
     }
-    printf("\n%s\n\noptions:\n", command->summary);
+    tn_say("\n%s\n\noptions:\n", command->summary);
     for (size_t i = 0; i < count; i++) {
         char head[64];
         snprintf(head, sizeof head, "%s%s%s", option[i].name, option[i].argument ? " " : "",
                  option[i].argument ? option[i].argument : "");
-        printf("  %-26s %s\n", head, option[i].help);
+        tn_say("  %-26s %s\n", head, option[i].help);
     }
-    for (size_t i = 0; i < COMMON; i++) printf("  %-26s %s\n", common_help[i][0], common_help[i][1]);
+    for (size_t i = 0; i < COMMON; i++) tn_say("  %-26s %s\n", common_help[i][0], common_help[i][1]);
 }
 
 static const tn_option *find(const tn_option *option, size_t count, const char *name, size_t length) {

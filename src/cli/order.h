@@ -11,7 +11,6 @@
 #include "text/csv.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 
 typedef enum tn_order_objective { TN_ORDER_MACS, TN_ORDER_LIVE, TN_ORDER_FRONT } tn_order_objective;
 extern const char *const tn_order_objectives[]; /* "macs", "live", "front", NULL */
@@ -61,8 +60,8 @@ bool tn_order_admits(const tn_order *order, uint64_t peak_elements);
 bool tn_order_exact(const tn_order *order);
 
 tn_status tn_order_json(const tn_order *order, tn_buffer *out, tn_error *error);
-tn_status tn_order_print(const tn_order *order, FILE *stream, tn_error *error);
-tn_status tn_order_print_training(const tn_order *order, FILE *stream, tn_error *error);
+tn_status tn_order_print(const tn_order *order, tn_error *error);
+tn_status tn_order_print_training(const tn_order *order, tn_error *error);
 
 /* Rows of a file with columns name, einsum and sizes (or sizes(json)): each as it is, with macs,
  * largest_intermediate and seconds behind it; a column of such a name that the file has gets the new values

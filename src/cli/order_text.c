@@ -1,6 +1,7 @@
 /* `tenfold order` for people (cli/order.h). */
 #include "cli/order.h"
-#include "cli/table.h"
+#include "cli/output.h"
+#include "text/table.h"
 
 #include <inttypes.h>
 
@@ -9,7 +10,7 @@ static void head(tn_table *table, size_t columns, const char *const *name) {
     for (size_t i = 0; i < columns; i++) tn_table_text(table, name[i]);
 }
 
-static tn_status print_flows(const tn_order *order, FILE *stream, tn_error *error) {
+static tn_status print_flows(const tn_order *order, tn_error *error) {
     static const char *const names[] = {"flow", "MACs", "ratio to optimum", "peak live, elements",
                                         "largest intermediate, elements"};
     tn_table table;
@@ -25,41 +26,30 @@ static tn_status print_flows(const tn_order *order, FILE *stream, tn_error *erro
         tn_table_count(&table, cost->peak_elements);
         tn_table_count(&table, cost->largest_intermediate);
     }
-    return tn_table_end(&table, stream, error);
+    return tn_table_end(&table, error);
 }
 
-static tn_status print_buffer(tn_buffer *text, FILE *stream, tn_error *error) {
-    tn_status status = text->status;
-    if (status == TN_OK)
-        fputs(text->data, stream);
-    else
-        tn_fail(error, status, "no memory for the drawing of a tree");
-    tn_buffer_free(text);
-    return status;
-}
-
-static tn_status print_expression(const tn_network *network, const tn_tree *tree, FILE *stream,
-                                  tn_error *error) {
+static tn_status print_expression(const tn_network *network, const tn_tree *tree, tn_error *error) {
     tn_buffer text = {0};
     tn_tree_expression(network, tree, &text);
-    return print_buffer(&text, stream, error);
+    return tn_output(&text, error);
 }
 
-static tn_status print_best(const tn_order *order, FILE *stream, tn_error *error) {
+static tn_status print_best(const tn_order *order, tn_error *error) {
     tn_buffer text = {0};
-    fprintf(stream, "\noptimal: ");
-    TN_TRY(print_expression(&order->network, &order->best.tree, stream, error));
-    fprintf(stream, "\n\n");
+    tn_say("\noptimal: ");
+    TN_TRY(print_expression(&order->network, &order->best.tree, error));
+    tn_say("\n\n");
     tn_tree_draw(&order->network, &order->best.tree, &text);
-    return print_buffer(&text, stream, error);
+    return tn_output(&text, error);
 }
 
-static tn_status print_front(const tn_order *order, FILE *stream, tn_error *error) {
+static tn_status print_front(const tn_order *order, tn_error *error) {
     static const char *const names[] = {"MACs", "peak live, elements", "tree"};
     tn_table table;
     if (order->front.count < 2 && order->objective != TN_ORDER_FRONT) return TN_OK;
-    fprintf(stream, "\nfront of MACs and peak live elements%s\n",
-            order->front.exact ? "" : " (as far as it is known)");
+    tn_say("\nfront of MACs and peak live elements%s\n",
+           order->front.exact ? "" : " (as far as it is known)");
     head(&table, 3, names);
     for (size_t i = 0; i < order->front.count; i++) {
         tn_buffer text = {0};
@@ -69,49 +59,49 @@ static tn_status print_front(const tn_order *order, FILE *stream, tn_error *erro
         tn_table_text(&table, text.data ? text.data : "");
         tn_buffer_free(&text);
     }
-    return tn_table_end(&table, stream, error);
+    return tn_table_end(&table, error);
 }
 
-static tn_status print_trees(const tn_order *order, FILE *stream, tn_error *error) {
+static tn_status print_trees(const tn_order *order, tn_error *error) {
     char text[32];
     if (!order->every_tree) return TN_OK;
-    fprintf(stream, "\nevery tree: %s\n%20s %20s   tree\n", tn_count_text(order->trees, text), "MACs",
-            "peak live, elements");
+    tn_say("\nevery tree: %s\n%20s %20s   tree\n", tn_count_text(order->trees, text), "MACs",
+           "peak live, elements");
     for (size_t i = 0; i < order->trees; i++) {
         const tn_order_flow *tree = &order->tree[i];
-        fprintf(stream, "%20s ", tn_count_text(tree->cost.macs, text));
-        fprintf(stream, "%20s   ", tn_count_text(tree->cost.peak_elements, text));
-        TN_TRY(print_expression(&order->network, &tree->tree, stream, error));
-        fputc('\n', stream);
+        tn_say("%20s ", tn_count_text(tree->cost.macs, text));
+        tn_say("%20s   ", tn_count_text(tree->cost.peak_elements, text));
+        TN_TRY(print_expression(&order->network, &tree->tree, error));
+        tn_say("\n");
     }
     return TN_OK;
 }
 
-static void print_none(const tn_order *order, FILE *stream) {
+static void print_none(const tn_order *order) {
     char bound[32], least[32];
-    fprintf(stream, "\nno tree %s %s live elements; at least %s are needed\n",
-            order->best.exact ? "stays within" : "was found within",
-            tn_count_text(order->search.max_live_elements, bound),
-            tn_count_text(order->best.lower_bound, least));
+    tn_say("\nno tree %s %s live elements; at least %s are needed\n",
+           order->best.exact ? "stays within" : "was found within",
+           tn_count_text(order->search.max_live_elements, bound),
+           tn_count_text(order->best.lower_bound, least));
 }
 
-static void print_proof(const tn_order *order, FILE *stream) {
+static void print_proof(const tn_order *order) {
     const tn_search_result *best = &order->best;
     bool live = order->objective == TN_ORDER_LIVE;
     uint64_t value = live ? best->cost.peak_elements : best->cost.macs;
     char bound[32];
-    fputc('\n', stream);
+    tn_say("\n");
     if (best->exact) {
-        fprintf(stream, "%s over all trees%s: proven\n", live ? "least peak" : "least MACs",
-                order->search.no_outer ? " without outer products" : ", outer products among them");
+        tn_say("%s over all trees%s: proven\n", live ? "least peak" : "least MACs",
+               order->search.no_outer ? " without outer products" : ", outer products among them");
     } else {
         double gap = value ? 100 * (1 - (double)best->lower_bound / (double)value) : 0;
-        fprintf(stream, "not proven: lower bound %s %s, gap %.3g %%; %s (seed %" PRIu64 ")\n",
-                tn_count_text(best->lower_bound, bound), live ? "elements" : "MACs", gap,
-                tn_stop_text(best->stop), order->search.seed);
+        tn_say("not proven: lower bound %s %s, gap %.3g %%; %s (seed %" PRIu64 ")\n",
+               tn_count_text(best->lower_bound, bound), live ? "elements" : "MACs", gap,
+               tn_stop_text(best->stop), order->search.seed);
     }
     if (order->objective == TN_ORDER_FRONT && !order->front.exact)
-        fprintf(stream, "the front is not proven: %s\n", tn_stop_text(order->front.stop));
+        tn_say("the front is not proven: %s\n", tn_stop_text(order->front.stop));
 }
 
 /* ---- training ---- */
@@ -126,7 +116,7 @@ static void put_training_row(tn_table *table, const tn_training_cost *cost, uint
     tn_table_count(table, cost->peak_elements);
 }
 
-static tn_status print_training_flows(const tn_order *order, uint64_t least, FILE *stream, tn_error *error) {
+static tn_status print_training_flows(const tn_order *order, uint64_t least, tn_error *error) {
     static const char *const names[] = {"flow",
                                         "forward MACs",
                                         "backward MACs",
@@ -141,16 +131,16 @@ static tn_status print_training_flows(const tn_order *order, uint64_t least, FIL
         tn_table_text(&table, order->flow[i].name);
         put_training_row(&table, &order->flow[i].training, least);
     }
-    return tn_table_end(&table, stream, error);
+    return tn_table_end(&table, error);
 }
 
-static tn_status print_training_front(const tn_order *order, uint64_t least, FILE *stream, tn_error *error) {
+static tn_status print_training_front(const tn_order *order, uint64_t least, tn_error *error) {
     static const char *const names[] = {"forward MACs",        "backward MACs",   "total MACs",
                                         "ratio to optimum",    "recomputed MACs", "saved, elements",
                                         "peak live, elements", "forward tree"};
     tn_table table;
-    fprintf(stream, "\nfront of total MACs, saved elements and peak live elements%s\n",
-            order->training_front.exact ? "" : " (as far as it is known)");
+    tn_say("\nfront of total MACs, saved elements and peak live elements%s\n",
+           order->training_front.exact ? "" : " (as far as it is known)");
     head(&table, 8, names);
     for (size_t i = 0; i < order->training_front.count; i++) {
         const tn_training_flow *flow = &order->training_front.item[i];
@@ -162,55 +152,55 @@ static tn_status print_training_front(const tn_order *order, uint64_t least, FIL
         tn_table_text(&table, text.data ? text.data : "");
         tn_buffer_free(&text);
     }
-    return tn_table_end(&table, stream, error);
+    return tn_table_end(&table, error);
 }
 
-static void print_training_proof(const tn_order *order, uint64_t least, FILE *stream) {
+static void print_training_proof(const tn_order *order, uint64_t least) {
     const tn_training_front *front = &order->training_front;
     char bound[32];
     double gap = least ? 100 * (1 - (double)front->lower_bound_macs / (double)least) : 0;
-    fprintf(stream, "\n%s%s; no program of any kind takes fewer than %s MACs (gap %.3g %%)\n",
-            front->exact ? "proven over all training flows of one tree forward and one backward"
-                         : "not proven: the best of the trees that searches and exchanges gave",
-            front->exact_any_trees ? ", in MACs and saved elements over any number of trees backward" : "",
-            tn_count_text(front->lower_bound_macs, bound), gap);
+    tn_say("\n%s%s; no program of any kind takes fewer than %s MACs (gap %.3g %%)\n",
+           front->exact ? "proven over all training flows of one tree forward and one backward"
+                        : "not proven: the best of the trees that searches and exchanges gave",
+           front->exact_any_trees ? ", in MACs and saved elements over any number of trees backward" : "",
+           tn_count_text(front->lower_bound_macs, bound), gap);
 }
 
-tn_status tn_order_print_training(const tn_order *order, FILE *stream, tn_error *error) {
+tn_status tn_order_print_training(const tn_order *order, tn_error *error) {
     const tn_training_front *front = &order->training_front;
     uint64_t least = front->count ? front->item[0].cost.total_macs : 1;
     char text[32];
-    TN_TRY(print_training_flows(order, least, stream, error));
+    TN_TRY(print_training_flows(order, least, error));
     if (order->best.found) {
-        fprintf(stream, "\noptimal: forward ");
-        TN_TRY(print_expression(&order->network, &order->best.tree, stream, error));
+        tn_say("\noptimal: forward ");
+        TN_TRY(print_expression(&order->network, &order->best.tree, error));
         const tn_tree *backward = order->flow[order->flows - 1].backward;
-        fprintf(stream, ", backward along %s", backward ? "" : "several trees");
-        if (backward) TN_TRY(print_expression(&order->network, backward, stream, error));
-        fputc('\n', stream);
+        tn_say(", backward along %s", backward ? "" : "several trees");
+        if (backward) TN_TRY(print_expression(&order->network, backward, error));
+        tn_say("\n");
     } else {
-        fprintf(stream, "\nno training flow was found within %s live elements\n",
-                tn_count_text(order->search.max_live_elements, text));
+        tn_say("\nno training flow was found within %s live elements\n",
+               tn_count_text(order->search.max_live_elements, text));
     }
-    TN_TRY(print_training_front(order, least, stream, error));
-    print_training_proof(order, least, stream);
-    fprintf(stream, "%" PRIu32 " tensors, searched in %s\n", order->network.tensors,
-            tn_si_text(order->seconds, "s", text));
+    TN_TRY(print_training_front(order, least, error));
+    print_training_proof(order, least);
+    tn_say("%" PRIu32 " tensors, searched in %s\n", order->network.tensors,
+           tn_si_text(order->seconds, "s", text));
     return TN_OK;
 }
 
-tn_status tn_order_print(const tn_order *order, FILE *stream, tn_error *error) {
+tn_status tn_order_print(const tn_order *order, tn_error *error) {
     char text[32];
-    TN_TRY(print_flows(order, stream, error));
+    TN_TRY(print_flows(order, error));
     if (order->best.found)
-        TN_TRY(print_best(order, stream, error));
+        TN_TRY(print_best(order, error));
     else
-        print_none(order, stream);
-    TN_TRY(print_front(order, stream, error));
-    TN_TRY(print_trees(order, stream, error));
-    if (order->best.found) print_proof(order, stream);
-    fprintf(stream, "%" PRIu32 " tensors, searched in %s\n", order->network.tensors,
-            tn_si_text(order->seconds, "s", text));
-    if (order->figure) fprintf(stream, "figure: %s\n", order->figure);
+        print_none(order);
+    TN_TRY(print_front(order, error));
+    TN_TRY(print_trees(order, error));
+    if (order->best.found) print_proof(order);
+    tn_say("%" PRIu32 " tensors, searched in %s\n", order->network.tensors,
+           tn_si_text(order->seconds, "s", text));
+    if (order->figure) tn_say("figure: %s\n", order->figure);
     return TN_OK;
 }

@@ -1,10 +1,30 @@
-/* Finished texts to standard output. */
+/* Standard output. Everything that a command prints goes through here, so that names from outside cannot steer
+ * a terminal and a write that fails is known at the end. */
 #ifndef TN_CLI_OUTPUT_H
 #define TN_CLI_OUTPUT_H
 
 #include "base/buffer.h"
+#include "text/record.h"
 
 /* Prints and frees the buffer; a buffer that ran out of memory prints nothing and is that failure. */
 tn_status tn_output(tn_buffer *out, tn_error *error);
+/* Only where making it went well; `status` is what that gave. */
+tn_status tn_output_made(tn_status status, tn_buffer *out, tn_error *error);
+
+/* A record as the one JSON object of an answer; rows of it as a table. */
+tn_status tn_output_json(const tn_record *record, const void *row, tn_error *error);
+tn_status tn_output_rows(const tn_record *record, const void *rows, size_t count, tn_error *error);
+
+/* Words for people, as printf. */
+void tn_say(const char *format, ...) TN_PRINTF(1, 2);
+/* A heading above a table: an empty line, and the text underlined on a terminal. */
+void tn_say_heading(const char *text);
+
+/* Prints and frees the table, its head in bold on a terminal unless NO_COLOR is set. */
+tn_status tn_table_end(tn_table *table, tn_error *error);
+
+/* At the end of the program: TN_IO if anything did not reach standard output. *closed: because its reader has
+ * gone, of which nobody wants to hear. */
+tn_status tn_output_finish(bool *closed, tn_error *error);
 
 #endif

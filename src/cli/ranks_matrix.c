@@ -4,12 +4,12 @@
 #include "base/memory.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
-#include "cli/table.h"
 #include "decompose/factored_files.h"
 #include "decompose/fold.h"
 #include "decompose/matrix_source.h"
 #include "text/csv.h"
 #include "text/json.h"
+#include "text/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -261,25 +261,25 @@ static tn_status print_table(const work *w) {
         double least = sqrt(fmax(0, r->tail_error * r->tail_error - r->excess * r->excess));
         if (random) tn_table_format(&table, "%.2g", r->tail_error - least);
     }
-    return tn_table_end(&table, stdout, w->error);
+    return tn_table_end(&table, w->error);
 }
 
 static tn_status print_text(const work *w) {
     char m[TN_RANKS_TEXT], n[TN_RANKS_TEXT];
-    printf("%s: %llu x %llu, format %s, m = %s, n = %s, norm %.6g\n\n", w->asked->matrix,
+    tn_say("%s: %llu x %llu, format %s, m = %s, n = %s, norm %.6g\n\n", w->asked->matrix,
            (unsigned long long)w->rows, (unsigned long long)w->columns, tn_format_names[w->weight.format],
            tn_ranks_product_text(w->weight.m, w->weight.d, m),
            tn_ranks_product_text(w->weight.n, w->weight.d, n), w->norm);
     TN_TRY(print_table(w));
     if (any_randomised(w))
-        printf("\nSome bonds were cut by a randomised range finder (seed %llu); the errors are measured all "
+        tn_say("\nSome bonds were cut by a randomised range finder (seed %llu); the errors are measured all "
                "the same.\n",
                (unsigned long long)w->asked->seed);
     for (size_t b = 0; b < w->bonds; b++)
-        printf("%sbond %zu: %llu singular values, from %.6g to %.6g\n", b ? "" : "\n", b + 1,
+        tn_say("%sbond %zu: %llu singular values, from %.6g to %.6g\n", b ? "" : "\n", b + 1,
                (unsigned long long)w->bond[b].count, w->bond[b].value[0],
                w->bond[b].value[w->bond[b].count - 1]);
-    printf("\n%s\n", tn_ranks_caution);
+    tn_say("\n%s\n", tn_ranks_caution);
     return TN_OK;
 }
 

@@ -4,13 +4,13 @@
 #include "cli/ranks.h"
 #include "cli/ranks_solution.h"
 #include "cli/sets.h"
-#include "cli/table.h"
 #include "cli/watch.h"
 #include "plot/rank_figures.h"
 #include "ranks/files.h"
 #include "ranks/rank_plan.h"
 #include "text/json.h"
 #include "text/number.h"
+#include "text/table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -274,9 +274,7 @@ static tn_status print_json(const work *w) {
     tn_json_object(&json);
     tn_status status = put_answer(w, &json);
     tn_json_end(&json);
-    if (status == TN_OK) return tn_output(&out, w->error);
-    tn_buffer_free(&out);
-    return status;
+    return tn_output_made(status, &out, w->error);
 }
 
 static tn_status print_layers(const work *w) {
@@ -302,21 +300,21 @@ static tn_status print_layers(const work *w) {
         tn_table_format(&table, "%.4f", layer_error(w, l, c));
         for (size_t k = 0; k < p->costs; k++) tn_table_count(&table, (uint64_t)p->cost[at * p->costs + k]);
     }
-    return tn_table_end(&table, stdout, w->error);
+    return tn_table_end(&table, w->error);
 }
 
 static void print_whole(const work *w) {
     const tn_rank_outcome *o = &w->outcome;
     const tn_rank_problem *p = &w->plan.problem;
     char text[32];
-    printf("\nThe whole model takes");
+    tn_say("\nThe whole model takes");
     for (size_t k = 0; k < p->costs; k++)
-        printf("%s %s %s", k ? "," : "", tn_count_text((uint64_t)o->total[k], text), p->cost_name[k]);
-    printf(".\nRelative error of its trained weights together, %s: %.4f\n",
+        tn_say("%s %s %s", k ? "," : "", tn_count_text((uint64_t)o->total[k], text), p->cost_name[k]);
+    tn_say(".\nRelative error of its trained weights together, %s: %.4f\n",
            w->trained.moments ? "as it shows in what the layers put out" : "Frobenius norm",
            whole_error(w, &o->solution.best));
     if (o->rounds > 1)
-        printf("Cycles and blocks of a design are not the sum of its layers': this one was found in %zu "
+        tn_say("Cycles and blocks of a design are not the sum of its layers': this one was found in %zu "
                "rounds,\n"
                "each an exact choice for costs counted around the design before.\n",
                o->rounds);
@@ -324,18 +322,18 @@ static void print_whole(const work *w) {
 
 static tn_status print_text(const work *w) {
     const tn_rank_problem *p = &w->plan.problem;
-    printf("%s: %zu layers, %zu candidates from %s\n\n", tn_model_name(w->model), p->layers,
+    tn_say("%s: %zu layers, %zu candidates from %s\n\n", tn_model_name(w->model), p->layers,
            p->first[p->layers], w->asked->weights);
     if (w->outcome.solution.best.met) {
         TN_TRY(print_layers(w));
         print_whole(w);
-        printf("\n");
+        tn_say("\n");
     }
     TN_TRY(tn_ranks_print_methods(p, &w->goal, &w->outcome.solution, w->error));
     if (w->accuracy)
-        printf("\nRanks are chosen by measured accuracy; that losses of layers add up is an assumption.\n");
-    printf("\n%s\n", tn_ranks_caution);
-    if (w->asked->output) printf("\nwritten to %s\n", w->asked->output);
+        tn_say("\nRanks are chosen by measured accuracy; that losses of layers add up is an assumption.\n");
+    tn_say("\n%s\n", tn_ranks_caution);
+    if (w->asked->output) tn_say("\nwritten to %s\n", w->asked->output);
     return TN_OK;
 }
 

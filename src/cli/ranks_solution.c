@@ -1,7 +1,7 @@
 #include "cli/ranks_solution.h"
 
 #include "cli/output.h"
-#include "cli/table.h"
+#include "text/table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -122,7 +122,7 @@ static tn_status print_methods(const tn_rank_problem *p, const tn_rank_goal *goa
         else
             tn_table_text(&table, "");
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static tn_status print_layers(const tn_rank_problem *p, const tn_rank_way *c, tn_error *error) {
@@ -142,15 +142,15 @@ static tn_status print_layers(const tn_rank_problem *p, const tn_rank_way *c, tn
         for (size_t k = 0; k < p->costs; k++) amount_cell(&table, p->cost[i * p->costs + k]);
         tn_table_format(&table, "%.6g", p->error[i]);
     }
-    return tn_table_end(&table, stdout, error);
+    return tn_table_end(&table, error);
 }
 
 static void print_no_fit(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s) {
-    printf(s->exact ? "Nothing fits: no choice of candidates keeps all bounds at once.\n"
+    tn_say(s->exact ? "Nothing fits: no choice of candidates keeps all bounds at once.\n"
                     : "Nothing was found that fits, which is no proof that nothing does.\n");
     for (size_t k = 0; k < goal->budgets; k++) {
         double least = tn_rank_least_cost(p, goal->budget[k].cost);
-        printf("  %s: the budget is %.10g, the least that any choice takes is %.10g%s\n",
+        tn_say("  %s: the budget is %.10g, the least that any choice takes is %.10g%s\n",
                p->cost_name[goal->budget[k].cost], goal->budget[k].most, least,
                least > goal->budget[k].most ? ", which is more" : "");
     }
@@ -164,9 +164,9 @@ tn_status tn_ranks_print_methods(const tn_rank_problem *p, const tn_rank_goal *g
     }
     TN_TRY(print_methods(p, goal, s, error));
     if (s->exact)
-        printf("\nThe choice is the optimum.\n");
+        tn_say("\nThe choice is the optimum.\n");
     else if (isfinite(s->gap))
-        printf(
+        tn_say(
             "\nFronts were thinned; the choice is at most %.3g %% above the optimum (--states keeps more).\n",
             100 * s->gap);
     return TN_OK;
@@ -175,7 +175,7 @@ tn_status tn_ranks_print_methods(const tn_rank_problem *p, const tn_rank_goal *g
 tn_status tn_ranks_print_tables(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s,
                                 tn_error *error) {
     if (s->best.met) TN_TRY(print_layers(p, &s->best, error));
-    if (s->best.met) printf("\n");
+    if (s->best.met) tn_say("\n");
     return tn_ranks_print_methods(p, goal, s, error);
 }
 

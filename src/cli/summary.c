@@ -1,16 +1,16 @@
 #include "cli/summary.h"
 #include "cli/output.h"
 
-#include "cli/table.h"
+#include "text/table.h"
 
 #include <stdio.h>
 
 static void print_causes(const tn_summary *summary) {
     char text[32];
     if (summary->causes == 0) return;
-    printf("rejected, by what each design lacks most:\n");
+    tn_say("rejected, by what each design lacks most:\n");
     for (size_t i = 0; i < summary->causes; i++)
-        printf("  %-32s %15s\n", summary->cause[i], tn_count_text(summary->cause_count[i], text));
+        tn_say("  %-32s %15s\n", summary->cause[i], tn_count_text(summary->cause_count[i], text));
 }
 
 tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool json, tn_error *error) {
@@ -20,19 +20,19 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
         return tn_output(&out, error);
     }
     char designs[32], evaluated[32], feasible[32], front[32], rate[32];
-    printf("space %s: %s designs, %s evaluated, %s feasible, front of %s (%s)\n", summary->space,
+    tn_say("space %s: %s designs, %s evaluated, %s feasible, front of %s (%s)\n", summary->space,
            tn_count_text(summary->designs, designs), tn_count_text(summary->evaluated, evaluated),
            tn_count_text(summary->feasible, feasible), tn_count_text(summary->front, front),
            tn_completion_names[summary->completion]);
     print_causes(summary);
-    printf("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));
+    tn_say("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));
     if (summary->front)
-        printf("recommended: design %llu (the knee of the front); %s/recommended.csv also has the best of "
+        tn_say("recommended: design %llu (the knee of the front); %s/recommended.csv also has the best of "
                "the front at each rank\n",
                (unsigned long long)summary->knee, folder);
     else
-        printf("no design fits; the causes above say what is short: widen the choices, or take a larger "
+        tn_say("no design fits; the causes above say what is short: widen the choices, or take a larger "
                "device\n");
-    printf("results in %s: front.csv, recommended.csv, sweep.json, sweep.db\n", folder);
+    tn_say("results in %s: front.csv, recommended.csv, sweep.json, sweep.db\n", folder);
     return TN_OK;
 }

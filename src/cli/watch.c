@@ -1,7 +1,7 @@
 #include "cli/watch.h"
 
 #include "base/clock.h"
-#include "cli/table.h"
+#include "text/number.h"
 
 #include <stdio.h>
 #include <unistd.h>

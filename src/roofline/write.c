@@ -1,7 +1,8 @@
 /* The laws of a roofline as YAML. */
 #include "hardware/device_data.h"
 #include "roofline/fit.h"
-#include "text/json.h"
+#include "text/number.h"
+#include "text/yaml.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,20 +78,11 @@ static void put_surface(tn_buffer *out, const tn_roofline_surface *s) {
     put_reals(out, "weight", &s->weight);
 }
 
-/* A text in double quotes, as YAML takes it; control characters have no place in a remark. */
-static void put_text(tn_buffer *out, const char *key, const char *text) {
-    tn_buffer_format(out, "      %s: \"", key);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\') tn_buffer_text(out, "\\");
-        tn_buffer_bytes(out, (unsigned char)*c < ' ' ? "?" : c, 1);
-    }
-    tn_buffer_text(out, "\"\n");
-}
-
 static void put_law(tn_buffer *out, const tn_roofline_law *law) {
-    tn_buffer_format(out, "    - precision: %s\n      time: %s\n      origin: %s\n", law->precision,
-                     tn_roofline_time_names[law->time], tn_origin_names[law->origin]);
-    if (law->source) put_text(out, "source", law->source);
+    tn_yaml_put(out, 4, "- precision", law->precision);
+    tn_yaml_put(out, 6, "time", tn_roofline_time_names[law->time]);
+    tn_yaml_put(out, 6, "origin", tn_origin_names[law->origin]);
+    if (law->source) tn_yaml_put(out, 6, "source", law->source);
     if (law->time == TN_TIME_EAGER) {
         put_real(out, "host_us", law->host_us);
         put_real(out, "misaligned_host", law->misaligned_host);

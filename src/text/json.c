@@ -82,14 +82,16 @@ static void write_escape(tn_buffer *out, unsigned char c) {
     }
 }
 
-static void write_string(tn_buffer *out, const char *text) {
+void tn_json_quote(const char *text, tn_buffer *out) {
     tn_buffer_text(out, "\"");
     for (size_t length = strlen(text); length > 0;) {
         unsigned char c = (unsigned char)*text;
         size_t bytes = tn_utf8_length(text, length);
         if (bytes == 0)
             tn_buffer_text(out, "\\ufffd");
-        else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
+        else if (bytes == 2 && tn_utf8_is_control(text, bytes))
+            tn_buffer_format(out, "\\u00%02x", (unsigned char)text[1]);
+        else if (c == '"' || c == '\\' || tn_utf8_is_control(text, bytes))
             write_escape(out, c);
         else
             tn_buffer_bytes(out, text, bytes);
@@ -102,7 +104,7 @@ static void write_string(tn_buffer *out, const char *text) {
 
 void tn_json_key(tn_json *json, const char *key) {
     separate(json);
-    write_string(json->out, key);
+    tn_json_quote(key, json->out);
     tn_buffer_text(json->out, ": ");
     json->after_key = true;
 }
@@ -113,7 +115,7 @@ void tn_json_text(tn_json *json, const char *value) {
         return;
     }
     separate(json);
-    write_string(json->out, value);
+    tn_json_quote(value, json->out);
 }
 
 void tn_json_count(tn_json *json, uint64_t value) {

@@ -35,6 +35,9 @@ void tn_json_real(tn_json *json, double value);
 void tn_json_bool(tn_json *json, bool value);
 void tn_json_null(tn_json *json);
 
+/* A string in quotes, what must be escaped escaped; also a double-quoted string of YAML. */
+void tn_json_quote(const char *text, tn_buffer *out);
+
 /* key and value in one */
 void tn_json_put_text(tn_json *json, const char *key, const char *value);
 void tn_json_put_count(tn_json *json, const char *key, uint64_t value);

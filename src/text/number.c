@@ -1,9 +1,9 @@
 #include "text/number.h"
 
+#include "base/c_locale.h"
 #include "base/checked.h"
 
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,19 +73,6 @@ tn_number_status tn_read_count(const char *text, uint64_t *value) {
     return TN_NUMBER_OK;
 }
 
-/* The C locale for this thread while numbers are read or printed, so that "." is the decimal point whatever
- * the program that uses the library has set. */
-static locale_t enter_c_locale(locale_t *own) {
-    *own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    return *own ? uselocale(*own) : (locale_t)0;
-}
-
-static void leave_c_locale(locale_t own, locale_t before) {
-    if (!own) return;
-    uselocale(before);
-    freelocale(own);
-}
-
 /* Sign, digits with an optional point, optional exponent; *zero: every digit of the mantissa is 0. */
 static bool is_decimal(const char *text, bool *zero) {
     text += *text == '+' || *text == '-';
@@ -113,9 +100,9 @@ static bool is_decimal(const char *text, bool *zero) {
 tn_number_status tn_read_real(const char *text, double *value) {
     bool zero;
     if (!is_decimal(text, &zero)) return TN_NUMBER_MALFORMED;
-    locale_t own, before = enter_c_locale(&own);
+    tn_c_locale locale = tn_c_locale_enter();
     double read = strtod(text, NULL);
-    leave_c_locale(own, before);
+    tn_c_locale_leave(locale);
     if (!isfinite(read) || (read == 0 && !zero)) return TN_NUMBER_RANGE;
     *value = read;
     return TN_NUMBER_OK;
@@ -127,13 +114,58 @@ void tn_real_text(double value, char *text, size_t capacity) {
         return;
     }
     char shortest[40]; /* sign, DBL_DECIMAL_DIG digits, point and exponent fit */
-    locale_t own, before = enter_c_locale(&own);
+    tn_c_locale locale = tn_c_locale_enter();
     /* A normal double that has a decimal of at most DBL_DIG digits is printed as it at that precision,
      * without trailing zeros; subnormal ones have fewer bits and are tried from one digit on. */
     int precision = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
     do {
         snprintf(shortest, sizeof shortest, "%.*g", precision, value);
     } while (precision++ < DBL_DECIMAL_DIG && strtod(shortest, NULL) != value);
-    leave_c_locale(own, before);
+    tn_c_locale_leave(locale);
     snprintf(text, capacity, "%s", shortest);
+}
+
+void tn_rounded_text(double value, tn_number_style style, int digits, char *text, size_t capacity) {
+    tn_c_locale locale = tn_c_locale_enter();
+    if (style == TN_NUMBER_FIXED)
+        snprintf(text, capacity, "%.*f", digits, value);
+    else if (style == TN_NUMBER_POWER)
+        snprintf(text, capacity, "%.*e", digits, value);
+    else
+        snprintf(text, capacity, "%.*g", digits, value);
+    tn_c_locale_leave(locale);
+}
+
+const char *tn_count_text(uint64_t value, char *text) {
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), to = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) text[to++] = ',';
+        text[to++] = digits[i];
+    }
+    text[to] = '\0';
+    return text;
+}
+
+/* Three significant digits of value / step^power with the power's prefix. */
+static const char *scaled(double value, double step, const char *const *prefix, int lowest, int highest,
+                          const char *unit, char *text) {
+    int power = 0;
+    char number[24];
+    double size = fabs(value);
+    for (; size >= step * 0.9995 && power < highest; power++) size /= step;
+    for (; size > 0 && size < 0.9995 && power > lowest; power--) size *= step;
+    tn_rounded_text(size, TN_NUMBER_FIXED, size < 9.995 ? 2 : size < 99.95 ? 1 : 0, number, sizeof number);
+    snprintf(text, 32, "%s%s %s%s", value < 0 ? "-" : "", number, prefix[power - lowest], unit);
+    return text;
+}
+
+const char *tn_si_text(double value, const char *unit, char *text) {
+    static const char *const prefix[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+    return scaled(value, 1000, prefix, -4, 6, unit, text);
+}
+
+const char *tn_bytes_text(double bytes, char *text) {
+    static const char *const prefix[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    return scaled(bytes, 1024, prefix, 0, 6, "", text);
 }

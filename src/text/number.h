@@ -1,4 +1,5 @@
-/* Numbers as people type them: whole text or nothing. Shared by YAML, CSV and command-line options. */
+/* Numbers as people type them (whole text or nothing; shared by YAML, CSV and command-line options), and as
+ * programs and people read them. Independent of the locale. */
 #ifndef TN_TEXT_NUMBER_H
 #define TN_TEXT_NUMBER_H
 
@@ -12,11 +13,22 @@ typedef enum tn_number_status { TN_NUMBER_OK, TN_NUMBER_MALFORMED, TN_NUMBER_RAN
 
 /* A whole number of 0 to 2^64-1: digits, with _ between digits allowed, or an exact 1e6 or 2.5e3. */
 tn_number_status tn_read_count(const char *text, uint64_t *value);
-/* A finite decimal number. "nan", "inf" and hexadecimal are malformed. Independent of the locale. */
+/* A finite decimal number. "nan", "inf" and hexadecimal are malformed. */
 tn_number_status tn_read_real(const char *text, double *value);
 
 /* The shortest decimal of `value` that reads back equal, as JSON and CSV print it; "nan", "inf" or "-inf" for
- * what is not finite. Independent of the locale; 32 bytes always suffice. */
+ * what is not finite; 32 bytes always suffice. */
 void tn_real_text(double value, char *text, size_t capacity);
+
+/* For people: with so many digits behind the point (FIXED 0.25, POWER 2.5e-01) or significant ones. */
+typedef enum tn_number_style { TN_NUMBER_SIGNIFICANT, TN_NUMBER_FIXED, TN_NUMBER_POWER } tn_number_style;
+void tn_rounded_text(double value, tn_number_style style, int digits, char *text, size_t capacity);
+
+/* "1,253,376"; text holds at least 32 bytes, as in the next two. */
+const char *tn_count_text(uint64_t value, char *text);
+/* With an SI prefix and three digits: "1.25 M". */
+const char *tn_si_text(double value, const char *unit, char *text);
+/* Binary: "5.91 MiB". */
+const char *tn_bytes_text(double bytes, char *text);
 
 #endif

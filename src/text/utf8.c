@@ -19,3 +19,20 @@ size_t tn_utf8_length(const char *text, size_t length) {
     int beyond = (first == 0xed && byte[1] >= 0xa0) || (first == 0xf4 && byte[1] >= 0x90);
     return overlong || beyond ? 0 : bytes;
 }
+
+bool tn_utf8_is_control(const char *text, size_t bytes) {
+    const unsigned char *byte = (const unsigned char *)text;
+    return bytes == 1 ? byte[0] < 0x20 || byte[0] == 0x7f : bytes == 2 && byte[0] == 0xc2 && byte[1] < 0xa0;
+}
+
+void tn_utf8_printable(const char *text, size_t length, bool lines, tn_buffer *out) {
+    for (size_t bytes; length > 0; text += bytes, length -= bytes) {
+        bytes = tn_utf8_length(text, length);
+        bool shows = bytes && (!tn_utf8_is_control(text, bytes) || (lines && *text == '\n'));
+        if (shows)
+            tn_buffer_bytes(out, text, bytes);
+        else
+            tn_buffer_text(out, "\xef\xbf\xbd");
+        bytes += bytes == 0;
+    }
+}

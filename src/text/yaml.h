@@ -53,6 +53,8 @@ tn_status tn_yaml_merge(const tn_yaml *base, const tn_yaml *over, tn_arena *aren
  * a plain text that only quotes can write comes back quoted. */
 struct tn_buffer;
 void tn_yaml_write(const tn_yaml *root, struct tn_buffer *out);
+/* Appends the line "key: text" behind `indent` blanks, the text quoted where it is no plain word. */
+void tn_yaml_put(struct tn_buffer *out, int indent, const char *key, const char *text);
 
 TN_PUBLIC_END
 

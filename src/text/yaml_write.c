@@ -1,8 +1,10 @@
 /* Trees back to text, by libyaml's emitter. */
 #include "base/buffer.h"
+#include "text/json.h"
 #include "text/yaml.h"
 
 #include <string.h>
+#include <strings.h>
 #include <yaml.h>
 
 static int append(void *user, unsigned char *bytes, size_t length) {
@@ -85,4 +87,24 @@ void tn_yaml_write(const tn_yaml *root, tn_buffer *out) {
     if (!emit_document(&emitter, root) && out->status == TN_OK)
         out->status = emitter.error == YAML_MEMORY_ERROR ? TN_MEMORY : TN_INPUT;
     yaml_emitter_delete(&emitter);
+}
+
+/* A word that no reader takes for a number, a truth value, nothing, or punctuation. */
+static bool is_plain(const char *text) {
+    static const char *const reserved[] = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    static const char inside[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./@";
+    if (!text[0] || !strchr(letters, text[0]) || text[strspn(text, inside)] != '\0') return false;
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (strcasecmp(text, reserved[i]) == 0) return false;
+    return true;
+}
+
+void tn_yaml_put(tn_buffer *out, int indent, const char *key, const char *text) {
+    tn_buffer_format(out, "%*s%s: ", indent, "", key);
+    if (is_plain(text))
+        tn_buffer_text(out, text);
+    else
+        tn_json_quote(text, out); /* what JSON quotes, YAML reads */
+    tn_buffer_text(out, "\n");
 }

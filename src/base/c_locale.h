@@ -1,0 +1,15 @@
+/* The C locale for this thread while numbers are printed or read, so that "." is the decimal point whatever
+ * the program that uses the library has set. */
+#ifndef TN_BASE_C_LOCALE_H
+#define TN_BASE_C_LOCALE_H
+
+#include <locale.h>
+
+typedef struct tn_c_locale {
+    locale_t own, before;
+} tn_c_locale;
+
+tn_c_locale tn_c_locale_enter(void);
+void tn_c_locale_leave(tn_c_locale locale);
+
+#endif

@@ -1,0 +1,320 @@
+#include "text/record.h"
+
+#include "base/memory.h"
+#include "text/csv.h"
+
+#include <math.h>
+#include <string.h>
+
+static const void *member(const tn_column *column, const void *row) {
+    return (const char *)row + column->offset;
+}
+
+static bool is_written(const tn_column *column) {
+    return column->put || column->cell;
+}
+
+static size_t length_of(const tn_column *column, const void *row) {
+    const char *at = (const char *)row + column->count_offset;
+    if (column->count_size == sizeof(uint32_t)) {
+        uint32_t count;
+        memcpy(&count, at, sizeof count);
+        return count;
+    }
+    size_t count;
+    memcpy(&count, at, sizeof count);
+    return count;
+}
+
+static const void *items_of(const tn_column *column, const void *row) {
+    const void *items;
+    if (column->in_place) return member(column, row);
+    memcpy(&items, member(column, row), sizeof items);
+    return items;
+}
+
+static size_t size_of(const tn_column *column) {
+    switch (column->kind) {
+    case TN_COLUMN_TEXT:
+        return sizeof(const char *);
+    case TN_COLUMN_COUNT:
+        return sizeof(uint64_t);
+    case TN_COLUMN_COUNT32:
+    case TN_COLUMN_NAME:
+        return sizeof(uint32_t);
+    case TN_COLUMN_REAL:
+        return sizeof(double);
+    case TN_COLUMN_BOOL:
+        return sizeof(bool);
+    case TN_COLUMN_RECORD:
+        break;
+    }
+    return column->of->size;
+}
+
+/* One value, by its kind. */
+typedef union value {
+    const char *text;
+    uint64_t count;
+    double real;
+    bool truth;
+} value;
+
+static value load(const tn_column *column, const void *at) {
+    value v = {0};
+    uint32_t small;
+    switch (column->kind) {
+    case TN_COLUMN_TEXT:
+        memcpy(&v.text, at, sizeof v.text);
+        break;
+    case TN_COLUMN_COUNT:
+        memcpy(&v.count, at, sizeof v.count);
+        break;
+    case TN_COLUMN_COUNT32:
+        memcpy(&small, at, sizeof small);
+        v.count = small;
+        break;
+    case TN_COLUMN_NAME:
+        memcpy(&small, at, sizeof small);
+        v.text = column->names[small];
+        break;
+    case TN_COLUMN_REAL:
+        memcpy(&v.real, at, sizeof v.real);
+        break;
+    case TN_COLUMN_BOOL:
+        memcpy(&v.truth, at, sizeof v.truth);
+        break;
+    case TN_COLUMN_RECORD:
+        break;
+    }
+    return v;
+}
+
+/* False where `when` says so: there is no value, whatever the member holds. */
+static bool exists(const tn_column *column, const void *row) {
+    bool given = true;
+    if (column->when > 0) memcpy(&given, (const char *)row + column->when, sizeof given);
+    return given;
+}
+
+/* Whether an optional column has something to show. */
+static bool has_value(const tn_column *column, const void *row) {
+    if (!exists(column, row)) return false;
+    if (is_written(column) || column->kind == TN_COLUMN_RECORD) return true;
+    if (column->list) return length_of(column, row) > 0;
+    value v = load(column, member(column, row));
+    if (column->kind == TN_COLUMN_TEXT || column->kind == TN_COLUMN_NAME) return v.text != NULL;
+    return column->kind != TN_COLUMN_REAL || !isnan(v.real);
+}
+
+/* ---- JSON ---- */
+
+static void put_value(const tn_column *column, const void *at, tn_json *json) {
+    value v = load(column, at);
+    switch (column->kind) {
+    case TN_COLUMN_TEXT:
+    case TN_COLUMN_NAME:
+        tn_json_text(json, v.text);
+        break;
+    case TN_COLUMN_COUNT:
+    case TN_COLUMN_COUNT32:
+        tn_json_count(json, v.count);
+        break;
+    case TN_COLUMN_REAL:
+        tn_json_real(json, v.real);
+        break;
+    case TN_COLUMN_BOOL:
+        tn_json_bool(json, v.truth);
+        break;
+    case TN_COLUMN_RECORD:
+        tn_record_json(column->of, at, json);
+        break;
+    }
+}
+
+static void put_list(const tn_column *column, const void *row, tn_json *json) {
+    const char *items = items_of(column, row);
+    size_t count = length_of(column, row), size = size_of(column);
+    if (column->kind == TN_COLUMN_RECORD)
+        tn_json_array(json);
+    else
+        tn_json_row(json);
+    for (size_t i = 0; i < count; i++) put_value(column, items + i * size, json);
+    tn_json_end(json);
+}
+
+static void put_column(const tn_column *column, const void *row, tn_json *json) {
+    if (!column->key || (column->cell && !column->put)) return;
+    if (column->optional && !has_value(column, row)) return;
+    tn_json_key(json, column->key);
+    if (!exists(column, row))
+        tn_json_null(json);
+    else if (column->put)
+        column->put(row, json);
+    else if (column->list)
+        put_list(column, row, json);
+    else
+        put_value(column, member(column, row), json);
+}
+
+void tn_record_keys(const tn_record *record, const void *row, tn_json *json) {
+    for (size_t i = 0; i < record->columns; i++) put_column(&record->column[i], row, json);
+}
+
+void tn_record_json(const tn_record *record, const void *row, tn_json *json) {
+    tn_json_object(json);
+    tn_record_keys(record, row, json);
+    tn_json_end(json);
+}
+
+void tn_record_rows(const tn_record *record, const void *rows, size_t count, tn_json *json) {
+    tn_json_array(json);
+    for (size_t i = 0; i < count; i++) tn_record_json(record, (const char *)rows + i * record->size, json);
+    tn_json_end(json);
+}
+
+/* ---- CSV ---- */
+
+static bool in_csv(const tn_column *column) {
+    return column->key && !column->list && !is_written(column) && column->kind != TN_COLUMN_RECORD;
+}
+
+void tn_record_csv_head(const tn_record *record, tn_buffer *out) {
+    for (size_t i = 0; i < record->columns; i++)
+        if (in_csv(&record->column[i])) tn_csv_put(out, record->column[i].key);
+}
+
+static void put_csv(const tn_column *column, const void *row, tn_buffer *out) {
+    if (!exists(column, row)) {
+        tn_csv_put(out, "");
+        return;
+    }
+    value v = load(column, member(column, row));
+    switch (column->kind) {
+    case TN_COLUMN_COUNT:
+    case TN_COLUMN_COUNT32:
+        tn_csv_put_count(out, v.count);
+        break;
+    case TN_COLUMN_REAL:
+        tn_csv_put_real(out, v.real);
+        break;
+    case TN_COLUMN_BOOL:
+        tn_csv_put(out, column->names ? column->names[v.truth] : v.truth ? "true" : "false");
+        break;
+    default:
+        tn_csv_put(out, v.text ? v.text : "");
+    }
+}
+
+void tn_record_csv(const tn_record *record, const void *row, tn_buffer *out) {
+    for (size_t i = 0; i < record->columns; i++)
+        if (in_csv(&record->column[i])) put_csv(&record->column[i], row, out);
+}
+
+/* ---- people ---- */
+
+static void show_real(const tn_column *column, double real, tn_buffer *cell) {
+    char text[400]; /* the largest double has 309 digits before its point */
+    int digits = column->digits ? column->digits : column->style == TN_NUMBER_SIGNIFICANT ? 4 : 0;
+    if (column->scale != 0) real *= column->scale;
+    tn_rounded_text(real, column->style, digits, text, sizeof text);
+    tn_buffer_text(cell, isfinite(real) ? text : "-");
+}
+
+static void show_value(const tn_column *column, const void *at, tn_buffer *cell) {
+    value v = load(column, at);
+    char text[32];
+    switch (column->kind) {
+    case TN_COLUMN_COUNT:
+    case TN_COLUMN_COUNT32:
+        if (column->scale != 0)
+            show_real(column, (double)v.count, cell);
+        else
+            tn_buffer_text(cell, tn_count_text(v.count, text));
+        break;
+    case TN_COLUMN_REAL:
+        show_real(column, v.real, cell);
+        break;
+    case TN_COLUMN_BOOL:
+        tn_buffer_text(cell, column->names ? column->names[v.truth] : v.truth ? "yes" : "no");
+        break;
+    case TN_COLUMN_TEXT:
+    case TN_COLUMN_NAME:
+        tn_buffer_text(cell, v.text ? v.text : "");
+        break;
+    case TN_COLUMN_RECORD:
+        break; /* a table of its own */
+    }
+}
+
+static void show(const tn_column *column, const void *row, tn_buffer *cell) {
+    if (!exists(column, row)) {
+        tn_buffer_text(cell, "-");
+    } else if (column->cell) {
+        column->cell(row, cell);
+    } else if (column->list) {
+        const char *items = items_of(column, row);
+        size_t size = size_of(column);
+        for (size_t i = 0; i < length_of(column, row); i++) {
+            if (i) tn_buffer_text(cell, " ");
+            show_value(column, items + i * size, cell);
+        }
+    } else if (!column->put) {
+        show_value(column, member(column, row), cell);
+    }
+}
+
+static bool wanted(const tn_record *record, const bool *shown, size_t i) {
+    return record->column[i].title && (!shown || shown[i]);
+}
+
+void tn_record_head(const tn_record *record, const bool *shown, tn_table *table) {
+    size_t columns = 0;
+    for (size_t i = 0; i < record->columns; i++) columns += wanted(record, shown, i);
+    tn_table_begin(table, columns);
+    for (size_t i = 0; i < record->columns; i++) {
+        const tn_column *column = &record->column[i];
+        if (!wanted(record, shown, i)) continue;
+        if (column->unit)
+            tn_table_format(table, "%s, %s", column->title, column->unit);
+        else
+            tn_table_text(table, column->title);
+    }
+}
+
+void tn_record_cells(const tn_record *record, const void *row, const bool *shown, tn_table *table) {
+    for (size_t i = 0; i < record->columns; i++) {
+        tn_buffer cell = {0};
+        if (!wanted(record, shown, i)) continue;
+        show(&record->column[i], row, &cell);
+        tn_table_text(table, cell.data);
+        if (cell.status != TN_OK && table->status == TN_OK) table->status = cell.status;
+        tn_buffer_free(&cell);
+    }
+}
+
+static bool any_has(const tn_column *column, const void *rows, size_t count, size_t size) {
+    for (size_t i = 0; i < count; i++)
+        if (has_value(column, (const char *)rows + i * size)) return true;
+    return false;
+}
+
+void tn_record_table(const tn_record *record, const void *rows, size_t count, bool bold, tn_buffer *out) {
+    tn_table table;
+    bool *shown;
+    tn_status status = tn_alloc(record->columns, sizeof *shown, &shown, NULL);
+    if (status != TN_OK) {
+        if (out->status == TN_OK) out->status = status;
+        return;
+    }
+    for (size_t i = 0; i < record->columns; i++) {
+        const tn_column *column = &record->column[i];
+        shown[i] = !column->optional || any_has(column, rows, count, record->size);
+    }
+    tn_record_head(record, shown, &table);
+    for (size_t i = 0; i < count; i++)
+        tn_record_cells(record, (const char *)rows + i * record->size, shown, &table);
+    tn_table_write(&table, bold, out);
+    tn_table_free(&table);
+    tn_free(shown);
+}

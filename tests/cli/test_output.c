@@ -1,0 +1,173 @@
+/* What every answer has in common: JSON and YAML that hold any name, terminals that no name steers, writes
+ * that fail, readers that leave. */
+#include "support/program.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/tenfold-output-XXXXXX";
+
+static int make_folder(void **state) {
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    return setenv("FOLDER", folder, 1);
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    test_run run = test_shell("rm -rf \"$FOLDER\"");
+    int status = run.status;
+    test_run_free(&run);
+    return status;
+}
+
+static test_run shell(int status, const char *command) {
+    test_run run = test_shell(command);
+    if (run.status != status) fail_msg("%s: status %d\n%s%s", command, run.status, run.out, run.err);
+    return run;
+}
+
+static void quiet(int status, const char *command) {
+    test_run run = shell(status, command);
+    test_run_free(&run);
+}
+
+static void write_file(const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static json_t *parsed(const test_run *run) {
+    json_error_t error;
+    json_t *json = json_loads(run->out, JSON_REJECT_DUPLICATES, &error);
+    if (!json) fail_msg("%s at %d:%d in\n%s", error.text, error.line, error.column, run->out);
+    return json;
+}
+
+/* A matrix whose path has quotes, a backslash, an escape sequence. */
+static const char odd[] = "a \"b\" \\ \x1b[31mred";
+
+static void json_holds_any_name(void **state) {
+    (void)state;
+    write_file(odd, "name,width,depth\n\"x \"\"y\"\" \\ \x1b[31m\",8,16\n");
+    test_run run = shell(0, "\"$TENFOLD\" hardware memory --batch \"$FOLDER\"/a* --style block --json");
+    json_t *json = parsed(&run), *rows = json_object_get(json, "rows");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "name")),
+                        "x \"y\" \\ \x1b[31m");
+    assert_null(strchr(run.out, '\x1b'));
+    json_decref(json);
+    test_run_free(&run);
+}
+
+/* The name of a device is free text; what the fit writes must read back as that name. */
+static void yaml_holds_any_name(void **state) {
+    (void)state;
+    static const char *const names[] = {"mine: \\\"fast\\\" # not", "null", "0x10", "'t Hooft", "[a"};
+    write_file("steps.csv", "kernels,step_ms\n100,2\n200,4\n");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "kind: roofline\nname: \"%s\"\ninherit: h200\n", names[i]);
+        write_file("odd.yaml", text);
+        quiet(0, "cd \"$FOLDER\" && \"$TENFOLD\" roofline fit --device ./odd.yaml --steps steps.csv -o "
+                 "fitted.yaml");
+        test_run before =
+            shell(0, "\"$TENFOLD\" roofline --device \"$FOLDER\"/odd.yaml --dtype fp32 --m 8 --n 8 "
+                     "--k 8 --json");
+        test_run after =
+            shell(0, "\"$TENFOLD\" roofline --device \"$FOLDER\"/fitted.yaml --dtype fp32 --m 8 --n 8 "
+                     "--k 8 --json");
+        assert_string_equal(before.out, after.out);
+        test_run_free(&before);
+        test_run_free(&after);
+    }
+}
+
+static void names_do_not_steer_a_terminal(void **state) {
+    (void)state;
+    write_file("esc.csv", "name,width,depth\n\x1b]0;owned\x07,8,16\n");
+    quiet(0, "mkdir -p \"$FOLDER\"/models && printf 'kind: roofline\\nname: "
+             "\"\\\\e]0;owned\\\\a\"\\ninherit: h200\\n' "
+             "> \"$FOLDER\"/esc.yaml");
+    if (access("/usr/bin/script", X_OK) != 0) {
+        print_message("no script(1): skipped\n");
+        skip();
+    }
+    static const char *const commands[] = {
+        "script -qec '\"$TENFOLD\" hardware memory --batch \"$FOLDER\"/esc.csv --style block' /dev/null",
+        "script -qec '\"$TENFOLD\" roofline step atis-2enc --device \"$FOLDER\"/esc.yaml' /dev/null",
+        "script -qec '\"$TENFOLD\" roofline --device \"$FOLDER\"/esc.yaml --dtype fp32 --m 8 --n 8 --k 8 "
+        "--json' "
+        "/dev/null",
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        test_run run = shell(0, commands[i]);
+        assert_non_null(strstr(run.out, "owned"));
+        assert_null(strstr(run.out, "\x1b]"));
+        assert_null(strchr(run.out, '\x07'));
+        test_run_free(&run);
+    }
+}
+
+/* One of every kind of output: tables, JSON, CSV, help, lists. */
+static const char *const answers[] = {
+    "cost atis-2enc",
+    "cost atis-2enc --json",
+    "hardware memory --width 8 --depth 16 --style block",
+    "list models",
+    "list models --json",
+    "help",
+    "help cost",
+    "--version",
+    "order --layer tt:m=4x4,n=4x4,rank=3,tokens=8 --all --objective front",
+    "roofline --device h200 --dtype fp32 --m 8 --n 8 --k 8",
+    "finetune count mixtral-8x7b --sequence 79",
+};
+
+static void a_failed_write_is_told(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        char command[256];
+        snprintf(command, sizeof command, "\"$TENFOLD\" %s >/dev/full", answers[i]);
+        test_run run = shell(3, command);
+        assert_non_null(strstr(run.err, "tenfold: standard output can't be written"));
+        test_run_free(&run);
+    }
+}
+
+static void a_closed_pipe_ends_silently(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        char command[256];
+        /* The reader has gone before the first byte; 141 is death by SIGPIPE, as of `yes | head -0`. */
+        snprintf(command, sizeof command,
+                 "{ sleep 0.05; \"$TENFOLD\" %s; echo $? >\"$FOLDER\"/status; } | :; "
+                 "grep -qx 141 \"$FOLDER\"/status",
+                 answers[i]);
+        test_run run = shell(0, command);
+        assert_string_equal(run.err, "");
+        test_run_free(&run);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_holds_any_name),           cmocka_unit_test(yaml_holds_any_name),
+        cmocka_unit_test(names_do_not_steer_a_terminal), cmocka_unit_test(a_failed_write_is_told),
+        cmocka_unit_test(a_closed_pipe_ends_silently),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

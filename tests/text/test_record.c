@@ -1,0 +1,229 @@
+/* Records: the same row as JSON (read back with jansson), CSV (read back with our reader) and table. */
+#include "text/record.h"
+
+#include "base/memory.h"
+#include "text/csv.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum grade { LOW, HIGH } grade;
+static const char *const grades[] = {"low", "high", NULL};
+
+typedef struct inner {
+    uint64_t used, available;
+} inner;
+
+typedef struct row {
+    const char *name, *note;
+    uint64_t macs;
+    uint32_t lanes;
+    double seconds, share;
+    bool fits, measured;
+    grade level;
+    inner blocks;
+    size_t ranks;
+    uint64_t rank[4];
+    uint32_t parts;
+    const inner *part;
+    double noise;
+} row;
+
+static const tn_column inner_columns[] = {
+    TN_COLUMN(inner, used, "used"),
+    TN_COLUMN(inner, available, "available"),
+};
+static const tn_record inner_record = TN_RECORD(inner, inner_columns);
+
+static void put_double(const void *at, tn_json *json) {
+    tn_json_count(json, 2 * ((const row *)at)->macs);
+}
+
+static void show_double(const void *at, tn_buffer *cell) {
+    tn_buffer_format(cell, "twice %llu", (unsigned long long)((const row *)at)->macs);
+}
+
+static const tn_column columns[] = {
+    TN_COLUMN(row, name, "flow"),
+    TN_COLUMN(row, note, "note", TN_OPTIONAL),
+    TN_COLUMN(row, macs, "MACs"),
+    TN_COLUMN(row, lanes, NULL),
+    TN_COLUMN_AS("seconds_per_step", row, seconds, "time", TN_IN("ms", 1e3), TN_FIXED(2)),
+    TN_COLUMN(row, share, "share", TN_PERCENT),
+    TN_COLUMN(row, fits, "fits"),
+    TN_NAME("level", row, level, grades, "level"),
+    TN_OBJECT("blocks", row, blocks, inner_record, NULL),
+    TN_ARRAY("ranks", row, rank, ranks, "ranks"),
+    TN_ROWS("parts", row, part, parts, inner_record, NULL),
+    TN_COLUMN(row, noise, "noise", TN_WHEN(row, measured)),
+    TN_WRITTEN("flops", put_double, NULL),
+    TN_COLUMN_AS(NULL, row, macs, "in words", .cell = show_double),
+};
+static const tn_record record = TN_RECORD(row, columns);
+
+static const inner parts[] = {{1, 2}, {3, 4}};
+static const row rows[] = {
+    {"a \"quoted\" \x1b[31mname\n",
+     NULL,
+     1253376,
+     3,
+     0.00125,
+     0.5,
+     true,
+     true,
+     HIGH,
+     {5, 6},
+     2,
+     {1, 12},
+     2,
+     parts,
+     0.25},
+    {"b,c", NULL, 7, 1, NAN, INFINITY, false, false, LOW, {0, 0}, 0, {0}, 0, NULL, 9},
+};
+
+static json_t *as_json(const row *at) {
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_record_json(&record, at, &json);
+    assert_int_equal(out.status, TN_OK);
+    json_error_t error;
+    json_t *read = json_loads(out.data, JSON_REJECT_DUPLICATES, &error);
+    if (!read) fail_msg("%s in %s", error.text, out.data);
+    tn_buffer_free(&out);
+    return read;
+}
+
+static void test_json(void **state) {
+    (void)state;
+    json_t *first = as_json(&rows[0]), *second = as_json(&rows[1]);
+    assert_string_equal(json_string_value(json_object_get(first, "name")), rows[0].name);
+    assert_null(json_object_get(first, "note")); /* optional, and there is none */
+    assert_int_equal(json_integer_value(json_object_get(first, "macs")), 1253376);
+    assert_int_equal(json_integer_value(json_object_get(first, "lanes")), 3);
+    assert_true(json_real_value(json_object_get(first, "seconds_per_step")) == 0.00125); /* not rounded */
+    assert_true(json_is_true(json_object_get(first, "fits")));
+    assert_string_equal(json_string_value(json_object_get(first, "level")), "high");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(first, "blocks"), "available")), 6);
+    json_t *ranks = json_object_get(first, "ranks"), *list = json_object_get(first, "parts");
+    assert_int_equal(json_array_size(ranks), 2);
+    assert_int_equal(json_integer_value(json_array_get(ranks, 1)), 12);
+    assert_int_equal(json_array_size(list), 2);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 1), "used")), 3);
+    assert_int_equal(json_integer_value(json_object_get(first, "flops")), 2506752);
+    assert_true(json_real_value(json_object_get(first, "noise")) == 0.25);
+    /* What is no number is null, and so is what was not measured. */
+    assert_true(json_is_null(json_object_get(second, "seconds_per_step")));
+    assert_true(json_is_null(json_object_get(second, "share")));
+    assert_true(json_is_null(json_object_get(second, "noise")));
+    assert_int_equal(json_array_size(json_object_get(second, "parts")), 0);
+    json_decref(first);
+    json_decref(second);
+}
+
+static void test_table(void **state) {
+    (void)state;
+    tn_buffer out = {0};
+    tn_record_table(&record, rows, 2, false, &out);
+    assert_int_equal(out.status, TN_OK);
+    /* No column "note", which no row has; no escape, no line feed in a cell. */
+    assert_string_equal(
+        out.data,
+        "flow                        MACs  time, ms  share, %  fits  level  ranks  noise  in words\n"
+        "a \"quoted\" \xef\xbf\xbd[31mname\xef\xbf\xbd  1,253,376      1.25      50.0  yes   high    1 12   "
+        "0.25  "
+        "twice 1253376\n"
+        "b,c                            7         -         -  no    low               -  twice 7\n");
+    tn_buffer_free(&out);
+}
+
+static void test_csv(void **state) {
+    (void)state;
+    tn_buffer out = {0};
+    tn_arena arena = {0};
+    tn_error error = {0};
+    tn_csv csv;
+    tn_record_csv_head(&record, &out);
+    tn_csv_line(&out);
+    for (int i = 0; i < 2; i++) {
+        tn_record_csv(&record, &rows[i], &out);
+        tn_csv_line(&out);
+    }
+    if (tn_csv_parse("rows", out.data, out.length, &arena, &csv, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    static const char *const head[] = {"name",  "note", "macs",  "lanes", "seconds_per_step",
+                                       "share", "fits", "level", "noise"};
+    assert_int_equal(csv.columns, sizeof head / sizeof *head);
+    for (size_t i = 0; i < csv.columns; i++) assert_string_equal(csv.head[i].text, head[i]);
+    assert_string_equal(tn_csv_at(&csv, 0, 0)->text, rows[0].name);
+    assert_string_equal(tn_csv_at(&csv, 0, 4)->text, "0.00125");
+    assert_string_equal(tn_csv_at(&csv, 1, 0)->text, "b,c");
+    assert_string_equal(tn_csv_at(&csv, 1, 8)->text, "");
+    tn_arena_free(&arena);
+    tn_buffer_free(&out);
+}
+
+/* Every memory request that fails gives a failed buffer, never half an answer that looks whole. */
+static void test_memory(void **state) {
+    (void)state;
+    bool whole = false;
+    for (long n = 0; n < 500 && !whole; n++) {
+        tn_buffer out = {0};
+        tn_memory_fail_at(n + 1);
+        tn_record_table(&record, rows, 2, false, &out);
+        tn_memory_fail_at(0);
+        whole = out.status == TN_OK;
+        assert_true(whole || out.status == TN_MEMORY);
+        if (whole) assert_non_null(strstr(out.data, "twice 7\n"));
+        tn_buffer_free(&out);
+    }
+    assert_true(whole);
+}
+
+/* A host program with a decimal comma changes nothing. */
+static void test_locale(void **state) {
+    (void)state;
+    char folder[] = "/tmp/tenfold-locale-XXXXXX", command[256];
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
+    int made = system(command);
+    setenv("LOCPATH", folder, 1);
+    bool comma =
+        made == 0 && setlocale(LC_ALL, "de_DE.UTF-8") && strcmp(localeconv()->decimal_point, ",") == 0;
+    if (comma) {
+        char text[32];
+        test_table(NULL);
+        test_csv(NULL);
+        test_json(NULL);
+        assert_string_equal(tn_si_text(1250, "s", text), "1.25 ks");
+        tn_buffer out = {0};
+        tn_buffer_format(&out, "%.2f", 6.97);
+        assert_string_equal(out.data, "6.97");
+        tn_buffer_free(&out);
+    }
+    setlocale(LC_ALL, "C");
+    unsetenv("LOCPATH");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    if (system(command) != 0) print_message("%s is left\n", folder);
+    if (comma) return;
+    print_message("localedef made no locale with a decimal comma: skipped\n");
+    skip();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json),   cmocka_unit_test(test_table),  cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_locale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
