@@ -252,9 +252,7 @@ tn_status tn_anytime_search(const tn_network *network, const tn_anytime_options 
     c.elements = (tn_pricing){.price = price_elements};
     c.exact = (tn_exact_options){.no_outer = options->no_outer, .work_most = PART_WORK};
     if (options->goal == TN_ANYTIME_ELEMENTS) c.exact.pricing = &c.elements;
-    tn_pricing summed = options->pricing ? *options->pricing : (tn_pricing){0};
-    summed.units = 1;
-    if (options->goal == TN_ANYTIME_PRICE) c.exact.pricing = &summed;
+    if (options->goal == TN_ANYTIME_PRICE) c.exact.pricing = options->pricing;
     tn_status status = play(&c, network, &arena, visit, user);
     tn_arena_free(&c.scratch);
     tn_arena_free(&arena);

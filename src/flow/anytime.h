@@ -20,7 +20,7 @@ typedef enum tn_anytime_goal { TN_ANYTIME_MACS, TN_ANYTIME_ELEMENTS, TN_ANYTIME_
 typedef struct tn_anytime_options {
     tn_anytime_goal goal;
     bool no_outer;
-    const tn_pricing *pricing; /* of TN_ANYTIME_PRICE; its units are not looked at */
+    const tn_pricing *pricing; /* of TN_ANYTIME_PRICE */
     uint64_t seed;
     uint32_t rounds;
 } tn_anytime_options;

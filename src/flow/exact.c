@@ -28,7 +28,7 @@ typedef struct engine {
     const tn_problem *problem;
     const tn_pricing *pricing;
     tn_remaining_cost remaining; /* nothing under foreign prices, for it counts MACs */
-    bool longest_path, plain;
+    bool plain;
     outer_rule outer;
     tn_arena *arena;
     tn_error *error;
@@ -113,8 +113,7 @@ static uint64_t joint_cost(const engine *e, const node *a, const node *b, bool *
     *turned = tn_lowest(a->set) > tn_lowest(b->set);
     uint64_t here =
         e->pricing ? ask_price(e, a, b, turned) : tn_problem_product(e->problem, a->open | b->open);
-    uint64_t below = e->longest_path ? larger(a->cost, b->cost) : tn_saturating_add(a->cost, b->cost);
-    return tn_saturating_add(below, here);
+    return tn_saturating_add(tn_saturating_add(a->cost, b->cost), here);
 }
 
 /* ---- the search ---- */
@@ -417,7 +416,6 @@ tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *opt
                           tn_merge *merge, tn_exact_result *result, tn_error *error) {
     engine e = {.problem = problem,
                 .pricing = options->pricing,
-                .longest_path = options->pricing && options->pricing->units > 1,
                 .plain = !options->pricing && !options->no_outer && tn_problem_is_plain(problem),
                 .arena = arena,
                 .error = error,
@@ -441,9 +439,7 @@ tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *opt
 uint64_t tn_exact_cost_of(const tn_problem *problem, const tn_exact_options *options, const tn_merge *merge) {
     node made[2 * TN_PROBLEM_TENSORS];
     uint32_t n = problem->tensors;
-    engine e = {.problem = problem,
-                .pricing = options->pricing,
-                .longest_path = options->pricing && options->pricing->units > 1};
+    engine e = {.problem = problem, .pricing = options->pricing};
     for (uint32_t t = 0; t < n; t++) made[t] = (node){.set = (uint64_t)1 << t, .open = problem->tensor[t]};
     for (uint32_t i = 0; i + 1 < n; i++) {
         const node *a = &made[merge[i].a], *b = &made[merge[i].b];

@@ -16,7 +16,6 @@ static const char *const stops[] = {
     [TN_STOP_PROVEN] = "proven: nothing better exists",
     [TN_STOP_WORK] = "the exact search reached its limit of work or memory; the anytime search went on",
     [TN_STOP_TOO_LARGE] = "more tensors or indices than the exact search takes; anytime search alone",
-    [TN_STOP_UNITS] = "limited units: the best schedule is known exactly for small trees only",
     [TN_STOP_INTERRUPTED] = "interrupted",
 };
 
@@ -107,8 +106,7 @@ static tn_status judge(tn_search_state *state, tn_search_result *fresh) {
     TN_TRY(tn_tree_cost_of(state->network, &fresh->tree, &fresh->cost, state->error));
     if (state->options.objective != TN_LEAST_PRICE) return TN_OK;
     TN_TRY(tn_search_state_orient(state, &fresh->tree, &state->scratch));
-    return tn_tree_price(state->network, &fresh->tree, &state->options.pricing, &fresh->price, NULL,
-                         state->error);
+    return tn_tree_price(state->network, &fresh->tree, &state->options.pricing, &fresh->price, state->error);
 }
 
 tn_status tn_search_state_offer(tn_search_state *state, const tn_merge *merge, tn_search_result *best) {

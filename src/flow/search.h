@@ -9,9 +9,7 @@
  * Prices. A device's opinion of a merge comes in as a callback on its product shape (tn_product_shape: MACs =
  * batch * rows * reduction * columns), in any unit. Both orientations of a merge are asked, (a, b) and (b, a)
  * with rows and columns changed places, and the cheaper is kept as the order of the pair in the tree. The
- * callback must give the same price for the same shape. With one unit the price of a tree is the sum over its
- * merges; with more, it is the time until the last of its merges is done when up to `units` merges run side
- * by side and each starts after its operands are made: with TN_UNITS_UNLIMITED the longest path.
+ * callback must give the same price for the same shape. The price of a tree is the sum over its merges.
  */
 #ifndef TN_FLOW_SEARCH_H
 #define TN_FLOW_SEARCH_H
@@ -29,12 +27,9 @@ TN_PUBLIC_BEGIN
 
 typedef enum tn_objective { TN_LEAST_MACS, TN_LEAST_LIVE, TN_LEAST_PRICE } tn_objective;
 
-#define TN_UNITS_UNLIMITED UINT32_MAX
-
 typedef struct tn_pricing {
     uint64_t (*price)(void *user, const tn_product_shape *shape);
     void *user;
-    uint32_t units; /* merges that run side by side; 0 and 1: sum */
 } tn_pricing;
 
 typedef struct tn_search_options {
@@ -52,7 +47,6 @@ typedef enum tn_stop {
     TN_STOP_WORK,        /* the exact search had done work_most, or had 2 million sets or trees in memory; the
                             anytime search went on */
     TN_STOP_TOO_LARGE,   /* more tensors or indices than the exact search takes; anytime search alone */
-    TN_STOP_UNITS,       /* limited units: the best schedule is known exactly for small trees only */
     TN_STOP_INTERRUPTED, /* tn_interrupt() was called */
 } tn_stop;
 /* One line for people. */
@@ -94,11 +88,9 @@ typedef tn_status (*tn_tree_visitor)(void *user, const tn_tree *tree, const tn_t
 tn_status tn_search_every_tree(const tn_network *network, const tn_search_options *options,
                                tn_tree_visitor visit, void *user, tn_error *error);
 
-/* What the tree costs under the prices of `pricing`, in the orientation of its pairs. With limited units the
- * schedule is the best for trees of at most 12 merges, else the one that takes the longest remaining path
- * first; *exact says which (may be NULL). */
+/* What the tree costs under the prices of `pricing`, in the orientation of its pairs. */
 tn_status tn_tree_price(const tn_network *network, const tn_tree *tree, const tn_pricing *pricing,
-                        uint64_t *price, bool *exact, tn_error *error);
+                        uint64_t *price, tn_error *error);
 
 TN_PUBLIC_END
 

@@ -260,7 +260,7 @@ static tn_status one_search(int kind, const tn_network *network, tn_arena *arena
     static const tn_search_options options[KINDS] = {
         {.objective = TN_LEAST_MACS}, {.objective = TN_LEAST_MACS, .work_most = 1},
         {.objective = TN_LEAST_LIVE}, {.objective = TN_LEAST_LIVE, .work_most = 1},
-        {.max_live_elements = 700},   {.objective = TN_LEAST_PRICE, .pricing = {unit_price, NULL, 2}},
+        {.max_live_elements = 700},   {.objective = TN_LEAST_PRICE, .pricing = {unit_price, NULL}},
     };
     tn_search_result result;
     tn_tree_front front;
