@@ -12,8 +12,6 @@
 #include "hardware/device_data.h"
 #include "hardware/memory.h"
 
-#include <stdbool.h>
-
 TN_PUBLIC_BEGIN
 
 typedef enum tn_energy_part {
@@ -36,13 +34,6 @@ typedef struct tn_activity {
     double access_bits[TN_STYLE_DISTRIBUTED + 1]; /* by style; auto stays 0 */
     double off_chip_bits, off_chip_pJ_per_bit;
 } tn_activity;
-
-/* What a figure may be: from its own least to its most, the figure itself included; without them, half to
- * twice an unverified one, and a verified one is what it is. */
-void tn_figure_range(const tn_sourced *figure, double *least, double *most);
-/* The device with every energy figure at its least, or at its most. Energy grows with each of them, so these
- * two bound what the figures leave open. The external memory is copied into *external, where there is one. */
-tn_device tn_energy_extreme(const tn_device *device, bool most, tn_external_memory *external);
 
 /* joules[part] of the step. */
 void tn_energy_of(const tn_device *device, const tn_activity *activity, double joules[TN_ENERGY_PARTS]);

@@ -1,6 +1,7 @@
 #include "hardware/explain.h"
 
 #include "base/checked.h"
+#include "hardware/figure_range.h"
 #include "hardware/workload.h"
 
 #include <math.h>

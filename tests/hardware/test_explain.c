@@ -1,6 +1,7 @@
 /* Explanations: sums that must add up, energy recomputed from kernels and memories, misfits, doubts, and
  * steps that were transformed. */
 #include "hardware/explain.h"
+#include "hardware/figure_range.h"
 #include "hardware/workload.h"
 #include "support/prices.h"
 #include "support/steps.h"

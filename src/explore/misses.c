@@ -1,0 +1,67 @@
+#include "explore/misses.h"
+
+#include "base/interrupt.h"
+#include "explore/remedy.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* How far a value lies beyond a bound, by factor; a bound of 0 or of another sign has none. */
+static double beyond(double value, const tn_constraint *bound) {
+    double limit = value > bound->most ? bound->most : bound->least;
+    double factor = value > bound->most ? value / limit : limit / value;
+    return factor > 1 && isfinite(factor) ? factor : INFINITY;
+}
+
+static double factor_of(const tn_space *space, const tn_evaluation *evaluation, uint32_t cause) {
+    if (cause >= TN_CAUSE_CONSTRAINT) {
+        const tn_constraint *bound = &space->constraint[cause - TN_CAUSE_CONSTRAINT];
+        return beyond(bound->quantity->get(evaluation), bound);
+    }
+    return tn_budget_ratio(&evaluation->price.used, &space->budget);
+}
+
+static void offer(tn_misses *misses, tn_miss next) {
+    size_t at = 0;
+    while (at < misses->count && misses->miss[at].cause != next.cause) at++;
+    if (at == misses->count) misses->miss[misses->count++] = next;
+    if (next.factor < misses->miss[at].factor) misses->miss[at] = next;
+}
+
+static int by_factor(const void *a, const void *b) {
+    const tn_miss *x = a, *y = b;
+    if (x->factor != y->factor) return x->factor < y->factor ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static tn_status look_at(const tn_space *space, tn_evaluator *evaluator, uint64_t outer, tn_misses *misses,
+                         tn_error *error) {
+    for (uint64_t inner = 0; inner < space->inner_count; inner++) {
+        tn_evaluation evaluation;
+        uint32_t cause;
+        TN_TRY(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, error));
+        misses->evaluated++;
+        if (cause < TN_CAUSE_RESOURCE) continue; /* feasible, or without a price */
+        offer(misses,
+              (tn_miss){tn_space_id(space, outer, inner), cause, factor_of(space, &evaluation, cause)});
+    }
+    return TN_OK;
+}
+
+tn_status tn_misses_find(const tn_space *space, uint64_t most, tn_misses *misses, tn_error *error) {
+    tn_evaluator *evaluator;
+    *misses = (tn_misses){0};
+    uint64_t outers = most / space->inner_count;
+    if (outers == 0) outers = 1;
+    if (outers > space->outer_count) outers = space->outer_count;
+    TN_TRY(tn_evaluator_new(space, &evaluator, error));
+    tn_status status = TN_OK;
+    for (uint64_t i = 0; status == TN_OK && i < outers && !tn_interrupted(); i++) {
+        /* Evenly over all; the product fits, as outers <= most. */
+        uint64_t outer = (uint64_t)((double)i * ((double)space->outer_count / (double)outers));
+        status = look_at(space, evaluator, outer, misses, error);
+    }
+    tn_evaluator_free(evaluator);
+    qsort(misses->miss, misses->count, sizeof *misses->miss, by_factor);
+    return status;
+}

@@ -1,0 +1,199 @@
+#include "explore/remedy.h"
+
+#include "hardware/build.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REMEDIES_MOST = 256 };
+
+typedef struct {
+    tn_model *model;
+    const tn_device *device;
+    const tn_build *build;
+    const tn_resources *budget;
+    tn_program_cache *cache;
+    tn_workload *workload; /* of the model as it stands */
+    tn_arena *arena;
+    tn_remedies *out;
+    tn_error *error;
+} search;
+
+double tn_budget_ratio(const tn_resources *used, const tn_resources *budget) {
+    const uint64_t need[] = {used->lut, used->ff, used->dsp, used->bram18, used->uram};
+    const uint64_t have[] = {budget->lut, budget->ff, budget->dsp, budget->bram18, budget->uram};
+    double most = 0;
+    for (size_t i = 0; i < sizeof need / sizeof *need; i++)
+        if (need[i] > 0) most = fmax(most, have[i] ? (double)need[i] / (double)have[i] : INFINITY);
+    return most;
+}
+
+/* A change that has no price (an illegal build, a rank that does not exist, a count past 64 bits) is none. */
+static tn_status price(search *with, tn_workload *workload, const tn_build *build, tn_price *found,
+                       bool *fits) {
+    *fits = false;
+    with->out->tried++;
+    tn_status status = tn_price_step(workload, build, found, with->error);
+    if (status == TN_MEMORY || status == TN_INTERRUPTED) return status;
+    *fits = status == TN_OK && tn_budget_ratio(&found->used, with->budget) <= 1;
+    return TN_OK;
+}
+
+static tn_status note(search *with, const char *key, const char *value, const char *was,
+                      const tn_price *found) {
+    if (with->out->count == REMEDIES_MOST) return TN_OK;
+    tn_remedy *next = &with->out->remedy[with->out->count++];
+    next->price = *found;
+    TN_TRY(tn_arena_format(with->arena, &next->was, with->error, "%s", was));
+    return tn_arena_format(with->arena, &next->change, with->error, "%s=%s", key, value);
+}
+
+static tn_status try_choice(search *with, const tn_field *field, const char *key) {
+    uint32_t given;
+    memcpy(&given, (const char *)with->build + field->offset, sizeof given);
+    for (uint32_t value = 0; field->choices[value]; value++) {
+        tn_build build = *with->build;
+        tn_price found;
+        bool fits;
+        if (value == given) continue;
+        memcpy((char *)&build + field->offset, &value, sizeof value);
+        TN_TRY(price(with, with->workload, &build, &found, &fits));
+        if (fits) TN_TRY(note(with, key, field->choices[value], field->choices[given], &found));
+    }
+    return TN_OK;
+}
+
+/* The next smaller change of a count than `value`; false where there is none. */
+static bool next_count(const tn_field *field, uint64_t given, uint64_t *value) {
+    enum { GROUP_MOST = 64, OFF_CHIP_FIRST = 1 << 20, OFF_CHIP_LAST = 256 };
+    if (strcmp(field->key, "group") == 0) {
+        *value *= 2;
+        return *value <= GROUP_MOST;
+    }
+    if (strcmp(field->key, "off_chip_over_bytes") == 0) {
+        *value = *value == 0 ? OFF_CHIP_FIRST : *value / 4;
+        return *value >= OFF_CHIP_LAST && (given == 0 || *value < given);
+    }
+    *value /= 2;
+    return *value >= (uint64_t)field->minimum && *value > 0;
+}
+
+static tn_status try_count(search *with, const tn_field *field, const char *key) {
+    uint64_t given, value;
+    memcpy(&given, (const char *)with->build + field->offset, sizeof given);
+    value = given;
+    while (next_count(field, given, &value)) {
+        tn_build build = *with->build;
+        tn_price found;
+        bool fits;
+        memcpy((char *)&build + field->offset, &value, sizeof value);
+        TN_TRY(price(with, with->workload, &build, &found, &fits));
+        if (!fits) continue;
+        char text[24], was[24];
+        snprintf(text, sizeof text, "%" PRIu64, value);
+        snprintf(was, sizeof was, "%" PRIu64, given);
+        return note(with, key, text, was, &found);
+    }
+    return TN_OK;
+}
+
+static tn_status try_build(search *with) {
+    /* What runs side by side takes no less; blocks change nothing by themselves. */
+    static const char *const idle[] = {"schedule", "blocks"};
+    for (size_t i = 0; i < tn_build_schema.count; i++) {
+        const tn_field *field = &tn_build_schema.field[i];
+        const char *key;
+        if (strcmp(field->key, idle[0]) == 0 || strcmp(field->key, idle[1]) == 0) continue;
+        TN_TRY(tn_arena_format(with->arena, &key, with->error, "build.%s", field->key));
+        TN_TRY(field->type == TN_FIELD_CHOICE ? try_choice(with, field, key) : try_count(with, field, key));
+    }
+    return TN_OK;
+}
+
+static uint64_t greatest_rank(const tn_weight *weight) {
+    uint64_t most = 1;
+    for (uint32_t i = 0; i < weight->rank_count; i++)
+        if (weight->rank[i] > most) most = weight->rank[i];
+    return most;
+}
+
+static tn_status try_rank(search *with, tn_model_weight *entry, uint64_t rank, tn_price *found, bool *fits) {
+    tn_arena scratch = {0};
+    tn_step step;
+    tn_workload *workload;
+    *fits = false;
+    tn_status status = tn_weight_set_rank(&entry->weight, rank, with->error);
+    if (status == TN_OK) status = tn_step_build(with->model, with->cache, &scratch, &step, with->error);
+    if (status == TN_OK) status = tn_workload_prepare(&step, with->device, &scratch, &workload, with->error);
+    if (status == TN_OK)
+        status = price(with, workload, with->build, found, fits);
+    else if (status != TN_MEMORY && status != TN_INTERRUPTED)
+        status = TN_OK;
+    tn_arena_free(&scratch);
+    return status;
+}
+
+static tn_status try_ranks(search *with, tn_model_weight *entry) {
+    const tn_weight given = entry->weight;
+    uint64_t first = greatest_rank(&given);
+    bool fits = false;
+    for (uint64_t rank = first * 3 / 4; rank >= 1 && !fits; rank = rank * 2 / 3) {
+        tn_price found;
+        tn_status status = try_rank(with, entry, rank, &found, &fits);
+        entry->weight = given;
+        TN_TRY(status);
+        if (!fits) continue;
+        char key[160], text[24], was[24];
+        snprintf(key, sizeof key, "weights.%.120s.rank", entry->name);
+        snprintf(text, sizeof text, "%" PRIu64, rank);
+        snprintf(was, sizeof was, "%" PRIu64, first);
+        TN_TRY(note(with, key, text, was, &found));
+    }
+    return TN_OK;
+}
+
+static int by_time(const void *a, const void *b) {
+    double x = ((const tn_remedy *)a)->price.seconds_per_step,
+           y = ((const tn_remedy *)b)->price.seconds_per_step;
+    return (x > y) - (x < y);
+}
+
+static tn_status try_all(search *with) {
+    tn_step step;
+    TN_TRY(tn_arena_alloc(with->arena, REMEDIES_MOST, sizeof *with->out->remedy, &with->out->remedy,
+                          with->error));
+    TN_TRY(tn_step_build(with->model, with->cache, with->arena, &step, with->error));
+    TN_TRY(tn_workload_prepare(&step, with->device, with->arena, &with->workload, with->error));
+    TN_TRY(try_build(with));
+    for (size_t i = 0; i < tn_model_weights(with->model); i++) {
+        tn_model_weight *entry = tn_model_weight_at(with->model, i);
+        if (entry->weight.format != TN_DENSE) TN_TRY(try_ranks(with, entry));
+    }
+    /* Few enough for an insertion that keeps equals in order. */
+    for (size_t i = 1; i < with->out->count; i++)
+        for (size_t k = i; k > 0 && by_time(&with->out->remedy[k - 1], &with->out->remedy[k]) > 0; k--) {
+            tn_remedy other = with->out->remedy[k];
+            with->out->remedy[k] = with->out->remedy[k - 1];
+            with->out->remedy[k - 1] = other;
+        }
+    return TN_OK;
+}
+
+tn_status tn_remedies_find(tn_model *model, const tn_device *device, const tn_build *build,
+                           const tn_resources *budget, tn_arena *arena, tn_remedies *remedies,
+                           tn_error *error) {
+    *remedies = (tn_remedies){0};
+    search with = {.model = model,
+                   .device = device,
+                   .build = build,
+                   .budget = budget,
+                   .arena = arena,
+                   .out = remedies,
+                   .error = error};
+    TN_TRY(tn_program_cache_new(&with.cache, error));
+    tn_status status = try_all(&with);
+    tn_program_cache_free(with.cache);
+    return status;
+}

@@ -1,0 +1,65 @@
+#include "hardware/figure_range.h"
+
+#include <math.h>
+#include <string.h>
+
+/* An unverified figure that says no range of its own may be wrong by this factor either way. */
+enum { UNVERIFIED_FACTOR = 2 };
+
+void tn_figure_range(const tn_sourced *figure, double *least, double *most) {
+    bool ranged = figure->least > 0 || figure->most > 0;
+    double factor = !ranged && figure->origin == TN_UNVERIFIED ? UNVERIFIED_FACTOR : 1;
+    *least = ranged ? fmin(figure->least, figure->value) : figure->value / factor;
+    *most = ranged ? fmax(figure->most, figure->value) : figure->value * factor;
+}
+
+tn_device tn_energy_extreme(const tn_device *device, bool most, tn_external_memory *external) {
+    tn_device extreme = *device;
+    tn_sourced figure[TN_ENERGY_FIGURES];
+    memcpy(figure, &extreme.energy, sizeof figure);
+    for (size_t i = 0; i < TN_ENERGY_FIGURES; i++) {
+        double low, high;
+        tn_figure_range(&figure[i], &low, &high);
+        figure[i].value = most ? high : low;
+    }
+    memcpy(&extreme.energy, figure, sizeof figure);
+    if (extreme.external.count > 0) {
+        *external = *(const tn_external_memory *)device->external.item;
+        if (external->origin == TN_UNVERIFIED)
+            external->pJ_per_bit *= most ? UNVERIFIED_FACTOR : 1.0 / UNVERIFIED_FACTOR;
+        extreme.external.item = external;
+    }
+    return extreme;
+}
+
+/* Upwards: an operator keeps at least one stage. */
+static uint64_t extreme_count(uint64_t figure, bool most) {
+    return most ? figure * UNVERIFIED_FACTOR : (figure + UNVERIFIED_FACTOR - 1) / UNVERIFIED_FACTOR;
+}
+
+tn_status tn_operators_extreme(const tn_device *device, bool most, tn_arena *arena, tn_device **extreme,
+                               tn_error *error) {
+    tn_device *made;
+    tn_operator_row *row;
+    size_t rows = device->operators.count;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(tn_arena_alloc(arena, rows, sizeof *row, &row, error));
+    *made = *device;
+    if (rows) memcpy(row, device->operators.item, rows * sizeof *row);
+    made->operators.item = row;
+    for (size_t i = 0; i < rows; i++) {
+        if (row[i].origin != TN_UNVERIFIED) continue;
+        row[i].stages = extreme_count(row[i].stages, most);
+        row[i].lut = extreme_count(row[i].lut, most);
+        row[i].ff = extreme_count(row[i].ff, most);
+    }
+    tn_device_control *control = &made->control;
+    if (control->origin == TN_UNVERIFIED) {
+        control->lut = extreme_count(control->lut, most);
+        control->ff = extreme_count(control->ff, most);
+        control->lane_lut = extreme_count(control->lane_lut, most);
+        control->operation_cycles = extreme_count(control->operation_cycles, most);
+    }
+    *extreme = made;
+    return TN_OK;
+}
