@@ -178,7 +178,7 @@ static tn_status bench_allocation(size_t costs, tn_error *error) {
             if (costs > 2) cost[i * costs + 2] = ceil(parameters / 512) * (folding + 1);
         }
     }
-    tn_knapsack choices = {LAYERS, costs, first, objective, cost};
+    tn_knapsack choices = {LAYERS, costs, first, objective, cost, 0};
     tn_allocation a;
     double from = tn_clock_seconds();
     TN_TRY(tn_allocate(&choices, budget, 0, &a, error));

@@ -3,17 +3,15 @@
  * is stored is given).
  *
  * Each memory has its options; those that another option of the memory beats in every resource are dropped.
- * Choosing one of each is a multiple-choice knapsack with three budgets. It is solved by branch and bound
- * with Lagrangian bounds, from a greedy start; the result is exact unless the number of nodes reaches its
- * limit, and `bound_bits` says how far from the best it can be then.
+ * Choosing one of each is a multiple-choice knapsack with three budgets, which knapsack/allocation.h solves: the
+ * result is exact unless its partial allocations outgrow `most_states`, and `bound_bits` says how far from the best
+ * it can be then.
  */
 #ifndef TN_HARDWARE_PLACEMENT_H
 #define TN_HARDWARE_PLACEMENT_H
 
 #include "base/arena.h"
 #include "hardware/place.h"
-
-enum { TN_PLACEMENT_NODES = 200000 };
 
 typedef struct tn_placement_budget {
     uint64_t bram18, uram, lut;
@@ -26,8 +24,9 @@ typedef struct tn_placement {
     double capacity_bits, bound_bits; /* of what was found; no placement has less */
 } tn_placement;
 
+/* most_states 0: the solver's own limit. */
 tn_status tn_placement_search(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_build *build, const tn_placement_budget *budget, uint64_t node_limit,
+                              const tn_build *build, const tn_placement_budget *budget, size_t most_states,
                               tn_arena *arena, tn_placement *placement, tn_error *error);
 
 #endif

@@ -140,8 +140,8 @@ static tn_status search_places(tn_workload *workload, tn_plan *plan, const tn_bu
         .bram18 = has.bram18, .uram = has.uram, .lut = has.lut > kernels.lut ? has.lut - kernels.lut : 0};
     tn_arena scratch = {0};
     tn_placement found;
-    tn_status status = tn_placement_search(device, workload->word_bits, &plan->map, build, &budget,
-                                           TN_PLACEMENT_NODES, &scratch, &found, error);
+    tn_status status = tn_placement_search(device, workload->word_bits, &plan->map, build, &budget, 0,
+                                           &scratch, &found, error);
     for (uint32_t i = 0; status == TN_OK && i < plan->map.memories; i++) plan->place[i] = found.place[i];
     if (status == TN_OK && exact) *exact = found.exact && found.fits;
     tn_arena_free(&scratch);

@@ -1,6 +1,7 @@
 #include "knapsack/allocation.h"
 
 #include "base/memory.h"
+#include "knapsack/branch.h"
 #include "knapsack/dual.h"
 #include "knapsack/improve.h"
 #include "knapsack/partial_allocations.h"
@@ -237,9 +238,25 @@ static size_t default_states(const tn_knapsack *c) {
     return c->costs <= 2 ? TN_ALLOCATION_STATES : TN_ALLOCATION_STATES_MANY;
 }
 
+/* By branch and bound, where that finishes. */
+static tn_status try_branching(problem *p, size_t most_states, bool *finished, tn_allocation *a,
+                               tn_error *error) {
+    tn_branch branch;
+    TN_TRY(tn_branch_and_bound(p->choices, p->budget, most_states, p->best, &branch, error));
+    *finished = branch.finished;
+    a->found = branch.met;
+    a->exact = branch.finished;
+    a->lower_bound = branch.bound;
+    a->states = branch.nodes;
+    return TN_OK;
+}
+
 /* Widens the fronts until nothing is thinned or the limit is reached. */
 static tn_status solve(problem *p, size_t most_states, tn_allocation *a, tn_error *error) {
     const tn_knapsack *c = p->choices;
+    bool finished = false;
+    if (c->step > 0) TN_TRY(try_branching(p, most_states, &finished, a, error));
+    if (finished) return TN_OK;
     TN_TRY(tn_dual_solve(c, p->budget, &p->dual, p->best, &p->met, error));
     /* Prices at which the bound passes every allocation there is show that none keeps the budgets. */
     if (!p->met && p->dual.bound > largest_objective(c) * (1 + SLACK)) {

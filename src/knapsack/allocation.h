@@ -8,6 +8,9 @@
  * a front outgrows `most_states` it is thinned to those of the best bounds, and the least bound among the
  * dropped ones becomes the proven lower bound: `gap` says how far above it the answer may be. Ties are broken
  * by least first cost, then by the earlier candidate, so the answer depends on the input alone.
+ *
+ * Objectives that are multiples of a step are tried by branch and bound first (knapsack/branch.h), which is faster
+ * where it finishes; of several best allocations it takes the first it meets.
  */
 #ifndef TN_KNAPSACK_ALLOCATION_H
 #define TN_KNAPSACK_ALLOCATION_H
@@ -36,7 +39,7 @@ typedef struct tn_allocation {
     uint64_t states;    /* partial allocations kept, over all layers */
 } tn_allocation;
 
-/* budget[costs]. most_states 0: the constants above. */
+/* budget[costs]. most_states 0: the constants above; it also limits the nodes of branch and bound. */
 tn_status tn_allocate(const tn_knapsack *choices, const double *budget, size_t most_states,
                       tn_allocation *allocation, tn_error *error);
 void tn_allocation_free(tn_allocation *allocation);

@@ -23,6 +23,7 @@ typedef struct tn_knapsack {
     size_t layers, costs;
     const size_t *first;
     const double *objective, *cost;
+    double step; /* every objective is a multiple of it; 0: not known to be */
 } tn_knapsack;
 
 tn_status tn_knapsack_check(const tn_knapsack *choices, tn_error *error);

@@ -139,13 +139,13 @@ static tn_status build_problem(const tn_rank_problem *p, const tn_rank_goal *goa
     for (size_t k = 0; k < goal->budgets; k++)
         q->budget[k] = goal->budget[k].most - p->fixed[goal->budget[k].cost];
     if (goal->least_cost) q->budget[goal->budgets] = goal->most_error;
-    q->choices = (tn_knapsack){p->layers, costs, p->first, objective, q->cost};
+    q->choices = (tn_knapsack){p->layers, costs, p->first, objective, q->cost, 0};
     return TN_OK;
 }
 
 static void settle(const tn_rank_problem *p, tn_rank_way *c) {
     if (!c->met) return;
-    tn_knapsack all = {p->layers, p->costs, p->first, p->error, p->cost};
+    tn_knapsack all = {p->layers, p->costs, p->first, p->error, p->cost, 0};
     c->squared_error = tn_knapsack_objective(&all, c->choice);
     tn_knapsack_cost(&all, c->choice, c->cost);
     for (size_t k = 0; k < p->costs; k++) c->cost[k] += p->fixed[k];
@@ -176,7 +176,7 @@ tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal
 }
 
 tn_status tn_rank_front(const tn_rank_problem *problem, size_t cost, tn_tradeoff *front, tn_error *error) {
-    tn_knapsack all = {problem->layers, problem->costs, problem->first, problem->error, problem->cost};
+    tn_knapsack all = {problem->layers, problem->costs, problem->first, problem->error, problem->cost, 0};
     TN_TRY(tn_tradeoff_make(&all, cost, 0, front, error));
     for (size_t i = 0; i < front->count; i++) front->point[i].cost += problem->fixed[cost];
     return TN_OK;

@@ -94,9 +94,8 @@ static void against_every_combination(void **state) {
         }
         const tn_placement_budget budget = {draw(&random, 150), draw(&random, 60), draw(&random, 2000)};
         tn_placement found;
-        assert_int_equal(
-            tn_placement_search(device, 32, &map, &build, &budget, TN_PLACEMENT_NODES, &own, &found, NULL),
-            TN_OK);
+        assert_int_equal(tn_placement_search(device, 32, &map, &build, &budget, 0, &own, &found, NULL),
+                         TN_OK);
         double best = best_of_all(&map, &build, &budget);
         assert_true(found.exact);
         assert_int_equal(found.fits, isfinite(best));
@@ -132,9 +131,7 @@ static void cut_short(void **state) {
     assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
     const tn_placement_budget budget = {2329, 636, 500000};
     assert_int_equal(tn_placement_search(device, 32, &map, &build, &budget, 2, &arena, &brief, NULL), TN_OK);
-    assert_int_equal(
-        tn_placement_search(device, 32, &map, &build, &budget, TN_PLACEMENT_NODES, &arena, &full, NULL),
-        TN_OK);
+    assert_int_equal(tn_placement_search(device, 32, &map, &build, &budget, 0, &arena, &full, NULL), TN_OK);
     assert_false(brief.exact);
     assert_true(brief.bound_bits <= full.capacity_bits);
     if (brief.fits) assert_true(full.fits && brief.capacity_bits >= full.capacity_bits);

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/memory.h"
 #include "knapsack/baseline.h"
+#include "knapsack/branch.h"
 #include "knapsack/dual.h"
 #include "knapsack/tradeoff.h"
 #include "support/brute.h"
@@ -46,7 +47,7 @@ static void random_table(uint64_t seed, size_t layers, size_t costs, bool fallin
                     falling ? (double)(rank * (k + 2)) + draw(&seed, 4) : draw(&seed, 20);
         }
     }
-    t->choices = (tn_knapsack){layers, costs, t->first, t->objective, t->cost};
+    t->choices = (tn_knapsack){layers, costs, t->first, t->objective, t->cost, 0};
 }
 
 /* Goes through all choices in order; false after the last. */
@@ -83,6 +84,29 @@ static double best_of_all(const table *t, const double *budget) {
     return best;
 }
 
+/* The same optimum, by branch and bound where objectives are known to be whole numbers; cut short it says so. */
+static void optimum_by_branching(table *t, const double *budget, double expected) {
+    tn_allocation a;
+    tn_branch branch;
+    size_t choice[LAYERS];
+    t->choices.step = 1;
+    assert_int_equal(tn_allocate(&t->choices, budget, 0, &a, &error), TN_OK);
+    assert_true(a.exact && a.found == isfinite(expected));
+    if (a.found)
+        assert_true(a.objective == expected && fits(t, a.choice, budget) && a.lower_bound == expected);
+    tn_allocation_free(&a);
+    for (uint64_t nodes = 1; nodes < 2000; nodes *= 12) {
+        assert_int_equal(tn_branch_and_bound(&t->choices, budget, nodes, choice, &branch, &error), TN_OK);
+        if (isfinite(expected)) assert_true(branch.bound <= expected * (1 + 1e-12));
+        if (branch.met) assert_true(fits(t, choice, budget) && sum_of(t, choice, -1) >= expected);
+        if (branch.met && branch.finished) assert_true(sum_of(t, choice, -1) == expected);
+        assert_int_equal(tn_allocate(&t->choices, budget, nodes, &a, &error), TN_OK);
+        if (isfinite(expected) && a.found) assert_true(a.lower_bound <= expected * (1 + 1e-12));
+        tn_allocation_free(&a);
+    }
+    t->choices.step = 0;
+}
+
 static void optimum_of_every_small_table(void **state) {
     (void)state;
     size_t infeasible = 0, found = 0;
@@ -110,6 +134,7 @@ static void optimum_of_every_small_table(void **state) {
         assert_int_equal(tn_dual_solve(&t.choices, budget, &dual, choice, &met, &error), TN_OK);
         assert_true(dual.bound <= expected);
         if (met) assert_true(fits(&t, choice, budget));
+        optimum_by_branching(&t, budget, expected);
         found += a.found;
         infeasible += !a.found;
         tn_allocation_free(&a);
@@ -192,7 +217,7 @@ static void amounts_are_checked(void **state) {
     (void)state;
     size_t first[] = {0, 1, 2};
     double objective[] = {1, 2}, cost[] = {1, NAN}, budget[] = {5};
-    tn_knapsack choices = {2, 1, first, objective, cost};
+    tn_knapsack choices = {2, 1, first, objective, cost, 0};
     tn_allocation a;
     assert_int_equal(tn_allocate(&choices, budget, 0, &a, &error), TN_INPUT);
     cost[1] = -1;
@@ -229,7 +254,7 @@ static void load_table(const char *path, reference *r) {
         r->t.first[layer + 1] = i + 1;
     }
     r->t.first[0] = 0;
-    r->t.choices = (tn_knapsack){4, 1, r->t.first, r->t.objective, r->t.cost};
+    r->t.choices = (tn_knapsack){4, 1, r->t.first, r->t.objective, r->t.cost, 0};
     tn_arena_free(&arena);
 }
 
@@ -305,10 +330,10 @@ static void baselines_keep_budgets(void **state) {
     assert_true(better > 10); /* the exact way pays */
 }
 
-static void every_allocation_of_memory_may_fail(void **state) {
-    (void)state;
+static void every_allocation_of_memory_may_fail_at(double step) {
     table t;
     random_table(3, 4, 2, true, &t);
+    t.choices.step = step;
     double budget[] = {40, 55};
     for (long n = 1;; n++) {
         tn_allocation a;
@@ -323,6 +348,12 @@ static void every_allocation_of_memory_may_fail(void **state) {
         assert_int_equal(status, requests < n ? TN_OK : TN_MEMORY);
         if (requests < n) break;
     }
+}
+
+static void every_allocation_of_memory_may_fail(void **state) {
+    (void)state;
+    every_allocation_of_memory_may_fail_at(0);
+    every_allocation_of_memory_may_fail_at(1);
 }
 
 int main(void) {
