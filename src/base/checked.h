@@ -38,4 +38,8 @@ static inline uint64_t tn_ceil_div(uint64_t a, uint64_t b) {
     return a / b + (a % b != 0);
 }
 
+static inline uint64_t tn_least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
 #endif

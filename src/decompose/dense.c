@@ -1,5 +1,6 @@
 #include "decompose/dense.h"
 
+#include "base/checked.h"
 #include "base/memory.h"
 #include "decompose/lapack.h"
 
@@ -20,12 +21,8 @@ enum {
 /* Below this share of |a|^2 the difference of two squared norms has lost too many digits. */
 static const double DIFFERENCE_TRUSTED = 1e-6;
 
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 tn_status tn_dense_check(uint64_t p, uint64_t q, tn_error *error) {
-    if (p <= INT_MAX && q <= INT_MAX && least(p, q) <= SVD_LIMIT) return TN_OK;
+    if (p <= INT_MAX && q <= INT_MAX && tn_least(p, q) <= SVD_LIMIT) return TN_OK;
     return tn_fail(error, TN_LIMIT, "a matrix of %llu x %llu is too large to decompose; at most %d x %d",
                    (unsigned long long)p, (unsigned long long)q, SVD_LIMIT, INT_MAX);
 }
@@ -39,8 +36,8 @@ void tn_dense_multiply(bool transpose_a, bool transpose_b, uint64_t m, uint64_t 
 #pragma omp parallel for schedule(static) if (blocks > 1)
     for (int64_t block = 0; block < blocks; block++) {
         uint64_t first = (uint64_t)block * PRODUCT_BLOCK;
-        uint64_t rows = by_rows ? least(PRODUCT_BLOCK, m - first) : m;
-        uint64_t columns = by_rows ? n : least(PRODUCT_BLOCK, n - first);
+        uint64_t rows = by_rows ? tn_least(PRODUCT_BLOCK, m - first) : m;
+        uint64_t columns = by_rows ? n : tn_least(PRODUCT_BLOCK, n - first);
         const double *a_block = by_rows ? a + (transpose_a ? first : first * k) : a;
         const double *b_block = by_rows ? b : b + (transpose_b ? first * k : first);
         cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
@@ -83,10 +80,10 @@ uint64_t tn_first_not_finite(const double *x, uint64_t count) {
 static tn_status residual_directly(uint64_t p, uint64_t q, uint64_t width, const double *a,
                                    const double *basis, const double *b, double *squares, tn_error *error) {
     double *product = NULL;
-    TN_TRY(tn_alloc(least(p, RESIDUAL_ROWS) * q, sizeof *product, &product, error));
+    TN_TRY(tn_alloc(tn_least(p, RESIDUAL_ROWS) * q, sizeof *product, &product, error));
     *squares = 0;
     for (uint64_t first = 0; first < p; first += RESIDUAL_ROWS) {
-        uint64_t rows = least(p - first, RESIDUAL_ROWS);
+        uint64_t rows = tn_least(p - first, RESIDUAL_ROWS);
         tn_dense_multiply(false, false, rows, q, width, basis + first * width, b, product);
         *squares += tn_sum_of_squared_differences(a + first * q, product, rows * q);
     }
@@ -105,7 +102,7 @@ tn_status tn_dense_residual(uint64_t p, uint64_t q, uint64_t width, const double
 /* A C-order p x q matrix is LAPACK's q x p: what it calls U is our V^T and the other way round. */
 tn_status tn_dense_svd(uint64_t p, uint64_t q, double *a, double *u, double *s, double *vt, tn_error *error) {
     TN_TRY(tn_dense_check(p, q, error));
-    int m = (int)q, n = (int)p, k = (int)least(p, q), info = 0, ask = -1, lwork;
+    int m = (int)q, n = (int)p, k = (int)tn_least(p, q), info = 0, ask = -1, lwork;
     const char *job = u ? "S" : "N";
     double best, unused;
     int *integers = NULL;
@@ -179,7 +176,7 @@ static void reduce_stream(const reducer *r, uint64_t p, uint64_t q, const double
     int lda = (int)(p + chunk), n = (int)p, info;
     uint64_t top = 0; /* rows of the triangle so far */
     for (uint64_t at = first; at < last; at += chunk) {
-        uint64_t rows = least(chunk, last - at);
+        uint64_t rows = tn_least(chunk, last - at);
         for (uint64_t i = 0; i < p; i++)
             memcpy(r->window + i * (uint64_t)lda + top, a + i * q + at, rows * sizeof *a);
         int m = (int)(top + rows);

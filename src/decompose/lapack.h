@@ -1,5 +1,5 @@
 /* The LAPACK routines of OpenBLAS that this room calls, by their Fortran names: 32-bit integers, column-major
- * matrices, hidden text lengths left out as every C caller on this ABI does. Private to fit/.
+ * matrices, hidden text lengths left out as every C caller on this ABI does. Internal to the room.
  * Dimensions are checked to fit 32 bits where matrices enter (decompose/dense.h). */
 #ifndef TN_DECOMPOSE_LAPACK_H
 #define TN_DECOMPOSE_LAPACK_H

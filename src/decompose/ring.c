@@ -15,18 +15,14 @@ typedef struct {
     uint64_t closing, inner;
 } plan;
 
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 /* The most even split of at most `rank` under the caps; without caps, of exactly `rank`. */
 static void split(plan *p, uint64_t rank, uint64_t closing_cap, uint64_t inner_cap, bool exactly) {
     p->closing = (uint64_t)sqrt((double)rank);
     if (p->closing < 1) p->closing = 1;
     while (exactly && rank % p->closing != 0) p->closing--;
-    p->closing = least(p->closing, closing_cap);
-    p->inner = least(rank / p->closing, inner_cap);
-    p->closing = least(rank / p->inner, closing_cap);
+    p->closing = tn_least(p->closing, closing_cap);
+    p->inner = tn_least(rank / p->closing, inner_cap);
+    p->closing = tn_least(rank / p->inner, closing_cap);
 }
 
 /* values (first x others) = the first unfolding turned: (closing, inner), rest -> inner, rest, closing. */
@@ -91,7 +87,7 @@ static tn_status after_first_cut(const plan *p, const tn_truncated_svd *cut, con
 /* The rank that the tail allows decides the split; then the cut is made at that rank. */
 static tn_status factor(const tn_weight *weight, const double *folded, const tn_factor_rule *rule, plan *p,
                         tn_factored *f, tn_error *error) {
-    uint64_t others = p->count / p->mode[0], most = least(p->mode[0], others);
+    uint64_t others = p->count / p->mode[0], most = tn_least(p->mode[0], others);
     double tail = tn_train_tail(rule->tolerance, f->squared_norm, p->modes - 1);
     tn_svd_rule cut_rule = {
         .cap = most, .tail = tail, .method = rule->method, .seed = rule->seed, .singular = true};

@@ -1,5 +1,6 @@
 #include "decompose/truncated_svd.h"
 
+#include "base/checked.h"
 #include "base/memory.h"
 #include "decompose/dense.h"
 #include "decompose/range_finder.h"
@@ -10,13 +11,9 @@ const char *const tn_svd_method_names[] = {"auto", "exact", "randomised", NULL};
 
 enum { OVERSAMPLING = 16, FIRST_WIDTH = 64 };
 
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 uint64_t tn_svd_rank(const double *value, uint64_t count, double beyond, const tn_svd_rule *rule,
                      double *loss) {
-    uint64_t keep = least(rule->cap, count), rank = count;
+    uint64_t keep = tn_least(rule->cap, count), rank = count;
     double tail = beyond; /* squares from the smallest value up, so that the small ones are not lost */
     double allowed = rule->tail * rule->tail;
     while (rank > 1 &&
@@ -49,7 +46,7 @@ static tn_status project(uint64_t p, uint64_t q, const double *a, const double *
 }
 
 static tn_status keep_all(uint64_t p, uint64_t q, const double *a, tn_truncated_svd *cut, tn_error *error) {
-    cut->rank = least(p, q);
+    cut->rank = tn_least(p, q);
     cut->whole = p <= q;
     if (cut->whole) return TN_OK;
     TN_TRY(tn_alloc(p * q, sizeof *cut->u, &cut->u, error));
@@ -96,9 +93,9 @@ static tn_status cut_tall(uint64_t p, uint64_t q, const double *a, const tn_svd_
  * matrix. */
 static tn_status cut_by_range(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
                               tn_truncated_svd *cut, bool *done, tn_error *error) {
-    uint64_t most = least(p, q) / 4;
-    uint64_t width = least(rule->cap, rule->tail >= 0 ? FIRST_WIDTH : most) + OVERSAMPLING;
-    for (*done = false; !*done && width <= least(p, q); width *= 2) {
+    uint64_t most = tn_least(p, q) / 4;
+    uint64_t width = tn_least(rule->cap, rule->tail >= 0 ? FIRST_WIDTH : most) + OVERSAMPLING;
+    for (*done = false; !*done && width <= tn_least(p, q); width *= 2) {
         tn_range range;
         TN_TRY(tn_range_find(p, q, a, width, rule->seed, &range, error));
         tn_status status = TN_OK;
@@ -117,7 +114,7 @@ static tn_status cut_by_range(uint64_t p, uint64_t q, const double *a, const tn_
 }
 
 static bool may_randomise(uint64_t p, uint64_t q, const tn_svd_rule *rule) {
-    uint64_t side = least(p, q);
+    uint64_t side = tn_least(p, q);
     if (rule->method == TN_SVD_EXACT || (rule->cap != UINT64_MAX && rule->cap > side / 4)) return false;
     if (rule->cap == UINT64_MAX && rule->tail < 0) return false;
     return rule->method == TN_SVD_RANDOMISED ? side >= 8 * OVERSAMPLING : side > TN_SVD_EXACT_MOST;
@@ -125,7 +122,8 @@ static bool may_randomise(uint64_t p, uint64_t q, const tn_svd_rule *rule) {
 
 static tn_status cut_matrix(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
                             tn_truncated_svd *cut, tn_error *error) {
-    if (rule->tail < 0 && rule->cap >= least(p, q) && !rule->singular) return keep_all(p, q, a, cut, error);
+    if (rule->tail < 0 && rule->cap >= tn_least(p, q) && !rule->singular)
+        return keep_all(p, q, a, cut, error);
     bool done = false;
     if (may_randomise(p, q, rule)) TN_TRY(cut_by_range(p, q, a, rule, cut, &done, error));
     if (done) return TN_OK;

@@ -17,14 +17,10 @@ static void interleave(uint64_t tiles, uint64_t add_cycles, uint64_t *rounds, ui
     *open = add_cycles;
 }
 
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 /* From the multipliers' inputs to a sum of P products: the tree within groups, then that over groups. */
 static uint64_t fill_cycles(const tn_matmul *kernel) {
     const tn_lane *lane = &kernel->lane;
-    uint64_t within = least(kernel->reduction, lane->group),
+    uint64_t within = tn_least(kernel->reduction, lane->group),
              groups = tn_ceil_div(kernel->reduction, lane->group);
     return lane->multiply.stages + tn_tree_depth(within) * lane->tree.stages +
            tn_tree_depth(groups) * lane->sum.stages;

@@ -348,10 +348,6 @@ tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_are
     return TN_OK;
 }
 
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build) {
     const uint64_t parallel[][2] = {[TN_SIDE_LEFT] = {build->rows, build->reduction},
                                     [TN_SIDE_RIGHT] = {build->reduction, build->columns},
@@ -361,7 +357,7 @@ uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build) {
     for (uint32_t i = 0; i < memory->uses; i++) {
         const tn_use *use = &memory->use[i];
         const uint64_t *p = parallel[use->side];
-        uint64_t words = least(p[0], use->extent[0]) * least(p[1], use->extent[1]);
+        uint64_t words = tn_least(p[0], use->extent[0]) * tn_least(p[1], use->extent[1]);
         if (words > most) most = words;
     }
     return most;

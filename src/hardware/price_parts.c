@@ -4,10 +4,6 @@
 
 #include <math.h>
 
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 static uint64_t greater(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
@@ -23,9 +19,9 @@ static void add_traffic(const tn_work *work, const tn_build *build, uint64_t iss
             price->words[store] += elements * (passes * work->reads[store] + work->writes[store]);
         return;
     }
-    double terms = (double)least(build->reduction, work->size.reduction) * (double)issues * count;
-    price->words[work->side_store[0]] += terms * (double)least(build->rows, work->size.rows);
-    price->words[work->side_store[1]] += terms * (double)least(build->columns, work->size.columns);
+    double terms = (double)tn_least(build->reduction, work->size.reduction) * (double)issues * count;
+    price->words[work->side_store[0]] += terms * (double)tn_least(build->rows, work->size.rows);
+    price->words[work->side_store[1]] += terms * (double)tn_least(build->columns, work->size.columns);
     for (int store = 0; store < TN_STORES; store++)
         price->words[store] += elements * (double)work->size.batch * work->writes[store];
 }

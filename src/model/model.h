@@ -24,7 +24,7 @@
  *           - {name: key, kind: linear, outputs: 768, weight: square, input: entry}
  *           ...
  *     build: {...}               # hardware choices, read by hardware/build.h
- *     checkpoint: {...}          # where trained weights lie, read by fit/
+ *     checkpoint: {...}          # where trained weights lie, read by ranks
  *
  * Layers are a dataflow: each takes what the layer before it gives, or what `input` or `inputs` name: an
  * earlier layer, a block (its last layer), or inside a block `entry`, what enters the block. Every layer must

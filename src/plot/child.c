@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* posix_spawn_file_actions_addchdir_np, in POSIX since 2024 without the _np */
 #include "plot/child.h"
 
 #include "base/interrupt.h"
@@ -6,15 +7,17 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Pipes from the child: what it prints, its errors, and the errno of a start that failed. */
-enum { OUT, ERR, START, PIPES };
+extern char **environ;
+
+/* Pipes from the child: what it prints and its errors. */
+enum { OUT, ERR, PIPES };
 
 typedef struct {
     int end[2];
@@ -46,19 +49,40 @@ static tn_status open_all(channel *pipes, tn_error *error) {
     return TN_OK;
 }
 
-/* In the child: only calls that are safe after a fork of a program with threads. */
-static void become(const channel *pipes, const char *folder, const char *const *argument) {
-    int nothing = open("/dev/null", O_RDONLY);
-    bool ready = nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
-                 dup2(pipes[OUT].end[1], STDOUT_FILENO) >= 0 && dup2(pipes[ERR].end[1], STDERR_FILENO) >= 0 &&
-                 (!folder || chdir(folder) == 0);
-    if (ready) {
-        signal(SIGPIPE, SIG_DFL);
-        execvp(argument[0], (char *const *)(uintptr_t)argument);
+/* Errors as errno values, as posix_spawn reports them. */
+static int arrange(posix_spawn_file_actions_t *actions, const channel *pipes, const char *folder) {
+    int failed = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!failed) failed = posix_spawn_file_actions_adddup2(actions, pipes[OUT].end[1], STDOUT_FILENO);
+    if (!failed) failed = posix_spawn_file_actions_adddup2(actions, pipes[ERR].end[1], STDERR_FILENO);
+    if (!failed && folder) failed = posix_spawn_file_actions_addchdir_np(actions, folder);
+    return failed;
+}
+
+/* A program that ignores SIGPIPE, as this library's host may, must not make its children do so. */
+static int default_signals(posix_spawnattr_t *attributes) {
+    sigset_t broken_pipe;
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    int failed = posix_spawnattr_setsigdefault(attributes, &broken_pipe);
+    return failed ? failed : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
+}
+
+static int start(const channel *pipes, const char *folder, const char *const *argument, pid_t *process) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed) return failed;
+    failed = posix_spawnattr_init(&attributes);
+    if (!failed) {
+        failed = arrange(&actions, pipes, folder);
+        if (!failed) failed = default_signals(&attributes);
+        if (!failed)
+            failed = posix_spawnp(process, argument[0], &actions, &attributes,
+                                  (char *const *)(uintptr_t)argument, environ);
+        posix_spawnattr_destroy(&attributes);
     }
-    int failed = errno;
-    ssize_t told = write(pipes[START].end[1], &failed, sizeof failed);
-    _exit(told == (ssize_t)sizeof failed ? 127 : 126);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
 }
 
 /* Reads what has come on one pipe; false at its end. */
@@ -96,24 +120,14 @@ tn_status tn_child_run(tn_child *child, const char *folder, const char *const *a
     *child = (tn_child){0};
     channel pipes[PIPES];
     TN_TRY(open_all(pipes, error));
-    pid_t process = fork();
-    if (process < 0) {
-        int failed = errno;
+    pid_t process;
+    int failed = start(pipes, folder, argument, &process);
+    if (failed) {
         close_all(pipes);
         return tn_fail_system(error, argument[0], failed, "can't be started");
     }
-    if (process == 0) become(pipes, folder, argument);
     for (int i = 0; i < PIPES; i++) close_end(&pipes[i].end[1]);
-
-    int start_failed = 0;
-    ssize_t told;
-    do told = read(pipes[START].end[0], &start_failed, sizeof start_failed);
-    while (told < 0 && errno == EINTR);
-    tn_status status = TN_OK;
-    if (told == (ssize_t)sizeof start_failed)
-        status = tn_fail_system(error, argument[0], start_failed, "can't be started");
-    else
-        status = collect(pipes, child, error);
+    tn_status status = collect(pipes, child, error);
     if (status != TN_OK) kill(process, SIGKILL);
     close_all(pipes);
     child->status = end_of(process);

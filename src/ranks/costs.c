@@ -76,12 +76,6 @@ static tn_status measure(tn_rank_costs *costs, size_t layer, double *total, doub
     return TN_OK;
 }
 
-static bool same_weight(const tn_weight *a, const tn_weight *b) {
-    return a->format == b->format && a->d == b->d && a->rank_count == b->rank_count &&
-           memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 && memcmp(a->n, b->n, a->d * sizeof *a->n) == 0 &&
-           memcmp(a->rank, b->rank, a->rank_count * sizeof *a->rank) == 0;
-}
-
 /* The work of finding costs: the layers' candidates and the base design. */
 typedef struct {
     tn_rank_costs *costs;
@@ -98,7 +92,7 @@ static bool alike(const finder *f, size_t a, size_t b) {
     tn_model_layer x = tn_model_layer_at(f->costs->shared, f->list[a].layer);
     tn_model_layer y = tn_model_layer_at(f->costs->shared, f->list[b].layer);
     return x.weight == y.weight && x.tokens == y.tokens && x.bias == y.bias &&
-           same_weight(&f->list[a].item[f->base[a]].weight, &f->list[b].item[f->base[b]].weight);
+           tn_weight_equal(&f->list[a].item[f->base[a]].weight, &f->list[b].item[f->base[b]].weight);
 }
 
 /* The cost of the same shape in an earlier layer that is alike, or NULL. */
@@ -107,7 +101,7 @@ static const double *known_cost(const finder *f, size_t layer, const tn_layer_op
     for (size_t l = 0; l < layer; at += f->list[l++].count) {
         if (!alike(f, l, layer)) continue;
         for (size_t i = 0; i < f->list[l].count; i++)
-            if (f->list[l].item[i].usable && same_weight(&f->list[l].item[i].weight, &candidate->weight))
+            if (f->list[l].item[i].usable && tn_weight_equal(&f->list[l].item[i].weight, &candidate->weight))
                 return f->cost + (at + i) * f->count;
     }
     return NULL;

@@ -185,11 +185,6 @@ static bool same_ranks(const tn_weight *a, const tn_weight *b) {
     return a->rank_count == b->rank_count && memcmp(a->rank, b->rank, a->rank_count * sizeof *a->rank) == 0;
 }
 
-static bool same_weight(const tn_weight *a, const tn_weight *b) {
-    return a->format == b->format && a->d == b->d && memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 &&
-           memcmp(a->n, b->n, a->d * sizeof *a->n) == 0 && same_ranks(a, b);
-}
-
 /* One number where that gives all ranks, else the list. */
 static const char *rank_text(const tn_weight *weight, char text[LIST_TEXT]) {
     uint64_t most = 0;
@@ -222,7 +217,7 @@ static bool stays_shared(const tn_model *model, const tn_model *own, size_t i) {
     const tn_weight *weight = &tn_model_layer_at(own, i).weight->weight;
     for (size_t k = 0; k < tn_model_layers(model); k++)
         if (tn_model_layer_at(model, k).weight == shared &&
-            !same_weight(weight, &tn_model_layer_at(own, k).weight->weight))
+            !tn_weight_equal(weight, &tn_model_layer_at(own, k).weight->weight))
             return false;
     return true;
 }
@@ -232,7 +227,8 @@ static size_t lender(const tn_model *model, const tn_model *own, size_t i) {
     const tn_model_weight *shared = tn_model_layer_at(model, i).weight;
     for (size_t k = 0; k < i; k++)
         if (tn_model_layer_at(model, k).weight == shared &&
-            same_weight(&tn_model_layer_at(own, k).weight->weight, &tn_model_layer_at(own, i).weight->weight))
+            tn_weight_equal(&tn_model_layer_at(own, k).weight->weight,
+                            &tn_model_layer_at(own, i).weight->weight))
             return k;
     return i;
 }
