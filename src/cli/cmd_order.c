@@ -10,13 +10,16 @@
 #include "tensor/network_file.h"
 #include "tensor/spec.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { EFFORT_MOST = 1000000 };
 
 typedef struct request {
     const char *layer, *einsum, *sizes, *file, *batch; /* what to search */
     const char *outer, *objective, *plot;
-    uint64_t max_live, seed, micro_batches;
+    uint64_t max_live, seed, effort, micro_batches;
     bool every_tree, training, no_input_gradient;
     tn_common common;
 } request;
@@ -48,6 +51,10 @@ static tn_status read_choices(const request *asked, tn_order *order, tn_error *e
     order->objective = (tn_order_objective)place;
     order->search.max_live_elements = asked->max_live;
     order->search.seed = asked->seed;
+    if (asked->effort < 1 || asked->effort > EFFORT_MOST)
+        return tn_fail(error, TN_INPUT, "--effort is %" PRIu64 "; it must be 1 to %d", asked->effort,
+                       EFFORT_MOST);
+    order->search.effort = (uint32_t)asked->effort;
     order->every_tree = asked->every_tree;
     order->training = asked->training;
     order->micro_batches = asked->micro_batches;
@@ -159,7 +166,7 @@ static tn_status answer_request(const request *asked, int *answer, tn_error *err
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request asked = {.outer = "yes", .objective = "macs", .seed = 1, .micro_batches = 1};
+    request asked = {.outer = "yes", .objective = "macs", .seed = 1, .effort = 1, .micro_batches = 1};
     const tn_option options[] = {
         {"--layer", TN_OPTION_TEXT, &asked.layer, "SPEC",
          "a layer: tt:m=12x8x8,n=8x8x12,rank=12,tokens=32; formats tt, ttm, tr, tucker, ht, cp, bt"},
@@ -182,6 +189,8 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
         {"--all", TN_OPTION_FLAG, &asked.every_tree, NULL, "list every tree (up to 8 tensors)"},
         {"--plot", TN_OPTION_TEXT, &asked.plot, "FILE",
          "draw tree and front: FILE ends in .png, .svg or .pdf; the script lies beside it"},
+        {"--effort", TN_OPTION_COUNT, &asked.effort, "N",
+         "N times the usual work before the search gives up the proof; default 1"},
         {"--seed", TN_OPTION_COUNT, &asked.seed, "S",
          "seed of the search of networks too large to prove; default 1"},
     };

@@ -4,6 +4,7 @@
 #include "text/table.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static void head(tn_table *table, size_t columns, const char *const *name) {
     tn_table_begin(table, columns);
@@ -96,8 +97,10 @@ static void print_proof(const tn_order *order) {
                order->search.no_outer ? " without outer products" : ", outer products among them");
     } else {
         double gap = value ? 100 * (1 - (double)best->lower_bound / (double)value) : 0;
-        tn_say("not proven: lower bound %s %s, gap %.3g %%; %s (seed %" PRIu64 ")\n",
+        tn_say("not proven: lower bound %s %s, gap %.3g %% (at most %.4g times the least); %s (seed %" PRIu64
+               ")\n",
                tn_count_text(best->lower_bound, bound), live ? "elements" : "MACs", gap,
+               best->lower_bound ? (double)value / (double)best->lower_bound : INFINITY,
                tn_stop_text(best->stop), order->search.seed);
     }
     if (order->objective == TN_ORDER_FRONT && !order->front.exact)

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PARTS_MOST = 8, PASSES_MOST = 12, ROTATIONS_PER_TENSOR = 200 };
+enum { NOISE_STEPS = 16, PARTS_MOST = 8, PASSES_MOST = 12, ROTATIONS_PER_TENSOR = 200 };
 static const uint64_t PART_WORK = 1000000;
 
 typedef struct climber {
@@ -213,15 +213,15 @@ static void anneal(climber *c) {
 
 /* ---- rounds ---- */
 
-static tn_status start_round(climber *c, uint32_t round, tn_tree *tree) {
-    double noise = round == 0 ? 0 : 0.1 * round;
+static tn_status start_round(climber *c, uint64_t round, tn_tree *tree) {
+    double noise = 0.1 * (double)(round % NOISE_STEPS);
     tn_arena_reset(&c->scratch);
     TN_TRY(
         tn_greedy(&c->sketch, c->options->no_outer, noise, &c->random, &c->scratch, tree->merge, c->error));
     return tn_mutable_tree_load(&c->sketch, tree, &c->scratch, c->error);
 }
 
-static tn_status play_round(climber *c, uint32_t round, tn_tree *tree, tn_anytime_visitor visit, void *user) {
+static tn_status play_round(climber *c, uint64_t round, tn_tree *tree, tn_anytime_visitor visit, void *user) {
     TN_TRY(start_round(c, round, tree));
     TN_TRY(reconfigure(c));
     tn_mutable_tree_store(&c->sketch, tree->merge);
@@ -238,7 +238,7 @@ static tn_status play(climber *c, const tn_network *network, tn_arena *arena, tn
     tn_tree tree = {network->tensors, NULL};
     TN_TRY(tn_mutable_tree_new(network, arena, &c->sketch, c->error));
     TN_TRY(tn_arena_alloc(arena, tree.tensors, sizeof *tree.merge, &tree.merge, c->error));
-    for (uint32_t round = 0; round < c->options->rounds; round++) {
+    for (uint64_t round = 0; round < c->options->rounds; round++) {
         if (round && tn_interrupted()) break;
         TN_TRY(play_round(c, round, &tree, visit, user));
     }

@@ -22,7 +22,7 @@ typedef struct tn_anytime_options {
     bool no_outer;
     const tn_pricing *pricing; /* of TN_ANYTIME_PRICE */
     uint64_t seed;
-    uint32_t rounds;
+    uint64_t rounds;
 } tn_anytime_options;
 
 /* Called with the tree of each round, merges in a valid order. */

@@ -48,6 +48,7 @@ typedef struct engine {
 
     uint64_t bound; /* no tree that costs more is wanted */
     uint64_t largest_input, work, work_most;
+    uint32_t nodes_most, links_most;
     uint32_t full; /* node of all tensors, or NONE */
 } engine;
 
@@ -56,8 +57,9 @@ typedef struct engine {
 enum {
     FIRST_NODES = 128,
     OFFER_WORK = 16,      /* what costing a merge takes beside looking at a pair */
-    NODES_MOST = 1 << 21, /* about 300 MB, and as much for their neighbours */
-    LINKS_MOST = 1 << 23,
+    NODES_MOST = 1 << 20, /* about 500 MB with all that is kept of them */
+    LINKS_MOST = 1 << 22,
+    MEMORY_MOST = 4,
 };
 
 /* ---- storage ---- */
@@ -72,7 +74,8 @@ static tn_status widen(engine *e, void *items, size_t old_count, size_t count, s
 }
 
 static tn_status grow_nodes(engine *e) {
-    uint32_t capacity = e->node_capacity ? 4 * e->node_capacity : FIRST_NODES;
+    uint32_t growth = e->node_capacity < NODES_MOST / 4 ? 4 : 2;
+    uint32_t capacity = e->node_capacity ? growth * e->node_capacity : FIRST_NODES;
     TN_TRY(widen(e, &e->node, e->nodes, capacity, sizeof *e->node));
     TN_TRY(widen(e, &e->done_set, e->done, capacity, sizeof *e->done_set));
     TN_TRY(widen(e, &e->done_open, e->done, capacity, sizeof *e->done_open));
@@ -347,7 +350,7 @@ static tn_status run(engine *e, uint64_t *level, bool *complete) {
         if (next.second != e->node[next.number].cost) continue; /* a cheaper tree was found meanwhile */
         *level = next.key;
         if (next.number == e->full) return TN_OK;
-        if (e->work > e->work_most || e->nodes > NODES_MOST || e->neighbours.count > LINKS_MOST ||
+        if (e->work > e->work_most || e->nodes > e->nodes_most || e->neighbours.count > e->links_most ||
             tn_interrupted()) {
             *complete = false;
             return TN_OK;
@@ -423,6 +426,9 @@ tn_status tn_exact_search(const tn_problem *problem, const tn_exact_options *opt
                 .bound = UINT64_MAX - 1,
                 /* Most is kept for outer products. */
                 .work_most = options->no_outer ? options->work_most : options->work_most / 4};
+    uint32_t memory = options->memory < 1 ? 1 : options->memory > MEMORY_MOST ? MEMORY_MOST : options->memory;
+    e.nodes_most = memory * NODES_MOST;
+    e.links_most = memory * LINKS_MOST;
     *result = (tn_exact_result){0};
     TN_TRY(grow_nodes(&e));
     tn_neighbours_clear(&e.neighbours);

@@ -2,20 +2,22 @@
 
 #include "base/checked.h"
 #include "base/interrupt.h"
+#include "flow/relaxation.h"
 #include "flow/search_state.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* A few seconds. */
-static const uint64_t DEFAULT_WORK = 5000000000;
+/* A few seconds, and about one. */
+static const uint64_t USUAL_WORK = 5000000000, USUAL_BOUND_WORK = 200000000;
 static const uint64_t DEFAULT_SEED = 1;
 enum { ANYTIME_ROUNDS = 8 };
 
 static const char *const stops[] = {
     [TN_STOP_PROVEN] = "proven: nothing better exists",
     [TN_STOP_WORK] = "the exact search reached its limit of work or memory; the anytime search went on",
-    [TN_STOP_TOO_LARGE] = "more tensors or indices than the exact search takes; anytime search alone",
+    [TN_STOP_TOO_LARGE] =
+        "more tensors or indices than the exact search takes; anytime search, bound from a part of them",
     [TN_STOP_INTERRUPTED] = "interrupted",
 };
 
@@ -32,7 +34,9 @@ tn_status tn_search_state_begin(tn_search_state *state, const tn_network *networ
     state->arena = arena;
     state->scratch = (tn_arena){0};
     state->error = error;
-    if (!state->options.work_most) state->options.work_most = DEFAULT_WORK;
+    if (!state->options.effort) state->options.effort = 1;
+    if (!state->options.work_most)
+        state->options.work_most = tn_saturating_mul(USUAL_WORK, state->options.effort);
     if (!state->options.seed) state->options.seed = DEFAULT_SEED;
     TN_TRY(tn_network_check(network, error));
     TN_TRY(tn_network_input_elements(network, &state->inputs, error));
@@ -136,11 +140,12 @@ static tn_status offer_round(void *user, const tn_tree *tree, tn_error *error) {
 
 tn_status tn_search_state_climb(tn_search_state *state, tn_anytime_goal goal, tn_search_result *best) {
     climb c = {state, best};
+    uint64_t rounds = (uint64_t)ANYTIME_ROUNDS * state->options.effort;
     tn_anytime_options options = {.goal = goal,
                                   .no_outer = state->options.no_outer,
                                   .pricing = &state->options.pricing,
                                   .seed = state->options.seed,
-                                  .rounds = ANYTIME_ROUNDS};
+                                  .rounds = rounds};
     return tn_anytime_search(state->network, &options, offer_round, &c, state->error);
 }
 
@@ -175,8 +180,28 @@ static tn_status none_found(const tn_search_state *state, bool proven) {
                    proven ? "there is" : "that was found");
 }
 
+/* What the exact search of as much of the network as it takes proves; *bound as it is where that is less. */
+static tn_status raise_by_relaxation(tn_search_state *state, uint64_t *bound, uint64_t *work) {
+    uint64_t most = tn_saturating_mul(USUAL_BOUND_WORK, state->options.effort);
+    tn_exact_options options = {.memory = state->options.effort,
+                                .work_most =
+                                    most < state->options.work_most ? most : state->options.work_most};
+    tn_exact_result exact = {0};
+    tn_merge merge[TN_PROBLEM_TENSORS];
+    tn_arena_reset(&state->scratch);
+    TN_TRY(tn_relax(state->network, &state->scratch, &state->problem, state->error));
+    if (state->problem.tensors < 2) return TN_OK;
+    TN_TRY(tn_exact_search(&state->problem, &options, &state->scratch, merge, &exact, state->error));
+    uint64_t proven = exact.complete && exact.found ? exact.cost : exact.level;
+    if (proven > *bound) *bound = proven;
+    *work += exact.work;
+    return TN_OK;
+}
+
 tn_status tn_search_least_macs(tn_search_state *state, tn_search_result *result) {
-    tn_exact_options options = {.no_outer = state->options.no_outer, .work_most = state->options.work_most};
+    tn_exact_options options = {.no_outer = state->options.no_outer,
+                                .work_most = state->options.work_most,
+                                .memory = state->options.effort};
     tn_exact_result exact = {0};
     tn_merge merge[TN_PROBLEM_TENSORS];
     if (state->fits)
@@ -195,6 +220,8 @@ tn_status tn_search_least_macs(tn_search_state *state, tn_search_result *result)
     if (!result->found) return none_found(state, false);
     uint64_t floor = structural_bound(state);
     result->lower_bound = exact.level > floor ? exact.level : floor;
+    if (!state->fits && !tn_interrupted())
+        TN_TRY(raise_by_relaxation(state, &result->lower_bound, &result->work));
     return TN_OK;
 }
 

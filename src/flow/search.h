@@ -37,16 +37,18 @@ typedef struct tn_search_options {
     bool no_outer;              /* forbid merging tensors that share no index */
     uint64_t max_live_elements; /* bound on peak_elements; 0: none. Not with TN_LEAST_PRICE */
     tn_pricing pricing;         /* of TN_LEAST_PRICE */
-    uint64_t work_most; /* pairs the exact search may look at before it gives up the proof; 0: default */
+    uint32_t effort;            /* how many times the usual work, memory (up to 4 times) and rounds; 0: 1 */
+    uint64_t work_most; /* pairs the exact search may look at before it gives up the proof; 0: by effort */
     uint64_t seed;      /* of the anytime search that then takes over */
 } tn_search_options;
 
 /* Why a search ended. */
 typedef enum tn_stop {
-    TN_STOP_PROVEN,      /* nothing better exists */
-    TN_STOP_WORK,        /* the exact search had done work_most, or had 2 million sets or trees in memory; the
+    TN_STOP_PROVEN, /* nothing better exists */
+    TN_STOP_WORK, /* the exact search had done work_most, or had a million sets or 2 million trees in memory; the
                             anytime search went on */
-    TN_STOP_TOO_LARGE,   /* more tensors or indices than the exact search takes; anytime search alone */
+    TN_STOP_TOO_LARGE,   /* more tensors or indices than the exact search takes: the anytime search found
+                            the tree, the exact search of a smaller network the bound */
     TN_STOP_INTERRUPTED, /* tn_interrupt() was called */
 } tn_stop;
 /* One line for people. */

@@ -10,6 +10,8 @@
 
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "flow/exact.h"
+#include "flow/relaxation.h"
 #include "flow/search.h"
 #include "support/brute.h"
 #include "tensor/einsum.h"
@@ -68,6 +70,49 @@ static void long_chains(void **state) {
         options.objective = TN_LEAST_LIVE;
         assert_int_equal(tn_search(&network, &options, &arena, &result, NULL), TN_OK);
         assert_true(result.lower_bound <= result.cost.peak_elements);
+        tn_arena_free(&arena);
+    }
+}
+
+/* More indices than the exact search takes: it bounds a part of the network, and more work moves the bound. */
+static void more_effort_moves_the_bound(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_network network = test_closed(40, 45, 5, &arena);
+    uint64_t last = 0;
+    for (uint64_t work = 1000000; work <= 16000000; work *= 4) {
+        tn_search_options options = {.work_most = work};
+        tn_search_result result, again;
+        assert_int_equal(tn_search(&network, &options, &arena, &result, NULL), TN_OK);
+        assert_int_equal(tn_search(&network, &options, &arena, &again, NULL), TN_OK);
+        assert_int_equal(result.stop, TN_STOP_TOO_LARGE);
+        assert_int_equal(result.lower_bound, again.lower_bound);
+        assert_int_equal(result.cost.macs, again.cost.macs);
+        assert_true(result.lower_bound > last && result.lower_bound <= result.cost.macs);
+        last = result.lower_bound;
+    }
+    tn_search_options usual = {.work_most = 1000}, more = {.work_most = 1000, .effort = 6};
+    tn_search_result one, six;
+    assert_int_equal(tn_search(&network, &usual, &arena, &one, NULL), TN_OK);
+    assert_int_equal(tn_search(&network, &more, &arena, &six, NULL), TN_OK);
+    assert_true(six.cost.macs <= one.cost.macs);
+    tn_arena_free(&arena);
+}
+
+/* What is left out of a network can only make it cheaper. */
+static void a_part_of_a_network_bounds_it(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        tn_arena arena = {0};
+        tn_problem problem;
+        tn_exact_result exact;
+        tn_merge merge[TN_PROBLEM_TENSORS];
+        tn_network network = chain(60 + (uint32_t)seed, &arena);
+        assert_int_equal(tn_relax(&network, &arena, &problem, NULL), TN_OK);
+        assert_true(problem.tensors <= 64 && problem.groups <= 64 && problem.tensors > 50);
+        tn_exact_options options = {.work_most = 3000000};
+        assert_int_equal(tn_exact_search(&problem, &options, &arena, merge, &exact, NULL), TN_OK);
+        assert_true(exact.level > 0 && exact.level <= chain_optimum(&network));
         tn_arena_free(&arena);
     }
 }
@@ -294,6 +339,8 @@ static void every_failing_allocation_is_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_chains),
+        cmocka_unit_test(more_effort_moves_the_bound),
+        cmocka_unit_test(a_part_of_a_network_bounds_it),
         cmocka_unit_test(cut_short),
         cmocka_unit_test(live_cut_short),
         cmocka_unit_test(same_seed_same_tree),

@@ -223,6 +223,18 @@ tn_network test_tree(uint32_t tensors, uint64_t seed, tn_arena *arena) {
     return network;
 }
 
+tn_network test_closed(uint32_t tensors, uint32_t edges, uint64_t seed, tn_arena *arena) {
+    uint64_t state = seed;
+    tn_network network = empty_network(tensors, tensors + edges, arena);
+    network.indices = 0;
+    for (uint32_t t = 0; t < tensors; t++) join(&network, t, (t + 1) % tensors, 2 + test_random(&state) % 3);
+    while (network.indices < tensors + edges) {
+        uint32_t a = (uint32_t)(test_random(&state) % tensors), b = (uint32_t)(test_random(&state) % tensors);
+        if (a != b) join(&network, a, b, 2 + test_random(&state) % 3);
+    }
+    return network;
+}
+
 tn_network test_star(uint32_t tensors, uint64_t seed, tn_arena *arena) {
     uint64_t state = seed;
     tn_network network = empty_network(tensors, 3 * tensors, arena);

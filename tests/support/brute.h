@@ -45,6 +45,9 @@ tn_network test_einsum(const char *expression, const char *sizes, tn_arena *aren
 /* A binary tree, a caterpillar or a random tree, by the seed, some of its tensors with an open index. */
 tn_network test_tree(uint32_t tensors, uint64_t seed, tn_arena *arena);
 
+/* Closed: every index joins two random tensors, `edges` of them beside a ring through all. */
+tn_network test_closed(uint32_t tensors, uint32_t edges, uint64_t seed, tn_arena *arena);
+
 /* A large tensor and small ones on it, some in chains: where outer products win. Plain and connected. */
 tn_network test_star(uint32_t tensors, uint64_t seed, tn_arena *arena);
 
