@@ -1,4 +1,5 @@
-/* Times the search on every network of the reference data beside the times of the Python tools in its file:
+/* Times the search on binary trees and caterpillars (bench/trees.csv, closed and with legs) and on every network
+ * of the reference data beside the times of the Python tools in its file:
  * the search alone, single thread, outer products on, median of many runs. */
 #include "base/clock.h"
 #include "flow/search.h"
@@ -53,7 +54,7 @@ static tn_status time_row(const tn_csv *csv, size_t row, tn_error *error) {
         status = tn_einsum_json_sizes(cell_text(csv, row, "sizes(json)"), (tn_position){0}, &network, error);
     if (status == TN_OK) status = median_seconds(&network, &median, &result, error);
     if (status == TN_OK)
-        printf("%-14s %7" PRIu32 " %14" PRIu64 " %8s %8" PRIu64 " %12.4f %14s %12s %12s\n",
+        printf("%-24s %7" PRIu32 " %14" PRIu64 " %8s %8" PRIu64 " %12.4f %14s %12s %12s\n",
                cell_text(csv, row, "name"), network.tensors, result.cost.macs, result.exact ? "yes" : "no",
                result.work, 1e3 * median, cell_text(csv, row, "time_ms_opt_einsum_dp"),
                cell_text(csv, row, "time_ms_optimal"), cell_text(csv, row, "time_ms_cotengra"));
@@ -61,17 +62,25 @@ static tn_status time_row(const tn_csv *csv, size_t row, tn_error *error) {
     return status;
 }
 
-int main(int argc, char **argv) {
-    const char *path = argc > 1 ? argv[1] : BENCH_SHARED_DIR "/oracles/order/optimal_flows.csv";
+static tn_status time_file(const char *path, tn_error *error) {
     tn_arena arena = {0};
-    tn_error error = {0};
     tn_csv csv;
-    tn_status status = tn_csv_load(path, &arena, &csv, &error);
-    if (status == TN_OK)
-        printf("%-14s %7s %14s %8s %8s %12s %14s %12s %12s\n", "network", "tensors", "MACs", "proven",
-               "pairs", "tenfold, ms", "opt_einsum dp", "its optimal", "cotengra");
-    for (size_t row = 0; status == TN_OK && row < csv.rows; row++) status = time_row(&csv, row, &error);
+    tn_status status = tn_csv_load(path, &arena, &csv, error);
+    for (size_t row = 0; status == TN_OK && row < csv.rows; row++) status = time_row(&csv, row, error);
     tn_arena_free(&arena);
+    return status;
+}
+
+/* The given files; else the trees here and, where it lies beside the source tree, the reference data. */
+int main(int argc, char **argv) {
+    static const char *const usual[] = {BENCH_SOURCE_DIR "/bench/trees.csv",
+                                        BENCH_SHARED_DIR "/oracles/order/optimal_flows.csv"};
+    tn_error error = {0};
+    tn_status status = TN_OK;
+    printf("%-24s %7s %14s %8s %8s %12s %14s %12s %12s\n", "network", "tensors", "MACs", "proven", "pairs",
+           "tenfold, ms", "opt_einsum dp", "its optimal", "cotengra");
+    for (int i = 1; status == TN_OK && i < argc; i++) status = time_file(argv[i], &error);
+    for (int i = 0; status == TN_OK && argc == 1 && i < 2; i++) status = time_file(usual[i], &error);
     if (status == TN_OK) return 0;
     fprintf(stderr, "bench_search: %s\n", error.message);
     return 1;
