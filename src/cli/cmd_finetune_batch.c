@@ -4,15 +4,15 @@
 #include "finetune/batch.h"
 #include "finetune/gpu.h"
 #include "text/number.h"
-#include "text/table.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef struct {
     tn_batch_measured of; /* batch 0: not measured */
     uint64_t published, fitted, counted;
+    bool has_published, has_fitted, is_measured;
+    double counted_over_measured;
     double implied_sequence; /* tokens at which the count meets the measurement; 0: not measured */
 } answer_row;
 
@@ -148,7 +148,11 @@ static tn_status count_row(const request *r, answer_row *row, tn_error *error) {
     TN_TRY(tn_language_count_of(&r->model, (uint64_t)row->of.sequence, active, &count, error));
     TN_TRY(tn_language_count_of(&r->model, 1, active, &one, error));
     row->counted = tn_batch_by_count(&count, row->of.memory_GB);
-    if (row->of.batch > 0)
+    row->has_published = r->has_published;
+    row->has_fitted = r->has_fitted;
+    row->is_measured = row->of.batch > 0;
+    if (row->is_measured) row->counted_over_measured = (double)row->counted / row->of.batch;
+    if (row->is_measured)
         row->implied_sequence = tn_batch_implied_sequence(&one, row->of.memory_GB, row->of.batch);
     if (r->has_published)
         row->published =
@@ -160,89 +164,50 @@ static tn_status count_row(const request *r, answer_row *row, tn_error *error) {
 
 /* --- Output */
 
-static void put_formula(tn_json *json, const char *key, const tn_batch_formula *f, const tn_batch_fit *fit) {
-    tn_json_key(json, key);
-    tn_json_object(json);
-    tn_json_put_real(json, "c0", f->c0);
-    tn_json_put_real(json, "c1", f->c1);
-    tn_json_put_real(json, "model_GB", f->model_GB);
-    if (fit) {
-        tn_json_put_interval(json, "c0_interval", &fit->c0);
-        tn_json_put_interval(json, "c1_interval", &fit->c1);
-        tn_json_put_real(json, "relative_rmse", fit->relative_rmse);
-    }
-    tn_json_end(json);
-}
+static const tn_column row_columns[] = {
+    TN_COLUMN_AS("gpu", answer_row, of.gpu, "gpu"),
+    TN_COLUMN_AS("dataset", answer_row, of.dataset, "dataset"),
+    TN_COLUMN_AS("sparsity", answer_row, of.sparsity, "sparsity"),
+    TN_COLUMN_AS("sequence", answer_row, of.sequence, "tokens", TN_DIGITS(6)),
+    TN_COLUMN_AS("memory_GB", answer_row, of.memory_GB, "memory, GB"),
+    TN_COLUMN(answer_row, published, "published", TN_WHEN(answer_row, has_published)),
+    TN_COLUMN(answer_row, fitted, "fitted", TN_WHEN(answer_row, has_fitted)),
+    TN_COLUMN(answer_row, counted, "counted"),
+    TN_COLUMN_AS("measured", answer_row, of.batch, "measured", TN_FIXED(0), TN_WHEN(answer_row, is_measured)),
+    TN_COLUMN(answer_row, counted_over_measured, NULL, TN_WHEN(answer_row, is_measured)),
+    TN_COLUMN(answer_row, implied_sequence, "count meets it at, tokens", TN_FIXED(0),
+              TN_WHEN(answer_row, is_measured)),
+};
+static const tn_record row_record = TN_RECORD(answer_row, row_columns);
 
-static void put_batch(tn_json *json, const char *key, bool known, double batch) {
-    tn_json_key(json, key);
-    if (known)
-        tn_json_count(json, (uint64_t)batch);
-    else
-        tn_json_null(json);
-}
+static const tn_column formula_columns[] = {
+    TN_COLUMN(tn_batch_formula, c0, NULL),
+    TN_COLUMN(tn_batch_formula, c1, NULL),
+    TN_COLUMN(tn_batch_formula, model_GB, NULL),
+};
+static const tn_record formula_record = TN_RECORD(tn_batch_formula, formula_columns);
 
-static void put_row(tn_json *json, const request *r, const answer_row *row) {
-    bool measured = row->of.batch > 0;
-    tn_json_object(json);
-    tn_json_put_text(json, "gpu", row->of.gpu);
-    tn_json_put_text(json, "dataset", row->of.dataset);
-    tn_json_put_real(json, "sparsity", row->of.sparsity);
-    tn_json_put_real(json, "sequence", row->of.sequence);
-    tn_json_put_real(json, "memory_GB", row->of.memory_GB);
-    put_batch(json, "published", r->has_published, (double)row->published);
-    put_batch(json, "fitted", r->has_fitted, (double)row->fitted);
-    put_batch(json, "counted", true, (double)row->counted);
-    put_batch(json, "measured", measured, row->of.batch);
-    tn_json_put_real(json, "counted_over_measured", measured ? (double)row->counted / row->of.batch : NAN);
-    tn_json_put_real(json, "implied_sequence", measured ? row->implied_sequence : NAN);
-    tn_json_end(json);
-}
+static const tn_column fitted_columns[] = {
+    TN_COLUMN_AS("c0", request, fitted.c0, NULL),
+    TN_COLUMN_AS("c1", request, fitted.c1, NULL),
+    TN_COLUMN_AS("model_GB", request, fitted.model_GB, NULL),
+    TN_RANGE("c0_interval", request, fit.c0.low, NULL),
+    TN_RANGE("c1_interval", request, fit.c1.low, NULL),
+    TN_COLUMN_AS("relative_rmse", request, fit.relative_rmse, NULL),
+};
+static const tn_record fitted_record = TN_RECORD(request, fitted_columns);
 
-static tn_status print_json(const request *r, tn_error *error) {
-    tn_buffer out = {0};
-    tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
-    tn_json_put_text(&json, "model", r->model.name);
-    if (r->has_published) put_formula(&json, "published", &r->published, NULL);
-    if (r->has_fitted) put_formula(&json, "fitted", &r->fitted, &r->fit);
-    tn_json_key(&json, "rows");
-    tn_json_array(&json);
-    for (size_t i = 0; i < r->rows; i++) put_row(&json, r, &r->row[i]);
-    tn_json_end(&json);
-    tn_json_end(&json);
-    return tn_output(&out, error);
-}
-
-static void put_cell(tn_table *table, bool known, double batch) {
-    if (known)
-        tn_table_count(table, (uint64_t)batch);
-    else
-        tn_table_text(table, "-");
-}
+static const tn_column answer_columns[] = {
+    TN_COLUMN_AS("model", request, model.name, NULL),
+    TN_OBJECT("published", request, published, formula_record, NULL, TN_OPTIONAL,
+              TN_WHEN(request, has_published)),
+    TN_GROUP("fitted", fitted_record, NULL, TN_OPTIONAL, TN_WHEN(request, has_fitted)),
+    TN_ROWS("rows", request, row, rows, row_record, NULL),
+};
+static const tn_record answer_record = TN_RECORD(request, answer_columns);
 
 static tn_status print_table(const request *r, tn_error *error) {
-    static const char *const head[] = {
-        "gpu",       "dataset", "memory GB", "sparsity", "tokens",
-        "published", "fitted",  "counted",   "measured", "count meets it at, tokens"};
-    enum { COLUMNS = sizeof head / sizeof *head };
-    tn_table table;
-    tn_table_head(&table, head, COLUMNS);
-    for (size_t i = 0; i < r->rows; i++) {
-        const answer_row *row = &r->row[i];
-        tn_table_text(&table, row->of.gpu);
-        tn_table_text(&table, row->of.dataset ? row->of.dataset : "-");
-        tn_table_format(&table, "%g", row->of.memory_GB);
-        tn_table_format(&table, "%g", row->of.sparsity);
-        tn_table_format(&table, "%g", row->of.sequence);
-        put_cell(&table, r->has_published, (double)row->published);
-        put_cell(&table, r->has_fitted, (double)row->fitted);
-        put_cell(&table, true, (double)row->counted);
-        put_cell(&table, row->of.batch > 0, row->of.batch);
-        put_cell(&table, row->of.batch > 0, row->implied_sequence);
-    }
-    TN_TRY(tn_table_end(&table, error));
+    TN_TRY(tn_output_rows(&row_record, r->row, r->rows, error));
     if (r->has_published)
         tn_say("\npublished: C0 %g, C1 %g, model %g GB\n", r->published.c0, r->published.c1,
                r->published.model_GB);
@@ -274,7 +239,7 @@ static tn_status answer_request(request *r, const char *name, tn_arena *arena, i
         fits = fits || r->row[i].counted > 0 || r->row[i].of.batch > 0;
     }
     *answer = fits ? 0 : 1;
-    return r->common.json ? print_json(r, error) : print_table(r, error);
+    return r->common.json ? tn_output_json(&answer_record, r, error) : print_table(r, error);
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {

@@ -4,10 +4,8 @@
 #include "finetune/bill.h"
 #include "finetune/transfer.h"
 #include "plot/finetune_figures.h"
-#include "text/table.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef struct {
@@ -191,76 +189,46 @@ static tn_status bill_data(request *r, const char *path, tn_arena *arena, tn_err
 
 /* --- Output */
 
-static tn_status print_json(const request *r, tn_error *error) {
-    tn_buffer out = {0};
-    tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
-    tn_json_put_count(&json, "queries", r->queries);
-    tn_json_put_real(&json, "epochs", r->epochs);
-    tn_json_put_real(&json, "sparsity", r->sparsity);
-    tn_json_key(&json, "bills");
-    tn_json_array(&json);
-    for (size_t i = 0; i < r->bills; i++) {
-        const tn_bill *bill = &r->bill[i];
-        tn_json_object(&json);
-        tn_json_put_text(&json, "gpu", bill->gpu);
-        tn_json_put_real(&json, "batch_size", bill->batch);
-        tn_json_put_real(&json, "queries_per_s", bill->queries_per_s.value);
-        tn_json_put_interval(&json, "queries_per_s_interval", &bill->queries_per_s);
-        tn_json_put_real(&json, "hours", bill->hours.value);
-        tn_json_put_interval(&json, "hours_interval", &bill->hours);
-        tn_json_put_real(&json, "usd", bill->usd.value);
-        tn_json_put_interval(&json, "usd_interval", &bill->usd);
-        tn_json_put_real(&json, "usd_per_hour", bill->usd_per_hour);
-        tn_json_put_bool(&json, "price_unverified", bill->price_unverified);
-        tn_json_put_bool(&json, "predicted", bill->predicted);
-        tn_json_end(&json);
-    }
-    tn_json_end(&json);
-    tn_json_key(&json, "left_out");
-    tn_json_array(&json);
-    for (size_t i = 0; i < r->lefts; i++) {
-        tn_json_object(&json);
-        tn_json_put_text(&json, "gpu", r->left[i].gpu);
-        tn_json_put_text(&json, "why", r->left[i].why);
-        tn_json_end(&json);
-    }
-    tn_json_end(&json);
-    tn_json_end(&json);
-    return tn_output(&out, error);
+static void show_note(const void *row, tn_buffer *cell) {
+    const tn_bill *bill = row;
+    tn_buffer_format(cell, "%s%s%s", bill->predicted ? "predicted" : "",
+                     bill->predicted && bill->price_unverified ? ", " : "",
+                     bill->price_unverified ? "price unverified" : "");
 }
 
-static void put_cell(tn_table *table, double value, int decimals) {
-    if (isfinite(value))
-        tn_table_format(table, "%.*f", decimals, value);
-    else
-        tn_table_text(table, "-");
-}
+static const tn_column bill_columns[] = {
+    TN_COLUMN(tn_bill, gpu, "gpu"),
+    TN_COLUMN_AS("batch_size", tn_bill, batch, "batch", TN_FIXED(0)),
+    TN_COLUMN_AS("queries_per_s", tn_bill, queries_per_s.value, "queries/s", TN_FIXED(3)),
+    TN_RANGE("queries_per_s_interval", tn_bill, queries_per_s.low, NULL),
+    TN_COLUMN_AS("hours", tn_bill, hours.value, "hours", TN_FIXED(2)),
+    TN_RANGE("hours_interval", tn_bill, hours.low, "95 % interval", TN_FIXED(2)),
+    TN_COLUMN_AS("usd", tn_bill, usd.value, "cost, $", TN_FIXED(2)),
+    TN_RANGE("usd_interval", tn_bill, usd.low, "95 % interval", TN_FIXED(2)),
+    TN_COLUMN(tn_bill, usd_per_hour, "$/h", TN_FIXED(2)),
+    TN_COLUMN(tn_bill, price_unverified, NULL),
+    TN_COLUMN(tn_bill, predicted, NULL),
+    TN_WRITTEN(NULL, NULL, "note", .cell = show_note),
+};
+static const tn_record bill_record = TN_RECORD(tn_bill, bill_columns);
+
+static const tn_column left_columns[] = {
+    TN_COLUMN(struct left_out, gpu, NULL),
+    TN_COLUMN(struct left_out, why, NULL),
+};
+static const tn_record left_record = TN_RECORD(struct left_out, left_columns);
+
+static const tn_column answer_columns[] = {
+    TN_COLUMN(request, queries, NULL),
+    TN_COLUMN(request, epochs, NULL),
+    TN_COLUMN(request, sparsity, NULL),
+    TN_ROWS("bills", request, bill, bills, bill_record, NULL),
+    TN_ROWS("left_out", request, left, lefts, left_record, NULL),
+};
+static const tn_record answer_record = TN_RECORD(request, answer_columns);
 
 static tn_status print_table(const request *r, tn_error *error) {
-    static const char *const head[] = {"gpu", "batch",  "queries/s", "hours", "from", "to",
-                                       "$/h", "cost $", "from",      "to",    "note"};
-    enum { COLUMNS = sizeof head / sizeof *head };
-    tn_table table;
-    tn_table_head(&table, head, COLUMNS);
-    for (size_t i = 0; i < r->bills; i++) {
-        const tn_bill *bill = &r->bill[i];
-        tn_table_text(&table, bill->gpu);
-        put_cell(&table, bill->batch, 0);
-        put_cell(&table, bill->queries_per_s.value, 3);
-        put_cell(&table, bill->hours.value, 2);
-        put_cell(&table, bill->hours.low, 2);
-        put_cell(&table, bill->hours.high, 2);
-        put_cell(&table, bill->usd_per_hour, 2);
-        put_cell(&table, bill->usd.value, 2);
-        put_cell(&table, bill->usd.low, 2);
-        put_cell(&table, bill->usd.high, 2);
-        tn_table_format(&table, "%s%s%s", bill->predicted ? "predicted" : "",
-                        bill->predicted && bill->price_unverified ? ", " : "",
-                        bill->price_unverified ? "price unverified" : "");
-    }
-    TN_TRY(tn_table_end(&table, error));
+    TN_TRY(tn_output_rows(&bill_record, r->bill, r->bills, error));
     for (size_t i = 0; i < r->lefts; i++) tn_say("%s left out: %s\n", r->left[i].gpu, r->left[i].why);
     return TN_OK;
 }
@@ -283,7 +251,7 @@ static tn_status answer_request(request *r, const char *path, tn_arena *arena, i
     TN_TRY(path ? bill_data(r, path, arena, error) : bill_by_hand(r, arena, error));
     if (r->plot && r->bills) TN_TRY(plot(r, arena, error));
     *answer = r->bills ? 0 : 1;
-    return r->common.json ? print_json(r, error) : print_table(r, error);
+    return r->common.json ? tn_output_json(&answer_record, r, error) : print_table(r, error);
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {

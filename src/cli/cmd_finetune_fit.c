@@ -6,10 +6,8 @@
 #include "finetune/law.h"
 #include "plot/finetune_figures.h"
 #include "text/number.h"
-#include "text/table.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef struct {
@@ -72,215 +70,236 @@ static size_t sparsities(const tn_finetune_group *group, double *sparsity, size_
 }
 enum { MOST_SPARSITIES = 64 };
 
-/* --- JSON */
+/* --- Output: a row a group, and what it holds. */
 
-static void put_coefficients(tn_json *json, const tn_finetune_fit *fit) {
-    int count = tn_finetune_coefficients(fit->law);
-    tn_json_key(json, "coefficients");
+typedef struct {
+    const char *gpu, *model, *dataset;
+    double sparsity, batch;
+    tn_finetune_interval rate;
+} place_row;
+
+typedef struct {
+    double sparsity, queries_per_s;
+} saturation_row;
+
+typedef struct {
+    const char *law;
+    double rmse, relative_rmse, loo_rmse, loo_relative_rmse;
+} law_row;
+
+typedef struct {
+    const char *gpu, *model, *dataset, *coefficient, *unit;
+    tn_finetune_interval value;
+    bool determined;
+} coefficient_row;
+
+typedef struct {
+    const char *gpu, *model, *dataset, *law;
+    const tn_finetune_fit *fit;
+    tn_finetune_cross cross; /* of the chosen law */
+    double rmse, relative_rmse;
+    size_t points;
+    bool one_sparsity;
+    size_t coefficients, saturations, laws, places;
+    coefficient_row *coefficient;
+    saturation_row *saturation;
+    law_row law_of[TN_FINETUNE_LAWS];
+    place_row *place;
+} group_row;
+
+typedef struct {
+    const char *gpu, *model, *dataset, *why;
+} refused_row;
+
+typedef struct {
+    group_row *group;
+    refused_row *refused;
+    size_t groups, refusals;
+} answer_data;
+
+static void put_coefficients(const void *at, tn_json *json) {
+    const group_row *g = at;
     tn_json_object(json);
-    for (int i = 0; i < count; i++)
-        tn_json_put_real(json, tn_finetune_coefficient_name(fit->law, i), fit->coefficient[i].value);
+    for (size_t i = 0; i < g->coefficients; i++)
+        tn_json_put_real(json, g->coefficient[i].coefficient, g->coefficient[i].value.value);
     tn_json_end(json);
-    tn_json_key(json, "intervals");
+}
+
+static void put_intervals(const void *at, tn_json *json) {
+    const group_row *g = at;
     tn_json_object(json);
-    for (int i = 0; i < count; i++)
-        tn_json_put_interval(json, tn_finetune_coefficient_name(fit->law, i), &fit->coefficient[i]);
+    for (size_t i = 0; i < g->coefficients; i++)
+        tn_json_put_interval(json, g->coefficient[i].coefficient, &g->coefficient[i].value);
     tn_json_end(json);
-    tn_json_key(json, "undetermined");
+}
+
+static void put_undetermined(const void *at, tn_json *json) {
+    const group_row *g = at;
     tn_json_array(json);
-    for (int i = 0; i < count; i++)
-        if (!fit->determined[i]) tn_json_text(json, tn_finetune_coefficient_name(fit->law, i));
+    for (size_t i = 0; i < g->coefficients; i++)
+        if (!g->coefficient[i].determined) tn_json_text(json, g->coefficient[i].coefficient);
     tn_json_end(json);
 }
 
-static void put_throughput(tn_json *json, const tn_finetune_fit *fit, double batch, double sparsity) {
-    tn_finetune_interval at = tn_finetune_fitted(fit, batch, sparsity);
-    tn_json_object(json);
-    tn_json_put_real(json, "sparsity", sparsity);
-    tn_json_put_real(json, "batch_size", batch);
-    tn_json_put_real(json, "queries_per_s", at.value);
-    tn_json_put_interval(json, "interval", &at);
-    tn_json_end(json);
-}
-
-static void put_places(tn_json *json, const request *r, const tn_finetune_group *group,
-                       const tn_finetune_fit *fit) {
-    double sparsity[MOST_SPARSITIES];
-    size_t count = sparsities(group, sparsity, MOST_SPARSITIES);
-    tn_json_key(json, "at");
-    tn_json_array(json);
-    for (size_t i = 0; i < r->places; i++) {
-        if (r->place[i].sparsity > 0) {
-            put_throughput(json, fit, r->place[i].batch, r->place[i].sparsity);
-            continue;
-        }
-        for (size_t j = 0; j < count; j++) put_throughput(json, fit, r->place[i].batch, sparsity[j]);
-    }
-    tn_json_end(json);
-}
+static const tn_column place_columns[] = {
+    TN_COLUMN_AS(NULL, place_row, gpu, "gpu"),
+    TN_COLUMN_AS(NULL, place_row, model, "model"),
+    TN_COLUMN_AS(NULL, place_row, dataset, "dataset"),
+    TN_COLUMN(place_row, sparsity, "sparsity"),
+    TN_COLUMN_AS("batch_size", place_row, batch, "batch"),
+    TN_COLUMN_AS("queries_per_s", place_row, rate.value, "queries/s"),
+    TN_RANGE("interval", place_row, rate.low, "95 % interval"),
+};
+static const tn_record place_record = TN_RECORD(place_row, place_columns);
 
 /* What the step law approaches as the batch grows; null for the log law. */
-static void put_saturation(tn_json *json, const tn_finetune_group *group, const tn_finetune_fit *fit) {
-    double sparsity[MOST_SPARSITIES];
-    size_t count = sparsities(group, sparsity, MOST_SPARSITIES);
-    tn_json_key(json, "saturation");
-    tn_json_array(json);
-    for (size_t i = 0; i < count; i++) {
-        tn_json_object(json);
-        tn_json_put_real(json, "sparsity", sparsity[i]);
-        tn_json_put_real(json, "queries_per_s", tn_finetune_saturation(fit, sparsity[i]));
-        tn_json_end(json);
+static const tn_column saturation_columns[] = {
+    TN_COLUMN(saturation_row, sparsity, NULL),
+    TN_COLUMN(saturation_row, queries_per_s, NULL),
+};
+static const tn_record saturation_record = TN_RECORD(saturation_row, saturation_columns);
+
+static const tn_column law_columns[] = {
+    TN_COLUMN(law_row, law, NULL),
+    TN_COLUMN(law_row, rmse, NULL),
+    TN_COLUMN(law_row, relative_rmse, NULL),
+    TN_COLUMN(law_row, loo_rmse, NULL),
+    TN_COLUMN(law_row, loo_relative_rmse, NULL),
+};
+static const tn_record law_record = TN_RECORD(law_row, law_columns);
+
+static const tn_column coefficient_columns[] = {
+    TN_COLUMN(coefficient_row, gpu, "gpu"),
+    TN_COLUMN(coefficient_row, model, "model"),
+    TN_COLUMN(coefficient_row, dataset, "dataset"),
+    TN_COLUMN(coefficient_row, coefficient, "coefficient"),
+    TN_COLUMN(coefficient_row, unit, "unit"),
+    TN_COLUMN_AS("value", coefficient_row, value.value, "value"),
+    TN_RANGE("interval", coefficient_row, value.low, "95 % interval"),
+    TN_COLUMN(coefficient_row, determined, "by the data"),
+};
+static const tn_record coefficient_record = TN_RECORD(coefficient_row, coefficient_columns);
+
+static const tn_column group_columns[] = {
+    TN_COLUMN(group_row, gpu, "gpu"),
+    TN_COLUMN(group_row, model, "model"),
+    TN_COLUMN(group_row, dataset, "dataset"),
+    TN_COLUMN(group_row, law, "law"),
+    TN_WRITTEN("coefficients", put_coefficients, NULL),
+    TN_WRITTEN("intervals", put_intervals, NULL),
+    TN_WRITTEN("undetermined", put_undetermined, NULL),
+    TN_COLUMN(group_row, rmse, "rmse, queries/s"),
+    TN_COLUMN(group_row, relative_rmse, "relative", TN_IN("%", 100)),
+    TN_COLUMN(group_row, points, "points"),
+    TN_COLUMN_AS("loo_rmse", group_row, cross.rmse, "left out, queries/s"),
+    TN_COLUMN_AS("loo_relative_rmse", group_row, cross.relative_rmse, "left out", TN_IN("%", 100)),
+    TN_COLUMN_AS("loo_points", group_row, cross.points, NULL),
+    TN_COLUMN(group_row, one_sparsity, NULL),
+    TN_ROWS("saturation", group_row, saturation, saturations, saturation_record, NULL),
+    {.key = "laws",
+     .kind = TN_COLUMN_RECORD,
+     .of = &law_record,
+     .list = true,
+     .in_place = true,
+     .offset = offsetof(group_row, law_of),
+     TN_LENGTH(group_row, laws)},
+    TN_ROWS("at", group_row, place, places, place_record, NULL, TN_OPTIONAL),
+};
+static const tn_record group_record = TN_RECORD(group_row, group_columns);
+
+static const tn_column refused_columns[] = {
+    TN_COLUMN(refused_row, gpu, NULL),
+    TN_COLUMN(refused_row, model, NULL),
+    TN_COLUMN(refused_row, dataset, NULL),
+    TN_COLUMN(refused_row, why, NULL),
+};
+static const tn_record refused_record = TN_RECORD(refused_row, refused_columns);
+
+static const tn_column answer_columns[] = {
+    TN_ROWS("groups", answer_data, group, groups, group_record, NULL),
+    TN_ROWS("refused", answer_data, refused, refusals, refused_record, NULL),
+};
+static const tn_record answer_record = TN_RECORD(answer_data, answer_columns);
+
+static tn_status fill_places(const request *r, const tn_finetune_group *group, const double *sparsity,
+                             size_t count, tn_arena *arena, group_row *g, tn_error *error) {
+    TN_TRY(tn_arena_alloc(arena, r->places * (count + 1), sizeof *g->place, &g->place, error));
+    for (size_t i = 0; i < r->places; i++) {
+        const query_point *at = &r->place[i];
+        for (size_t j = 0; j < (at->sparsity > 0 ? 1 : count); j++) {
+            double chosen = at->sparsity > 0 ? at->sparsity : sparsity[j];
+            g->place[g->places++] =
+                (place_row){group->gpu, group->model, group->dataset,
+                            chosen,     at->batch,    tn_finetune_fitted(g->fit, at->batch, chosen)};
+        }
     }
-    tn_json_end(json);
+    return TN_OK;
 }
 
-static void put_laws(tn_json *json, const tn_finetune_study *study) {
-    tn_json_key(json, "laws");
-    tn_json_array(json);
-    for (int law = 0; law < TN_FINETUNE_LAWS; law++) {
-        if (!study->fitted[law]) continue;
-        tn_json_object(json);
-        tn_json_put_text(json, "law", tn_finetune_law_name((tn_finetune_law)law));
-        tn_json_put_real(json, "rmse", study->fit[law].rmse);
-        tn_json_put_real(json, "relative_rmse", study->fit[law].relative_rmse);
-        tn_json_put_real(json, "loo_rmse", study->cross[law].rmse);
-        tn_json_put_real(json, "loo_relative_rmse", study->cross[law].relative_rmse);
-        tn_json_end(json);
-    }
-    tn_json_end(json);
-}
-
-static void put_group(tn_json *json, const request *r, size_t place) {
+static tn_status fill_group(const request *r, size_t place, tn_arena *arena, group_row *g, tn_error *error) {
     const tn_finetune_group *group = &r->data.group[place];
     const tn_finetune_study *study = &r->study[place];
     const tn_finetune_fit *fit = fit_of(r, place);
-    tn_json_object(json);
-    tn_json_put_text(json, "gpu", group->gpu);
-    tn_json_put_text(json, "model", group->model);
-    tn_json_put_text(json, "dataset", group->dataset);
-    tn_json_put_text(json, "law", tn_finetune_law_name(fit->law));
-    put_coefficients(json, fit);
-    tn_json_put_real(json, "rmse", fit->rmse);
-    tn_json_put_real(json, "relative_rmse", fit->relative_rmse);
-    tn_json_put_count(json, "points", fit->points);
-    tn_json_put_real(json, "loo_rmse", study->cross[fit->law].rmse);
-    tn_json_put_real(json, "loo_relative_rmse", study->cross[fit->law].relative_rmse);
-    tn_json_put_count(json, "loo_points", study->cross[fit->law].points);
-    tn_json_put_bool(json, "one_sparsity", fit->one_sparsity);
-    put_saturation(json, group, fit);
-    put_laws(json, study);
-    if (r->places) put_places(json, r, group, fit);
-    tn_json_end(json);
+    double sparsity[MOST_SPARSITIES];
+    *g = (group_row){group->gpu,
+                     group->model,
+                     group->dataset,
+                     tn_finetune_law_name(fit->law),
+                     fit,
+                     study->cross[fit->law],
+                     fit->rmse,
+                     fit->relative_rmse,
+                     fit->points,
+                     fit->one_sparsity,
+                     .coefficients = (size_t)tn_finetune_coefficients(fit->law)};
+    TN_TRY(tn_arena_alloc(arena, g->coefficients, sizeof *g->coefficient, &g->coefficient, error));
+    for (int i = 0; i < (int)g->coefficients; i++)
+        g->coefficient[i] = (coefficient_row){group->gpu,
+                                              group->model,
+                                              group->dataset,
+                                              tn_finetune_coefficient_name(fit->law, i),
+                                              tn_finetune_coefficient_unit(fit->law, i),
+                                              fit->coefficient[i],
+                                              fit->determined[i]};
+    g->saturations = sparsities(group, sparsity, MOST_SPARSITIES);
+    TN_TRY(tn_arena_alloc(arena, g->saturations, sizeof *g->saturation, &g->saturation, error));
+    for (size_t i = 0; i < g->saturations; i++)
+        g->saturation[i] = (saturation_row){sparsity[i], tn_finetune_saturation(fit, sparsity[i])};
+    for (int law = 0; law < TN_FINETUNE_LAWS; law++)
+        if (study->fitted[law])
+            g->law_of[g->laws++] = (law_row){tn_finetune_law_name((tn_finetune_law)law), study->fit[law].rmse,
+                                             study->fit[law].relative_rmse, study->cross[law].rmse,
+                                             study->cross[law].relative_rmse};
+    return fill_places(r, group, sparsity, g->saturations, arena, g, error);
 }
 
-static tn_status print_json(const request *r, tn_error *error) {
-    tn_buffer out = {0};
-    tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
-    tn_json_key(&json, "groups");
-    tn_json_array(&json);
-    for (size_t i = 0; i < r->data.count; i++) put_group(&json, r, i);
-    tn_json_end(&json);
-    tn_json_key(&json, "refused");
-    tn_json_array(&json);
-    for (size_t i = 0; i < r->refused.count; i++) {
-        tn_json_object(&json);
-        tn_json_put_text(&json, "gpu", r->refused.group[i].gpu);
-        tn_json_put_text(&json, "model", r->refused.group[i].model);
-        tn_json_put_text(&json, "dataset", r->refused.group[i].dataset);
-        tn_json_put_text(&json, "why", r->why[i]);
-        tn_json_end(&json);
+static tn_status fill_answer(const request *r, tn_arena *arena, answer_data *a, tn_error *error) {
+    *a = (answer_data){.groups = r->data.count, .refusals = r->refused.count};
+    TN_TRY(tn_arena_alloc(arena, a->groups, sizeof *a->group, &a->group, error));
+    TN_TRY(tn_arena_alloc(arena, a->refusals, sizeof *a->refused, &a->refused, error));
+    for (size_t i = 0; i < a->groups; i++) TN_TRY(fill_group(r, i, arena, &a->group[i], error));
+    for (size_t i = 0; i < a->refusals; i++) {
+        const tn_finetune_group *group = &r->refused.group[i];
+        a->refused[i] = (refused_row){group->gpu, group->model, group->dataset, r->why[i]};
     }
-    tn_json_end(&json);
-    tn_json_end(&json);
-    return tn_output(&out, error);
+    return TN_OK;
 }
 
-/* --- Tables */
-
-static void put_names(tn_table *table, const tn_finetune_group *group) {
-    tn_table_text(table, group->gpu);
-    tn_table_text(table, group->model);
-    tn_table_text(table, group->dataset);
-}
-
-static void put_number(tn_table *table, double value) {
-    if (isfinite(value))
-        tn_table_format(table, "%.4g", value);
-    else
-        tn_table_text(table, "-");
-}
-
-static tn_status print_fits(const request *r, tn_error *error) {
-    static const char *const head[] = {"gpu",      "model",      "dataset",      "law",       "points",
-                                       "rmse q/s", "relative %", "left out q/s", "left out %"};
-    enum { COLUMNS = sizeof head / sizeof *head };
+static tn_status print_coefficients(const answer_data *a, tn_error *error) {
     tn_table table;
-    tn_table_head(&table, head, COLUMNS);
-    for (size_t i = 0; i < r->data.count; i++) {
-        const tn_finetune_fit *fit = fit_of(r, i);
-        const tn_finetune_cross *cross = &r->study[i].cross[fit->law];
-        put_names(&table, &r->data.group[i]);
-        tn_table_text(&table, tn_finetune_law_name(fit->law));
-        tn_table_count(&table, fit->points);
-        put_number(&table, fit->rmse);
-        put_number(&table, 100 * fit->relative_rmse);
-        put_number(&table, cross->rmse);
-        put_number(&table, 100 * cross->relative_rmse);
-    }
+    tn_record_head(&coefficient_record, NULL, &table);
+    for (size_t i = 0; i < a->groups; i++)
+        for (size_t j = 0; j < a->group[i].coefficients; j++)
+            tn_record_cells(&coefficient_record, &a->group[i].coefficient[j], NULL, &table);
     return tn_table_end(&table, error);
 }
 
-static tn_status print_coefficients(const request *r, tn_error *error) {
-    static const char *const head[] = {"gpu",   "model", "dataset", "coefficient", "unit",
-                                       "value", "from",  "to",      "by the data"};
-    enum { COLUMNS = sizeof head / sizeof *head };
+static tn_status print_places(const answer_data *a, tn_error *error) {
     tn_table table;
-    tn_table_head(&table, head, COLUMNS);
-    for (size_t i = 0; i < r->data.count; i++) {
-        const tn_finetune_fit *fit = fit_of(r, i);
-        for (int j = 0; j < tn_finetune_coefficients(fit->law); j++) {
-            put_names(&table, &r->data.group[i]);
-            tn_table_text(&table, tn_finetune_coefficient_name(fit->law, j));
-            tn_table_text(&table, tn_finetune_coefficient_unit(fit->law, j));
-            put_number(&table, fit->coefficient[j].value);
-            put_number(&table, fit->coefficient[j].low);
-            put_number(&table, fit->coefficient[j].high);
-            tn_table_text(&table, fit->determined[j] ? "yes" : "no");
-        }
-    }
-    return tn_table_end(&table, error);
-}
-
-static void put_place(tn_table *table, const tn_finetune_group *group, const tn_finetune_fit *fit,
-                      double batch, double sparsity) {
-    tn_finetune_interval at = tn_finetune_fitted(fit, batch, sparsity);
-    put_names(table, group);
-    put_number(table, batch);
-    put_number(table, sparsity);
-    put_number(table, at.value);
-    put_number(table, at.low);
-    put_number(table, at.high);
-}
-
-static tn_status print_places(const request *r, tn_error *error) {
-    static const char *const head[] = {"gpu",      "model",     "dataset", "batch",
-                                       "sparsity", "queries/s", "from",    "to"};
-    enum { COLUMNS = sizeof head / sizeof *head };
-    tn_table table;
-    tn_table_head(&table, head, COLUMNS);
-    for (size_t i = 0; i < r->data.count; i++) {
-        const tn_finetune_group *group = &r->data.group[i];
-        double sparsity[MOST_SPARSITIES];
-        size_t count = sparsities(group, sparsity, MOST_SPARSITIES);
-        for (size_t j = 0; j < r->places; j++) {
-            const query_point *at = &r->place[j];
-            if (at->sparsity > 0) put_place(&table, group, fit_of(r, i), at->batch, at->sparsity);
-            for (size_t k = 0; k < count && at->sparsity == 0; k++)
-                put_place(&table, group, fit_of(r, i), at->batch, sparsity[k]);
-        }
-    }
+    tn_record_head(&place_record, NULL, &table);
+    for (size_t i = 0; i < a->groups; i++)
+        for (size_t j = 0; j < a->group[i].places; j++)
+            tn_record_cells(&place_record, &a->group[i].place[j], NULL, &table);
     return tn_table_end(&table, error);
 }
 
@@ -302,14 +321,15 @@ static void print_notes(const request *r) {
     }
 }
 
-static tn_status print_tables(const request *r, tn_error *error) {
-    TN_TRY(print_fits(r, error));
+static tn_status print_answer(const request *r, tn_arena *arena, tn_error *error) {
+    answer_data a;
+    TN_TRY(fill_answer(r, arena, &a, error));
+    if (r->common.json) return tn_output_json(&answer_record, &a, error);
+    TN_TRY(tn_output_rows(&group_record, a.group, a.groups, error));
     tn_say("\n95 %% intervals; a coefficient that the data do not determine stays near its prior:\n");
-    TN_TRY(print_coefficients(r, error));
-    if (r->places) {
-        tn_say("\n");
-        TN_TRY(print_places(r, error));
-    }
+    TN_TRY(print_coefficients(&a, error));
+    if (r->places) tn_say("\n");
+    if (r->places) TN_TRY(print_places(&a, error));
     print_notes(r);
     return TN_OK;
 }
@@ -382,7 +402,7 @@ static tn_status answer_request(request *r, const char *path, tn_arena *arena, t
     TN_TRY(fit_groups(r, arena, error));
     if (r->data.count == 0) return report_refused(r, error);
     if (r->plot) TN_TRY(plot(r, arena, error));
-    TN_TRY(r->common.json ? print_json(r, error) : print_tables(r, error));
+    TN_TRY(print_answer(r, arena, error));
     return report_refused(r, error);
 }
 

@@ -3,17 +3,16 @@
 #include "cli/output.h"
 #include "finetune/transfer.h"
 #include "text/number.h"
-#include "text/table.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { MOST_SPARSITIES = 64, MOST_BATCHES = 64 };
 
 typedef struct {
     const char *gpu_name, *model, *dataset, *table_name;
-    double sparsity, model_GB; /* NAN: not given */
+    const char *of_model, *of_dataset; /* of the measurements */
+    double sparsity, model_GB;         /* NAN: not given */
     tn_option_list from, batch;
     tn_common common;
     tn_gpu_table table;
@@ -48,6 +47,8 @@ static tn_status read_data(request *r, const char *path, tn_arena *arena, tn_err
                 "measurements of more than one model or data set; choose with --model and --dataset");
         if (strcmp(group->gpu, r->gpu_name) == 0) r->truth = group;
     }
+    r->of_model = r->all.group[0].model;
+    r->of_dataset = r->all.group[0].dataset;
     TN_TRY(tn_finetune_without(&r->all, r->gpu_name, arena, &r->from_data, error));
     if (r->from.count && r->from_data.count)
         TN_TRY(tn_finetune_keep_gpus(&r->from_data, r->from.item, r->from.count, error));
@@ -130,9 +131,8 @@ static tn_finetune_interval exponent(const tn_transfer *t, int parameter) {
     return (tn_finetune_interval){at, at - half, at + half};
 }
 
-static void put_exponent(tn_json *json, const char *key, const tn_transfer *t, int parameter) {
+static void put_exponent(tn_json *json, const tn_transfer *t, int parameter) {
     tn_finetune_interval value = exponent(t, parameter);
-    tn_json_key(json, key);
     tn_json_object(json);
     tn_json_put_real(json, "value", value.value);
     tn_json_put_interval(json, "interval", &value);
@@ -140,93 +140,83 @@ static void put_exponent(tn_json *json, const char *key, const tn_transfer *t, i
     tn_json_end(json);
 }
 
-static void put_error(tn_json *json, const tn_transfer_error *e) {
-    tn_json_object(json);
-    tn_json_put_text(json, "gpu", e->gpu);
-    tn_json_put_count(json, "points", e->points);
-    tn_json_put_real(json, "relative_rmse", e->relative_rmse);
-    tn_json_put_real(json, "mean_relative_error", e->mean_relative);
+static const tn_column error_columns[] = {
+    TN_COLUMN(tn_transfer_error, gpu, NULL),
+    TN_COLUMN(tn_transfer_error, points, NULL),
+    TN_COLUMN(tn_transfer_error, relative_rmse, NULL),
+    TN_COLUMN_AS("mean_relative_error", tn_transfer_error, mean_relative, NULL),
+};
+static const tn_record error_record = TN_RECORD(tn_transfer_error, error_columns);
+
+static void show_off(const void *at, tn_buffer *cell) {
+    const struct row *row = at;
+    double off = 100 * (row->rate.value / row->measured - 1);
+    if (isfinite(off))
+        tn_buffer_format(cell, "%.4g", off);
+    else
+        tn_buffer_text(cell, "-");
+}
+
+static const tn_column row_columns[] = {
+    TN_COLUMN(struct row, sparsity, "sparsity"),
+    TN_COLUMN_AS("batch_size", struct row, batch, "batch"),
+    TN_COLUMN_AS("queries_per_s", struct row, rate.value, "queries/s"),
+    TN_RANGE("interval", struct row, rate.low, "95 % interval"),
+    TN_COLUMN(struct row, measured, "measured"),
+    TN_WRITTEN(NULL, NULL, "off, %", .cell = show_off),
+};
+static const tn_record row_record = TN_RECORD(struct row, row_columns);
+
+static void put_bandwidth(const void *r, tn_json *json) {
+    put_exponent(json, &((const request *)r)->transfer, TN_STEP_BANDWIDTH_EXPONENT);
+}
+
+static void put_peak(const void *r, tn_json *json) {
+    put_exponent(json, &((const request *)r)->transfer, TN_STEP_PEAK_EXPONENT);
+}
+
+static void put_from(const void *at, tn_json *json) {
+    const request *r = at;
+    tn_json_row(json);
+    for (size_t i = 0; i < r->from_data.count; i++) tn_json_text(json, r->from_data.group[i].gpu);
     tn_json_end(json);
 }
 
-static void put_rows(tn_json *json, const request *r) {
-    tn_json_key(json, "rows");
+static void put_largest(const void *at, tn_json *json) {
+    const request *r = at;
     tn_json_array(json);
-    for (size_t i = 0; i < r->rows; i++) {
-        const struct row *row = &r->row[i];
+    for (size_t i = 0; i < r->sparsities; i++) {
         tn_json_object(json);
-        tn_json_put_real(json, "sparsity", row->sparsity);
-        tn_json_put_real(json, "batch_size", row->batch);
-        tn_json_put_real(json, "queries_per_s", row->rate.value);
-        tn_json_put_interval(json, "interval", &row->rate);
-        tn_json_put_real(json, "measured", row->measured);
+        tn_json_put_real(json, "sparsity", r->of_sparsity[i]);
+        tn_json_put_real(json, "batch_size", r->largest[i]);
         tn_json_end(json);
     }
     tn_json_end(json);
 }
 
-static tn_status print_json(const request *r, tn_error *error) {
-    tn_buffer out = {0};
-    tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
-    tn_json_put_text(&json, "gpu", r->gpu->name);
-    tn_json_put_text(&json, "model", r->all.group[0].model);
-    tn_json_put_text(&json, "dataset", r->all.group[0].dataset);
-    tn_json_key(&json, "from");
-    tn_json_row(&json);
-    for (size_t i = 0; i < r->from_data.count; i++) tn_json_text(&json, r->from_data.group[i].gpu);
-    tn_json_end(&json);
-    put_exponent(&json, "bandwidth_exponent", &r->transfer, TN_STEP_BANDWIDTH_EXPONENT);
-    put_exponent(&json, "peak_exponent", &r->transfer, TN_STEP_PEAK_EXPONENT);
-    tn_json_key(&json, "largest_batch");
-    tn_json_array(&json);
-    for (size_t i = 0; i < r->sparsities; i++) {
-        tn_json_object(&json);
-        tn_json_put_real(&json, "sparsity", r->of_sparsity[i]);
-        tn_json_put_real(&json, "batch_size", r->largest[i]);
-        tn_json_end(&json);
+static void put_error(const void *at, tn_json *json) {
+    const request *r = at;
+    if (!r->truth) {
+        tn_json_null(json);
+        return;
     }
-    tn_json_end(&json);
-    put_rows(&json, r);
-    tn_json_key(&json, "error");
-    if (r->truth) {
-        tn_transfer_error off = tn_transfer_compare(&r->transfer, r->gpu, r->truth);
-        put_error(&json, &off);
-    } else
-        tn_json_null(&json);
-    tn_json_key(&json, "held_out");
-    tn_json_array(&json);
-    for (size_t i = 0; i < r->held_outs; i++) put_error(&json, &r->held_out[i]);
-    tn_json_end(&json);
-    tn_json_end(&json);
-    return tn_output(&out, error);
+    tn_transfer_error off = tn_transfer_compare(&r->transfer, r->gpu, r->truth);
+    tn_record_json(&error_record, &off, json);
 }
 
-static void put_number(tn_table *table, double value) {
-    if (isfinite(value))
-        tn_table_format(table, "%.4g", value);
-    else
-        tn_table_text(table, "-");
-}
-
-static tn_status print_rows(const request *r, tn_error *error) {
-    static const char *const head[] = {"sparsity", "batch", "queries/s", "from", "to", "measured", "off %"};
-    enum { COLUMNS = sizeof head / sizeof *head };
-    tn_table table;
-    tn_table_head(&table, head, COLUMNS);
-    for (size_t i = 0; i < r->rows; i++) {
-        const struct row *row = &r->row[i];
-        put_number(&table, row->sparsity);
-        put_number(&table, row->batch);
-        put_number(&table, row->rate.value);
-        put_number(&table, row->rate.low);
-        put_number(&table, row->rate.high);
-        put_number(&table, row->measured);
-        put_number(&table, 100 * (row->rate.value / row->measured - 1));
-    }
-    return tn_table_end(&table, error);
-}
+static const tn_column answer_columns[] = {
+    TN_COLUMN_AS("gpu", request, gpu_name, NULL),
+    TN_COLUMN_AS("model", request, of_model, NULL),
+    TN_COLUMN_AS("dataset", request, of_dataset, NULL),
+    TN_WRITTEN("from", put_from, NULL),
+    TN_WRITTEN("bandwidth_exponent", put_bandwidth, NULL),
+    TN_WRITTEN("peak_exponent", put_peak, NULL),
+    TN_WRITTEN("largest_batch", put_largest, NULL),
+    TN_ROWS("rows", request, row, rows, row_record, NULL),
+    TN_WRITTEN("error", put_error, NULL),
+    TN_ROWS("held_out", request, held_out, held_outs, error_record, NULL),
+};
+static const tn_record answer_record = TN_RECORD(request, answer_columns);
 
 static void print_error_line(const char *what, const tn_transfer_error *e) {
     tn_say("%s%s: %.1f %% off (root mean square of %zu points), %+.1f %% on average\n", what, e->gpu,
@@ -244,7 +234,7 @@ static tn_status print_tables(const request *r, tn_error *error) {
     for (size_t i = 0; i < r->sparsities; i++)
         if (!isnan(r->largest[i]))
             tn_say("largest batch by memory at sparsity %g: %.0f\n", r->of_sparsity[i], r->largest[i]);
-    TN_TRY(print_rows(r, error));
+    TN_TRY(tn_output_rows(&row_record, r->row, r->rows, error));
     if (r->truth) {
         tn_transfer_error off = tn_transfer_compare(&r->transfer, r->gpu, r->truth);
         print_error_line("\nheld out, ", &off);
@@ -276,7 +266,7 @@ static tn_status answer_request(request *r, const char *path, tn_arena *arena, t
     TN_TRY(read_batches(r, arena, &batch, error));
     TN_TRY(read_data(r, path, arena, error));
     TN_TRY(predict_all(r, batch, arena, error));
-    return r->common.json ? print_json(r, error) : print_tables(r, error);
+    return r->common.json ? tn_output_json(&answer_record, r, error) : print_tables(r, error);
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {

@@ -65,6 +65,12 @@ tn_status tn_output_rows(const tn_record *record, const void *rows, size_t count
     return write_shown(&out, error);
 }
 
+tn_status tn_output_lines(const tn_record *record, const void *row, tn_error *error) {
+    tn_buffer out = {0};
+    tn_record_lines(record, row, has_colour(), &out);
+    return write_shown(&out, error);
+}
+
 tn_status tn_table_end(tn_table *table, tn_error *error) {
     tn_buffer out = {0};
     tn_table_write(table, has_colour(), &out);

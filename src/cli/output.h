@@ -11,9 +11,10 @@ tn_status tn_output(tn_buffer *out, tn_error *error);
 /* Only where making it went well; `status` is what that gave. */
 tn_status tn_output_made(tn_status status, tn_buffer *out, tn_error *error);
 
-/* A record as the one JSON object of an answer; rows of it as a table. */
+/* A record as the one JSON object of an answer; rows of it as a table; one with a line a column. */
 tn_status tn_output_json(const tn_record *record, const void *row, tn_error *error);
 tn_status tn_output_rows(const tn_record *record, const void *rows, size_t count, tn_error *error);
+tn_status tn_output_lines(const tn_record *record, const void *row, tn_error *error);
 
 /* Words for people, as printf. */
 void tn_say(const char *format, ...) TN_PRINTF(1, 2);

@@ -46,6 +46,8 @@ static size_t size_of(const tn_column *column) {
         return sizeof(double);
     case TN_COLUMN_BOOL:
         return sizeof(bool);
+    case TN_COLUMN_RANGE:
+        return 2 * sizeof(double);
     case TN_COLUMN_RECORD:
         break;
     }
@@ -53,10 +55,10 @@ static size_t size_of(const tn_column *column) {
 }
 
 /* One value, by its kind. */
-typedef union value {
+typedef struct value {
     const char *text;
     uint64_t count;
-    double real;
+    double real, most; /* most: of a range */
     bool truth;
 } value;
 
@@ -84,6 +86,10 @@ static value load(const tn_column *column, const void *at) {
     case TN_COLUMN_BOOL:
         memcpy(&v.truth, at, sizeof v.truth);
         break;
+    case TN_COLUMN_RANGE:
+        memcpy(&v.real, at, sizeof v.real);
+        memcpy(&v.most, (const char *)at + sizeof v.real, sizeof v.most);
+        break;
     case TN_COLUMN_RECORD:
         break;
     }
@@ -109,6 +115,17 @@ static bool has_value(const tn_column *column, const void *row) {
 
 /* ---- JSON ---- */
 
+static void put_range(double least, double most, tn_json *json) {
+    if (!isfinite(least) && !isfinite(most)) {
+        tn_json_null(json);
+        return;
+    }
+    tn_json_row(json);
+    tn_json_real(json, least);
+    tn_json_real(json, most);
+    tn_json_end(json);
+}
+
 static void put_value(const tn_column *column, const void *at, tn_json *json) {
     value v = load(column, at);
     switch (column->kind) {
@@ -125,6 +142,9 @@ static void put_value(const tn_column *column, const void *at, tn_json *json) {
         break;
     case TN_COLUMN_BOOL:
         tn_json_bool(json, v.truth);
+        break;
+    case TN_COLUMN_RANGE:
+        put_range(v.real, v.most, json);
         break;
     case TN_COLUMN_RECORD:
         tn_record_json(column->of, at, json);
@@ -176,7 +196,8 @@ void tn_record_rows(const tn_record *record, const void *rows, size_t count, tn_
 /* ---- CSV ---- */
 
 static bool in_csv(const tn_column *column) {
-    return column->key && !column->list && !is_written(column) && column->kind != TN_COLUMN_RECORD;
+    return column->key && !column->list && !is_written(column) && column->kind != TN_COLUMN_RECORD &&
+           column->kind != TN_COLUMN_RANGE;
 }
 
 void tn_record_csv_head(const tn_record *record, tn_buffer *out) {
@@ -241,6 +262,12 @@ static void show_value(const tn_column *column, const void *at, tn_buffer *cell)
     case TN_COLUMN_TEXT:
     case TN_COLUMN_NAME:
         tn_buffer_text(cell, v.text ? v.text : "");
+        break;
+    case TN_COLUMN_RANGE:
+        show_real(column, v.real, cell);
+        if (!isfinite(v.real) && !isfinite(v.most)) break;
+        tn_buffer_text(cell, " to ");
+        show_real(column, v.most, cell);
         break;
     case TN_COLUMN_RECORD:
         break; /* a table of its own */
@@ -317,4 +344,23 @@ void tn_record_table(const tn_record *record, const void *rows, size_t count, bo
     tn_table_write(&table, bold, out);
     tn_table_free(&table);
     tn_free(shown);
+}
+
+void tn_record_lines(const tn_record *record, const void *row, bool bold, tn_buffer *out) {
+    static const char *const head[] = {"quantity", "value", "unit"};
+    tn_table table;
+    tn_table_head(&table, head, 3);
+    for (size_t i = 0; i < record->columns; i++) {
+        const tn_column *column = &record->column[i];
+        tn_buffer cell = {0};
+        if (!column->title || (column->optional && !has_value(column, row))) continue;
+        show(column, row, &cell);
+        tn_table_text(&table, column->title);
+        tn_table_text(&table, cell.data);
+        tn_table_text(&table, column->unit);
+        if (cell.status != TN_OK && table.status == TN_OK) table.status = cell.status;
+        tn_buffer_free(&cell);
+    }
+    tn_table_write(&table, bold, out);
+    tn_table_free(&table);
 }

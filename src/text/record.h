@@ -38,6 +38,7 @@ typedef enum tn_column_kind {
     TN_COLUMN_REAL,    /* double; what is not finite: null, "-" */
     TN_COLUMN_BOOL,    /* true or false; yes or no */
     TN_COLUMN_NAME,    /* uint32_t or enum: a place in `names` */
+    TN_COLUMN_RANGE,   /* two doubles, least and most: [1, 2], "1 to 2"; neither finite: null, "-" */
     TN_COLUMN_RECORD,  /* a struct in place, or lists of columns without offset: an object of its own */
 } tn_column_kind;
 
@@ -98,6 +99,9 @@ struct tn_record {
         .of = &(record), .key = (called), .kind = TN_COLUMN_RECORD, .offset = offsetof(type, member),        \
         __VA_ARGS__                                                                                          \
     }
+/* From the member `low` to the double behind it. */
+#define TN_RANGE(called, type, low, ...)                                                                     \
+    { .key = (called), .kind = TN_COLUMN_RANGE, .offset = offsetof(type, low), __VA_ARGS__ }
 /* Columns of the same struct, as an object. */
 #define TN_GROUP(called, record, ...)                                                                        \
     { .of = &(record), .key = (called), .kind = TN_COLUMN_RECORD, .offset = 0, __VA_ARGS__ }
@@ -141,6 +145,8 @@ void tn_record_csv(const tn_record *record, const void *row, tn_buffer *out);
 
 /* People: a whole table. */
 void tn_record_table(const tn_record *record, const void *rows, size_t count, bool bold, tn_buffer *out);
+/* One record with a line a column: quantity, value, unit. */
+void tn_record_lines(const tn_record *record, const void *row, bool bold, tn_buffer *out);
 /* Or row by row into a table that is open: its head, and the cells of one row. `shown[column]` says which are
  * wanted; NULL: all with a title. */
 void tn_record_head(const tn_record *record, const bool *shown, tn_table *table);
