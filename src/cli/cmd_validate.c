@@ -98,38 +98,43 @@ static tn_status validate_model(const request *asked, answer_data *found, tn_err
     return status;
 }
 
+static const char *const no_yes[] = {"no", "yes"};
+
+static void put_difference(const void *at, tn_json *json) {
+    const tn_check *check = at;
+    if (check->difference_error < 0)
+        tn_json_null(json);
+    else
+        tn_json_real(json, check->difference_error);
+}
+
+static const tn_column check_columns[] = {
+    TN_COLUMN(tn_check, name, "layer"),
+    TN_COLUMN(tn_check, flow, "flow"),
+    TN_NAME("precision", tn_check, real, tn_real_names, "precision"),
+    TN_NAME("phase", tn_check, phase, tn_phase_names, "phase"),
+    TN_COLUMN(tn_check, macs_predicted, "MACs"),
+    TN_COLUMN(tn_check, macs_executed, "executed"),
+    TN_COLUMN(tn_check, peak_elements_predicted, "peak live, elements"),
+    TN_COLUMN(tn_check, peak_elements_executed, "executed"),
+    TN_COLUMN(tn_check, scratch_elements, NULL),
+    TN_COLUMN(tn_check, relative_error, "relative error", TN_POWER(1)),
+    TN_COLUMN(tn_check, tolerance, NULL),
+    TN_WRITTEN("difference_error", put_difference, NULL),
+    TN_COLUMN(tn_check, seconds_predicted, "estimated", TN_IN("us", 1e6), TN_FIXED(0)),
+    TN_COLUMN(tn_check, seconds_executed, "time", TN_IN("us", 1e6), TN_FIXED(0)),
+    TN_COLUMN(tn_check, ok, "ok", .names = no_yes),
+};
+static const tn_record check_record = TN_RECORD(tn_check, check_columns);
+
 /* The rows as FOLDER/validation.csv, which `tenfold plot` draws. */
 static tn_status write_table(const tn_checks *checks, const char *folder, tn_error *error) {
-    static const char *const head[] = {"name",
-                                       "flow",
-                                       "precision",
-                                       "phase",
-                                       "macs_predicted",
-                                       "macs_executed",
-                                       "peak_elements_predicted",
-                                       "peak_elements_executed",
-                                       "relative_error",
-                                       "seconds_predicted",
-                                       "seconds_executed",
-                                       "ok"};
     tn_buffer out = {0};
     char path[1024];
-    for (size_t i = 0; i < sizeof head / sizeof *head; i++) tn_csv_put(&out, head[i]);
+    tn_record_csv_head(&check_record, &out);
     tn_csv_line(&out);
     for (size_t i = 0; i < checks->count; i++) {
-        const tn_check *check = &checks->item[i];
-        tn_csv_put(&out, check->name);
-        tn_csv_put(&out, check->flow);
-        tn_csv_put(&out, tn_real_names[check->real]);
-        tn_csv_put(&out, tn_phase_names[check->phase]);
-        tn_csv_put_count(&out, check->macs_predicted);
-        tn_csv_put_count(&out, check->macs_executed);
-        tn_csv_put_count(&out, check->peak_elements_predicted);
-        tn_csv_put_count(&out, check->peak_elements_executed);
-        tn_csv_put_real(&out, check->relative_error);
-        tn_csv_put_real(&out, check->seconds_predicted);
-        tn_csv_put_real(&out, check->seconds_executed);
-        tn_csv_put(&out, check->ok ? "yes" : "no");
+        tn_record_csv(&check_record, &checks->item[i], &out);
         tn_csv_line(&out);
     }
     snprintf(path, sizeof path, "%s/validation.csv", folder);
@@ -165,59 +170,37 @@ static tn_status validate(const request *asked, answer_data *found, tn_error *er
                                     : validate_model(asked, found, error);
 }
 
-static void write_check(tn_json *json, const tn_check *check) {
-    tn_json_object(json);
-    tn_json_put_text(json, "name", check->name);
-    tn_json_put_text(json, "flow", check->flow);
-    tn_json_put_text(json, "precision", tn_real_names[check->real]);
-    tn_json_put_text(json, "phase", tn_phase_names[check->phase]);
-    tn_json_put_count(json, "macs_predicted", check->macs_predicted);
-    tn_json_put_count(json, "macs_executed", check->macs_executed);
-    tn_json_put_count(json, "peak_elements_predicted", check->peak_elements_predicted);
-    tn_json_put_count(json, "peak_elements_executed", check->peak_elements_executed);
-    tn_json_put_count(json, "scratch_elements", check->scratch_elements);
-    tn_json_put_real(json, "relative_error", check->relative_error);
-    tn_json_put_real(json, "tolerance", check->tolerance);
-    tn_json_key(json, "difference_error");
-    if (check->difference_error < 0)
-        tn_json_null(json);
-    else
-        tn_json_real(json, check->difference_error);
-    tn_json_put_real(json, "seconds_predicted", check->seconds_predicted);
-    tn_json_put_real(json, "seconds_executed", check->seconds_executed);
-    tn_json_put_bool(json, "ok", check->ok);
-    tn_json_end(json);
+static void show_shape(const void *at, tn_buffer *cell) {
+    const tn_array_info *info = at;
+    if (info->axes == 0) tn_buffer_text(cell, "scalar");
+    for (size_t axis = 0; axis < info->axes; axis++)
+        tn_buffer_format(cell, "%s%llu", axis ? " x " : "", (unsigned long long)info->shape[axis]);
 }
 
-static void write_arrays(tn_json *json, const tn_arrays *arrays) {
-    tn_json_key(json, "arrays");
-    tn_json_array(json);
-    for (size_t i = 0; i < tn_arrays_count(arrays); i++) {
-        const tn_array_info *info = tn_arrays_info(arrays, i);
-        tn_json_object(json);
-        tn_json_put_text(json, "name", info->name);
-        tn_json_put_text(json, "type", info->type);
-        tn_json_key(json, "shape");
-        tn_json_row(json);
-        for (size_t axis = 0; axis < info->axes; axis++) tn_json_count(json, info->shape[axis]);
-        tn_json_end(json);
-        tn_json_put_count(json, "elements", info->elements);
-        tn_json_end(json);
-    }
-    tn_json_end(json);
-}
+static const tn_column array_columns[] = {
+    TN_COLUMN(tn_array_info, name, "array"),
+    TN_COLUMN(tn_array_info, type, "type"),
+    TN_ARRAY("shape", tn_array_info, shape, axes, NULL),
+    TN_COLUMN(tn_array_info, elements, "elements"),
+    TN_WRITTEN(NULL, NULL, "shape", .cell = show_shape),
+};
+static const tn_record array_record = TN_RECORD(tn_array_info, array_columns);
 
 static tn_status print_json(const request *asked, const answer_data *found, tn_error *error) {
     tn_buffer out = {0};
     tn_json json;
     tn_json_begin(&json, &out);
     tn_json_object(&json);
-    if (found->arrays) write_arrays(&json, found->arrays);
+    if (found->arrays) {
+        tn_json_key(&json, "arrays");
+        tn_json_array(&json);
+        for (size_t i = 0; i < tn_arrays_count(found->arrays); i++)
+            tn_record_json(&array_record, tn_arrays_info(found->arrays, i), &json);
+        tn_json_end(&json);
+    }
     if (found->drawn) tn_json_put_count(&json, "seed", asked->seed);
     tn_json_key(&json, "checks");
-    tn_json_array(&json);
-    for (size_t i = 0; i < found->checks.count; i++) write_check(&json, &found->checks.item[i]);
-    tn_json_end(&json);
+    tn_record_rows(&check_record, found->checks.item, found->checks.count, &json);
     tn_json_put_bool(&json, "ok", !found->checks.failed);
     tn_json_end(&json);
     return tn_output(&out, error);
@@ -225,46 +208,18 @@ static tn_status print_json(const request *asked, const answer_data *found, tn_e
 
 static tn_status print_arrays(const tn_arrays *arrays, tn_error *error) {
     tn_table table;
-    static const char *const head[] = {"array", "type", "elements", "shape"};
-    tn_table_head(&table, head, 4);
-    for (size_t i = 0; i < tn_arrays_count(arrays); i++) {
-        const tn_array_info *info = tn_arrays_info(arrays, i);
-        char shape[TN_ARRAY_AXES * 24] = "scalar";
-        for (size_t axis = 0, at = 0; axis < info->axes; axis++)
-            at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%llu", axis ? " x " : "",
-                                   (unsigned long long)info->shape[axis]);
-        tn_table_text(&table, info->name);
-        tn_table_text(&table, info->type);
-        tn_table_count(&table, info->elements);
-        tn_table_text(&table, shape);
-    }
+    tn_record_head(&array_record, NULL, &table);
+    for (size_t i = 0; i < tn_arrays_count(arrays); i++)
+        tn_record_cells(&array_record, tn_arrays_info(arrays, i), NULL, &table);
     return tn_table_end(&table, error);
 }
 
 /* Every row, or with `failed` only those that do not hold. */
 static tn_status print_checks(const tn_checks *checks, bool failed, tn_error *error) {
-    static const char *const head[] = {
-        "layer",    "flow",           "precision", "phase",     "MACs", "executed", "peak live (elements)",
-        "executed", "relative error", "time (us)", "estimated", "ok"};
-    enum { COLUMNS = sizeof head / sizeof *head };
     tn_table table;
-    tn_table_head(&table, head, COLUMNS);
-    for (size_t i = 0; i < checks->count; i++) {
-        const tn_check *check = &checks->item[i];
-        if (failed && check->ok) continue;
-        tn_table_text(&table, check->name);
-        tn_table_text(&table, check->flow);
-        tn_table_text(&table, tn_real_names[check->real]);
-        tn_table_text(&table, tn_phase_names[check->phase]);
-        tn_table_count(&table, check->macs_predicted);
-        tn_table_count(&table, check->macs_executed);
-        tn_table_count(&table, check->peak_elements_predicted);
-        tn_table_count(&table, check->peak_elements_executed);
-        tn_table_format(&table, "%.1e", check->relative_error);
-        tn_table_format(&table, "%.0f", 1e6 * check->seconds_executed);
-        tn_table_format(&table, "%.0f", 1e6 * check->seconds_predicted);
-        tn_table_text(&table, check->ok ? "yes" : "NO");
-    }
+    tn_record_head(&check_record, NULL, &table);
+    for (size_t i = 0; i < checks->count; i++)
+        if (!failed || !checks->item[i].ok) tn_record_cells(&check_record, &checks->item[i], NULL, &table);
     return tn_table_end(&table, error);
 }
 

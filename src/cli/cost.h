@@ -10,6 +10,7 @@
 #include "hardware/grouping.h"
 #include "model/step.h"
 #include "text/json.h"
+#include "text/record.h"
 
 typedef struct tn_cost {
     tn_step step;
@@ -20,6 +21,8 @@ typedef struct tn_cost {
     tn_flow_price flow[TN_FLOW_PRICES_MOST];
     const char *figure; /* path of the drawn timeline; NULL: none */
 } tn_cost;
+
+extern const tn_record tn_cost_flow_record; /* of tn_flow_price */
 
 uint64_t tn_cost_amount(const tn_resources *of, tn_resource resource);
 

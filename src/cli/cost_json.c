@@ -159,65 +159,51 @@ static void write_energy(tn_json *json, const tn_explanation *why) {
     tn_json_end(json);
 }
 
-static void write_kernels(tn_json *json, const tn_explanation *why) {
-    tn_json_key(json, "kernels");
-    tn_json_array(json);
-    for (uint32_t i = 0; i < why->kernels; i++) {
-        const tn_kernel_line *kernel = &why->kernel[i];
-        tn_json_object(json);
-        tn_json_put_text(json, "name", kernel->name);
-        tn_json_put_count(json, "count", kernel->count);
-        tn_json_put_count(json, "lanes", kernel->lanes);
-        tn_json_put_count(json, "operations", kernel->operations);
-        tn_json_put_count(json, "busy_cycles", kernel->busy_cycles);
-        tn_json_put_count(json, "critical_cycles", kernel->critical_cycles);
-        tn_json_put_real(json, "utilisation", kernel->utilisation);
-        tn_json_put_real(json, "filled", kernel->filled);
-        tn_json_end(json);
-    }
-    tn_json_end(json);
+static const tn_column kernel_columns[] = {
+    TN_COLUMN(tn_kernel_line, name, NULL),        TN_COLUMN(tn_kernel_line, count, NULL),
+    TN_COLUMN(tn_kernel_line, lanes, NULL),       TN_COLUMN(tn_kernel_line, operations, NULL),
+    TN_COLUMN(tn_kernel_line, busy_cycles, NULL), TN_COLUMN(tn_kernel_line, critical_cycles, NULL),
+    TN_COLUMN(tn_kernel_line, utilisation, NULL), TN_COLUMN(tn_kernel_line, filled, NULL),
+};
+static const tn_record kernel_record = TN_RECORD(tn_kernel_line, kernel_columns);
+
+static void put_fits(const void *at, tn_json *json) {
+    tn_json_bool(json, ((const tn_flow_price *)at)->price.misfits == 0);
 }
 
-static void write_flows(tn_json *json, const tn_cost *cost) {
-    tn_json_key(json, "flows");
-    tn_json_array(json);
-    for (uint32_t i = 0; i < cost->flows; i++) {
-        const tn_flow_price *flow = &cost->flow[i];
-        tn_json_object(json);
-        tn_json_put_text(json, "name", flow->name);
-        tn_json_put_bool(json, "as_given", flow->as_given);
-        tn_json_put_count(json, "macs", flow->macs);
-        tn_json_put_count(json, "saved_elements", flow->saved_elements);
-        tn_json_put_count(json, "peak_elements", flow->peak_elements);
-        tn_json_put_count(json, "cycles_per_step", flow->price.cycles_per_step);
-        tn_json_put_real(json, "seconds_per_step", flow->price.seconds_per_step);
-        tn_json_put_real(json, "joules_per_step", flow->price.joules_per_step);
-        tn_json_put_count(json, "on_chip_bytes", flow->price.on_chip_bytes);
-        tn_json_put_bool(json, "fits", flow->price.misfits == 0);
-        tn_json_end(json);
-    }
-    tn_json_end(json);
+static void show_fits(const void *at, tn_buffer *cell) {
+    tn_buffer_text(cell, ((const tn_flow_price *)at)->price.misfits ? "no" : "yes");
 }
 
-static void write_misfits(tn_json *json, const tn_explanation *why) {
-    tn_json_put_bool(json, "fits", why->price.misfits == 0);
-    tn_json_key(json, "misfits");
-    tn_json_array(json);
-    for (uint32_t i = 0; i < why->misfits; i++) {
-        const tn_misfit *misfit = &why->misfit[i];
-        tn_json_object(json);
-        tn_json_put_text(json, "resource", tn_resource_names[misfit->resource]);
-        tn_json_put_count(json, "needed", misfit->needed);
-        tn_json_put_count(json, "available", misfit->available);
-        tn_json_key(json, "largest");
-        tn_json_row(json);
-        for (uint32_t k = 0; k < misfit->count; k++) tn_json_text(json, misfit->largest[k]);
-        tn_json_end(json);
-        write_counts(json, "amounts", misfit->amount, misfit->count);
-        tn_json_end(json);
-    }
-    tn_json_end(json);
+static void show_flow(const void *at, tn_buffer *cell) {
+    const tn_flow_price *flow = at;
+    tn_buffer_format(cell, "%s%s", flow->name, flow->as_given ? " (as given)" : "");
 }
+
+static const tn_column flow_columns[] = {
+    TN_WRITTEN(NULL, NULL, "flow", .cell = show_flow),
+    TN_COLUMN(tn_flow_price, name, NULL),
+    TN_COLUMN(tn_flow_price, as_given, NULL),
+    TN_COLUMN(tn_flow_price, macs, "MACs a step"),
+    TN_COLUMN(tn_flow_price, saved_elements, "saved elements"),
+    TN_COLUMN(tn_flow_price, peak_elements, "peak elements"),
+    TN_COLUMN_AS("cycles_per_step", tn_flow_price, price.cycles_per_step, "cycles a step"),
+    TN_COLUMN_AS("seconds_per_step", tn_flow_price, price.seconds_per_step, "time", TN_IN("ms", 1e3)),
+    TN_COLUMN_AS("joules_per_step", tn_flow_price, price.joules_per_step, "energy", TN_IN("mJ", 1e3)),
+    TN_COLUMN_AS("on_chip_bytes", tn_flow_price, price.on_chip_bytes, "on chip", TN_IN("MiB", 1 / 1048576.0),
+                 TN_FIXED(2)),
+    TN_WRITTEN("fits", put_fits, "fits", .cell = show_fits),
+};
+const tn_record tn_cost_flow_record = TN_RECORD(tn_flow_price, flow_columns);
+
+static const tn_column misfit_columns[] = {
+    TN_NAME("resource", tn_misfit, resource, tn_resource_names, NULL),
+    TN_COLUMN(tn_misfit, needed, NULL),
+    TN_COLUMN(tn_misfit, available, NULL),
+    TN_ARRAY("largest", tn_misfit, largest, count, NULL),
+    TN_ARRAY("amounts", tn_misfit, amount, count, NULL),
+};
+static const tn_record misfit_record = TN_RECORD(tn_misfit, misfit_columns);
 
 static void write_unverified(tn_json *json, const tn_explanation *why) {
     tn_json_key(json, "unverified");
@@ -253,10 +239,14 @@ tn_status tn_cost_json(const tn_cost *cost, tn_buffer *out, tn_error *error) {
     tn_json_put_count(&json, "off_chip_bytes_per_step", why->price.off_chip_bytes_per_step);
     write_latency(&json, cost);
     write_energy(&json, why);
-    write_kernels(&json, why);
+    tn_json_key(&json, "kernels");
+    tn_record_rows(&kernel_record, why->kernel, why->kernels, &json);
     tn_cost_write_memories(cost, &json);
-    write_flows(&json, cost);
-    write_misfits(&json, why);
+    tn_json_key(&json, "flows");
+    tn_record_rows(&tn_cost_flow_record, cost->flow, cost->flows, &json);
+    tn_json_put_bool(&json, "fits", why->price.misfits == 0);
+    tn_json_key(&json, "misfits");
+    tn_record_rows(&misfit_record, why->misfit, why->misfits, &json);
     write_unverified(&json, why);
     if (cost->figure) tn_json_put_text(&json, "figure", cost->figure);
     tn_json_end(&json);

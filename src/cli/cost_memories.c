@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static const double bytes_per_MiB = 1048576.0;
+#define bytes_per_MiB 1048576.0
 
 /* The largest are shown, the rest in one line: a design with separate buffers has hundreds. */
 enum { SHOWN = 16 };
@@ -28,21 +28,52 @@ static int by_capacity(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
-static void add_line(tn_table *table, const tn_memory_line *line) {
-    const tn_placed *placed = &line->placed;
-    tn_table_text(table, line->name);
-    tn_table_text(table, line->role);
-    tn_table_count(table, line->arrays);
-    tn_table_format(table, "%s, %s", tn_memory_style_names[placed->place.style],
-                    tn_array_split_names[placed->place.split]);
-    tn_table_count(table, placed->accesses);
-    tn_table_format(table, "%" PRIu64 " x %" PRIu64 " x %" PRIu64, placed->memories, placed->width_bits,
-                    placed->depth);
-    tn_table_count(table, bram18_of(line));
-    tn_table_count(table, placed->blocks.uram);
-    tn_table_count(table, placed->blocks.lutram);
-    tn_table_format(table, "%.1f", use_of(placed->stored_bits, placed->capacity_bits));
+static void put_bram18(const void *at, tn_json *json) {
+    tn_json_count(json, bram18_of(at));
 }
+
+static void show_bram18(const void *at, tn_buffer *cell) {
+    char text[32];
+    tn_buffer_text(cell, tn_count_text(bram18_of(at), text));
+}
+
+static void show_style(const void *at, tn_buffer *cell) {
+    const tn_place *place = &((const tn_memory_line *)at)->placed.place;
+    tn_buffer_format(cell, "%s, %s", tn_memory_style_names[place->style], tn_array_split_names[place->split]);
+}
+
+static void show_shape(const void *at, tn_buffer *cell) {
+    const tn_placed *placed = &((const tn_memory_line *)at)->placed;
+    tn_buffer_format(cell, "%" PRIu64 " x %" PRIu64 " x %" PRIu64, placed->memories, placed->width_bits,
+                     placed->depth);
+}
+
+static void show_use(const void *at, tn_buffer *cell) {
+    const tn_placed *placed = &((const tn_memory_line *)at)->placed;
+    tn_buffer_format(cell, "%.1f", use_of(placed->stored_bits, placed->capacity_bits));
+}
+
+static const tn_column line_columns[] = {
+    TN_COLUMN(tn_memory_line, name, "memory of"),
+    TN_COLUMN(tn_memory_line, role, "role"),
+    TN_COLUMN(tn_memory_line, arrays, "arrays"),
+    TN_NAME("style", tn_memory_line, placed.place.style, tn_memory_style_names, NULL),
+    TN_NAME("split", tn_memory_line, placed.place.split, tn_array_split_names, NULL),
+    TN_WRITTEN(NULL, NULL, "style", .cell = show_style),
+    TN_COLUMN_AS("group", tn_memory_line, placed.place.group, NULL),
+    TN_COLUMN_AS("accesses", tn_memory_line, placed.accesses, "words a cycle"),
+    TN_COLUMN_AS("memories", tn_memory_line, placed.memories, NULL),
+    TN_COLUMN_AS("width_bits", tn_memory_line, placed.width_bits, NULL),
+    TN_COLUMN_AS("depth", tn_memory_line, placed.depth, NULL),
+    TN_WRITTEN(NULL, NULL, "memories x bits x words", .cell = show_shape),
+    TN_WRITTEN("bram18", put_bram18, "BRAM18", .cell = show_bram18),
+    TN_COLUMN_AS("uram", tn_memory_line, placed.blocks.uram, "URAM"),
+    TN_COLUMN_AS("lutram", tn_memory_line, placed.blocks.lutram, "LUTRAM, LUT"),
+    TN_COLUMN_AS("stored_bits", tn_memory_line, placed.stored_bits, NULL),
+    TN_COLUMN_AS("capacity_bits", tn_memory_line, placed.capacity_bits, NULL),
+    TN_WRITTEN(NULL, NULL, "used, %", .cell = show_use),
+};
+static const tn_record line_record = TN_RECORD(tn_memory_line, line_columns);
 
 static void add_rest(tn_table *table, const tn_memory_line *const *line, uint32_t count) {
     uint64_t arrays = 0, bram18 = 0, uram = 0, lutram = 0;
@@ -66,10 +97,6 @@ static void add_rest(tn_table *table, const tn_memory_line *const *line, uint32_
 }
 
 static tn_status print_lines(const tn_explanation *why, tn_error *error) {
-    static const char *const titles[] = {
-        "memory of", "role", "arrays",      "style",  "words a cycle", "memories x bits x words",
-        "BRAM18",    "URAM", "LUTRAM, LUT", "used, %"};
-    enum { COLUMNS = sizeof titles / sizeof *titles };
     tn_arena arena = {0};
     const tn_memory_line **line;
     tn_table table;
@@ -78,74 +105,46 @@ static tn_status print_lines(const tn_explanation *why, tn_error *error) {
     qsort(line, why->memories, sizeof *line, by_capacity);
     uint32_t shown = why->memories > SHOWN ? SHOWN - 1 : why->memories;
     tn_say_heading("Memories (named after their largest array)");
-    tn_table_begin(&table, COLUMNS);
-    for (size_t i = 0; i < COLUMNS; i++) tn_table_text(&table, titles[i]);
-    for (uint32_t i = 0; i < shown; i++) add_line(&table, line[i]);
+    tn_record_head(&line_record, NULL, &table);
+    for (uint32_t i = 0; i < shown; i++) tn_record_cells(&line_record, line[i], NULL, &table);
     if (shown < why->memories) add_rest(&table, line + shown, why->memories - shown);
     tn_arena_free(&arena);
     return tn_table_end(&table, error);
 }
 
-tn_status tn_cost_print_memories(const tn_cost *cost, tn_error *error) {
-    tn_table table;
-    TN_TRY(print_lines(&cost->why, error));
-    tn_say_heading("Memories by grouping and placement");
-    tn_table_begin(&table, 7);
-    static const char *const titles[] = {"", "BRAM18", "URAM", "LUTRAM, LUT", "MiB taken", "used, %", "fits"};
-    for (size_t i = 0; i < 7; i++) tn_table_text(&table, titles[i]);
-    for (int i = 0; i < TN_GROUPINGS; i++) {
-        const tn_grouping *line = &cost->grouping[i];
-        tn_table_format(&table, "%s%s", line->name, line->exact ? " (least possible)" : "");
-        tn_table_count(&table, line->bram18);
-        tn_table_count(&table, line->uram);
-        tn_table_count(&table, line->lutram);
-        tn_table_format(&table, "%.2f", line->capacity_bits / 8 / bytes_per_MiB);
-        tn_table_format(&table, "%.1f", use_of(line->stored_bits, line->capacity_bits));
-        tn_table_text(&table, line->fits ? "yes" : "no");
-    }
-    return tn_table_end(&table, error);
+static void show_grouping(const void *at, tn_buffer *cell) {
+    const tn_grouping *line = at;
+    tn_buffer_format(cell, "%s%s", line->name, line->exact ? " (least possible)" : "");
 }
 
-static void write_line(tn_json *json, const tn_memory_line *line) {
-    const tn_placed *placed = &line->placed;
-    tn_json_object(json);
-    tn_json_put_text(json, "name", line->name);
-    tn_json_put_text(json, "role", line->role);
-    tn_json_put_count(json, "arrays", line->arrays);
-    tn_json_put_text(json, "style", tn_memory_style_names[placed->place.style]);
-    tn_json_put_text(json, "split", tn_array_split_names[placed->place.split]);
-    tn_json_put_count(json, "group", placed->place.group);
-    tn_json_put_count(json, "accesses", placed->accesses);
-    tn_json_put_count(json, "memories", placed->memories);
-    tn_json_put_count(json, "width_bits", placed->width_bits);
-    tn_json_put_count(json, "depth", placed->depth);
-    tn_json_put_count(json, "bram18", bram18_of(line));
-    tn_json_put_count(json, "uram", placed->blocks.uram);
-    tn_json_put_count(json, "lutram", placed->blocks.lutram);
-    tn_json_put_real(json, "stored_bits", placed->stored_bits);
-    tn_json_put_real(json, "capacity_bits", placed->capacity_bits);
-    tn_json_end(json);
+static void show_grouping_use(const void *at, tn_buffer *cell) {
+    const tn_grouping *line = at;
+    tn_buffer_format(cell, "%.1f", use_of(line->stored_bits, line->capacity_bits));
+}
+
+static const tn_column grouping_columns[] = {
+    TN_WRITTEN(NULL, NULL, "", .cell = show_grouping),
+    TN_COLUMN(tn_grouping, name, NULL),
+    TN_COLUMN(tn_grouping, bram18, "BRAM18"),
+    TN_COLUMN(tn_grouping, uram, "URAM"),
+    TN_COLUMN(tn_grouping, lutram, "LUTRAM, LUT"),
+    TN_COLUMN(tn_grouping, stored_bits, NULL),
+    TN_COLUMN(tn_grouping, capacity_bits, "taken", TN_IN("MiB", 1 / (8 * bytes_per_MiB)), TN_FIXED(2)),
+    TN_WRITTEN(NULL, NULL, "used, %", .cell = show_grouping_use),
+    TN_COLUMN(tn_grouping, fits, "fits"),
+    TN_COLUMN(tn_grouping, exact, NULL),
+};
+static const tn_record grouping_record = TN_RECORD(tn_grouping, grouping_columns);
+
+tn_status tn_cost_print_memories(const tn_cost *cost, tn_error *error) {
+    TN_TRY(print_lines(&cost->why, error));
+    tn_say_heading("Memories by grouping and placement");
+    return tn_output_rows(&grouping_record, cost->grouping, TN_GROUPINGS, error);
 }
 
 void tn_cost_write_memories(const tn_cost *cost, tn_json *json) {
     tn_json_key(json, "memories");
-    tn_json_array(json);
-    for (uint32_t i = 0; i < cost->why.memories; i++) write_line(json, &cost->why.memory[i]);
-    tn_json_end(json);
+    tn_record_rows(&line_record, cost->why.memory, cost->why.memories, json);
     tn_json_key(json, "grouping");
-    tn_json_array(json);
-    for (int i = 0; i < TN_GROUPINGS; i++) {
-        const tn_grouping *line = &cost->grouping[i];
-        tn_json_object(json);
-        tn_json_put_text(json, "name", line->name);
-        tn_json_put_count(json, "bram18", line->bram18);
-        tn_json_put_count(json, "uram", line->uram);
-        tn_json_put_count(json, "lutram", line->lutram);
-        tn_json_put_real(json, "stored_bits", line->stored_bits);
-        tn_json_put_real(json, "capacity_bits", line->capacity_bits);
-        tn_json_put_bool(json, "fits", line->fits);
-        tn_json_put_bool(json, "exact", line->exact);
-        tn_json_end(json);
-    }
-    tn_json_end(json);
+    tn_record_rows(&grouping_record, cost->grouping, TN_GROUPINGS, json);
 }

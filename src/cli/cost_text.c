@@ -294,24 +294,9 @@ static void print_coefficients(const tn_device_energy *of) {
 }
 
 static tn_status print_flows(const tn_cost *cost, tn_error *error) {
-    tn_table table;
     if (cost->flows == 0) return TN_OK;
     tn_say_heading("Flows of the tensor-format linear layers under these kernels");
-    HEAD(&table, "flow", "MACs a step", "saved elements", "peak elements", "cycles a step", "ms", "mJ",
-         "on-chip MiB", "fits");
-    for (uint32_t i = 0; i < cost->flows; i++) {
-        const tn_flow_price *flow = &cost->flow[i];
-        tn_table_format(&table, "%s%s", flow->name, flow->as_given ? " (as given)" : "");
-        tn_table_count(&table, flow->macs);
-        tn_table_count(&table, flow->saved_elements);
-        tn_table_count(&table, flow->peak_elements);
-        tn_table_count(&table, flow->price.cycles_per_step);
-        tn_table_format(&table, "%.4g", 1e3 * flow->price.seconds_per_step);
-        tn_table_format(&table, "%.4g", 1e3 * flow->price.joules_per_step);
-        tn_table_format(&table, "%.2f", (double)flow->price.on_chip_bytes / bytes_per_MiB);
-        tn_table_text(&table, flow->price.misfits ? "no" : "yes");
-    }
-    return tn_table_end(&table, error);
+    return tn_output_rows(&tn_cost_flow_record, cost->flow, cost->flows, error);
 }
 
 static const char *advice(tn_resource resource) {
