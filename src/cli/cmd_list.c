@@ -6,9 +6,7 @@
 #include "cli/output.h"
 #include "flow/named.h"
 #include "tensor/weight.h"
-#include "text/json.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Files of a folder, or names that the program knows. */
@@ -44,24 +42,6 @@ static tn_status find(const char *what, const catalogue **found, tn_error *error
                    near ? near : "models, devices, spaces, flows, formats, techniques");
 }
 
-static tn_status print(const char *what, const char *const *names, size_t count, bool as_json,
-                       tn_error *error) {
-    if (!as_json) {
-        for (size_t i = 0; i < count; i++) tn_say("%s\n", names[i]);
-        return TN_OK;
-    }
-    tn_buffer out = {0};
-    tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
-    tn_json_key(&json, what);
-    tn_json_array(&json);
-    for (size_t i = 0; i < count; i++) tn_json_text(&json, names[i]);
-    tn_json_end(&json);
-    tn_json_end(&json);
-    return tn_output(&out, error);
-}
-
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
     const char *what;
     size_t given;
@@ -77,12 +57,12 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
     size_t count = 0;
     if (!wanted->folder) {
         while (wanted->names[count]) count++;
-        return print(what, wanted->names, count, common.json, error);
+        return tn_output_names(what, wanted->names, count, common.json, error);
     }
     tn_arena arena = {0};
     const char **names;
     tn_status status = tn_search_path_list(wanted->folder, &arena, &names, &count, error);
-    if (status == TN_OK) status = print(what, names, count, common.json, error);
+    if (status == TN_OK) status = tn_output_names(what, names, count, common.json, error);
     tn_arena_free(&arena);
     return status;
 }

@@ -3,9 +3,6 @@
 #include "cli/output.h"
 #include "explore/result.h"
 #include "plot/sweep_figures.h"
-#include "text/json.h"
-
-#include <stdio.h>
 
 static tn_status draw(const char *folder, const char *format_name, bool json, tn_arena *arena,
                       tn_error *error) {
@@ -16,20 +13,7 @@ static tn_status draw(const char *folder, const char *format_name, bool json, tn
     TN_TRY(tn_figure_format_find(format_name, &format, error));
     TN_TRY(tn_result_load(folder, arena, &result, error));
     TN_TRY(tn_sweep_figures(&result, format, arena, path, &count, error));
-    if (!json) {
-        for (size_t i = 0; i < count; i++) tn_say("%s\n", path[i]);
-        return TN_OK;
-    }
-    tn_buffer out = {0};
-    tn_json writer;
-    tn_json_begin(&writer, &out);
-    tn_json_object(&writer);
-    tn_json_key(&writer, "figures");
-    tn_json_array(&writer);
-    for (size_t i = 0; i < count; i++) tn_json_text(&writer, path[i]);
-    tn_json_end(&writer);
-    tn_json_end(&writer);
-    return tn_output(&out, error);
+    return tn_output_names("figures", path, count, json, error);
 }
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {

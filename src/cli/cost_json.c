@@ -23,21 +23,14 @@ static void write_phases(tn_json *json, const tn_step *step) {
     tn_json_end(json);
 }
 
-static void write_counts(tn_json *json, const char *key, const uint64_t *count, uint32_t counts) {
-    tn_json_key(json, key);
-    tn_json_row(json);
-    for (uint32_t i = 0; i < counts; i++) tn_json_count(json, count[i]);
-    tn_json_end(json);
-}
-
 static void write_layer(tn_json *json, const tn_step_layer *layer) {
     tn_json_object(json);
     tn_json_put_text(json, "name", layer->name);
     tn_json_put_text(json, "kind", layer->kind);
     tn_json_put_text(json, "format", layer->format);
     tn_json_put_text(json, "weight", layer->weight_name);
-    write_counts(json, "ranks", layer->rank, layer->rank_count);
-    write_counts(json, "useful_ranks", layer->useful_rank, layer->rank_count);
+    tn_json_put_counts(json, "ranks", layer->rank, layer->rank_count);
+    tn_json_put_counts(json, "useful_ranks", layer->useful_rank, layer->rank_count);
     tn_json_put_count(json, "tokens", layer->tokens);
     tn_json_put_count(json, "parameters", layer->parameters);
     tn_json_put_count(json, "degrees_of_freedom", layer->degrees_of_freedom);

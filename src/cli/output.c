@@ -71,6 +71,24 @@ tn_status tn_output_lines(const tn_record *record, const void *row, tn_error *er
     return write_shown(&out, error);
 }
 
+tn_status tn_output_names(const char *key, const char *const *name, size_t count, bool as_json,
+                          tn_error *error) {
+    tn_buffer out = {0};
+    tn_json json;
+    if (!as_json) {
+        for (size_t i = 0; i < count; i++) tn_buffer_format(&out, "%s\n", name[i]);
+        return tn_output(&out, error);
+    }
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_key(&json, key);
+    tn_json_array(&json);
+    for (size_t i = 0; i < count; i++) tn_json_text(&json, name[i]);
+    tn_json_end(&json);
+    tn_json_end(&json);
+    return tn_output(&out, error);
+}
+
 tn_status tn_table_end(tn_table *table, tn_error *error) {
     tn_buffer out = {0};
     tn_table_write(table, has_colour(), &out);

@@ -15,6 +15,8 @@ tn_status tn_output_made(tn_status status, tn_buffer *out, tn_error *error);
 tn_status tn_output_json(const tn_record *record, const void *row, tn_error *error);
 tn_status tn_output_rows(const tn_record *record, const void *rows, size_t count, tn_error *error);
 tn_status tn_output_lines(const tn_record *record, const void *row, tn_error *error);
+/* A list of names: one a line, or {"key": [...]}. */
+tn_status tn_output_names(const char *key, const char *const *name, size_t count, bool json, tn_error *error);
 
 /* Words for people, as printf. */
 void tn_say(const char *format, ...) TN_PRINTF(1, 2);

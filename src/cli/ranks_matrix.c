@@ -9,7 +9,6 @@
 #include "decompose/matrix_source.h"
 #include "text/csv.h"
 #include "text/json.h"
-#include "text/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +21,8 @@ typedef struct {
     uint64_t useful[TN_RANKS_MOST], parameters;
     double relative_error, tail_error, excess;
     double lower, upper; /* what the unfoldings alone say of the error; with --spectrum */
-    bool randomised;
+    double compression;
+    bool capped, by_tolerance, bounded, randomised;
 } row;
 
 typedef struct {
@@ -155,48 +155,52 @@ static bool has_bounds(const work *w) {
 
 /* --- printing --- */
 
-static void put_numbers(tn_json *json, const char *key, const uint64_t *number, size_t count) {
-    tn_json_key(json, key);
-    tn_json_row(json);
-    for (size_t i = 0; i < count; i++) tn_json_count(json, number[i]);
-    tn_json_end(json);
-}
-
 static bool is_one_rank(const char *text) {
     for (; *text; text++)
         if (*text == 'x') return false;
     return true;
 }
 
-static void put_row(const work *w, const row *r, tn_json *json) {
-    tn_json_object(json);
-    if (r->tolerance >= 0) {
-        tn_json_put_real(json, "tolerance", r->tolerance);
-    } else if (is_one_rank(r->asked)) {
-        uint64_t most = 0;
-        for (uint32_t k = 0; k < r->requested.rank_count; k++)
-            if (r->requested.rank[k] > most) most = r->requested.rank[k];
-        tn_json_put_count(json, "cap", most);
-    } else {
-        put_numbers(json, "cap", r->requested.rank, r->requested.rank_count);
-    }
-    put_numbers(json, "ranks", r->reached.rank, r->reached.rank_count);
-    if (r->tolerance < 0) {
-        put_numbers(json, "requested_ranks", r->requested.rank, r->requested.rank_count);
-        put_numbers(json, "useful_ranks", r->useful, r->requested.rank_count);
-    }
-    tn_json_put_count(json, "parameters", r->parameters);
-    tn_json_put_real(json, "compression", (double)(w->rows * w->columns) / (double)r->parameters);
-    tn_json_put_real(json, "relative_error", r->relative_error);
-    tn_json_put_real(json, "tail_error", r->tail_error);
-    if (has_bounds(w)) {
-        tn_json_put_real(json, "lower_bound", r->lower);
-        tn_json_put_real(json, "upper_bound", r->upper);
-    }
-    tn_json_put_bool(json, "randomised", r->randomised);
-    tn_json_put_real(json, "excess_bound", r->excess);
-    tn_json_end(json);
+/* The cap as it was asked for: one number, or one a bond. */
+static void put_cap(const void *at, tn_json *json) {
+    const row *r = at;
+    uint64_t most = 0;
+    for (uint32_t k = 0; k < r->requested.rank_count; k++)
+        if (r->requested.rank[k] > most) most = r->requested.rank[k];
+    if (is_one_rank(r->asked))
+        tn_json_count(json, most);
+    else
+        tn_json_counts(json, r->requested.rank, r->requested.rank_count);
 }
+
+static void show_above(const void *at, tn_buffer *cell) {
+    const row *r = at;
+    double least = sqrt(fmax(0, r->tail_error * r->tail_error - r->excess * r->excess));
+    tn_buffer_format(cell, "%.2g", r->tail_error - least);
+}
+
+#define CAPPED  TN_OPTIONAL, TN_WHEN(row, capped)
+#define BOUNDED TN_DIGITS(6), TN_OPTIONAL, TN_WHEN(row, bounded)
+static const tn_column row_columns[] = {
+    TN_COLUMN_AS(NULL, row, asked, "cap", CAPPED),
+    TN_WRITTEN("cap", put_cap, NULL, CAPPED),
+    TN_COLUMN_AS(NULL, row, asked, "tolerance", TN_OPTIONAL, TN_WHEN(row, by_tolerance)),
+    TN_COLUMN(row, tolerance, NULL, TN_OPTIONAL, TN_WHEN(row, by_tolerance)),
+    TN_ARRAY("ranks", row, reached.rank, reached.rank_count, "ranks"),
+    TN_ARRAY("requested_ranks", row, requested.rank, requested.rank_count, NULL, CAPPED),
+    TN_ARRAY("useful_ranks", row, useful, requested.rank_count, "useful at this cap", CAPPED),
+    TN_COLUMN(row, parameters, "parameters"),
+    TN_COLUMN(row, compression, "compression", .unit = "x"),
+    TN_COLUMN(row, relative_error, "error", TN_DIGITS(6)),
+    TN_COLUMN(row, tail_error, "error by tails", TN_DIGITS(6)),
+    TN_COLUMN_AS("lower_bound", row, lower, "at least, by unfoldings", BOUNDED),
+    TN_COLUMN_AS("upper_bound", row, upper, "at most, by unfoldings", BOUNDED),
+    TN_COLUMN(row, randomised, NULL),
+    TN_COLUMN_AS("excess_bound", row, excess, NULL),
+    TN_WRITTEN(NULL, NULL, "above the best by at most", .cell = show_above, TN_OPTIONAL,
+               TN_WHEN(row, randomised)),
+};
+static const tn_record row_record = TN_RECORD(row, row_columns);
 
 static tn_status print_json(const work *w) {
     tn_buffer out = {0};
@@ -205,14 +209,12 @@ static tn_status print_json(const work *w) {
     tn_json_object(&json);
     tn_json_put_text(&json, "matrix", w->asked->matrix);
     tn_json_put_text(&json, "format", tn_format_names[w->weight.format]);
-    put_numbers(&json, "m", w->weight.m, w->weight.d);
-    put_numbers(&json, "n", w->weight.n, w->weight.d);
+    tn_json_put_counts(&json, "m", w->weight.m, w->weight.d);
+    tn_json_put_counts(&json, "n", w->weight.n, w->weight.d);
     tn_json_put_real(&json, "norm", w->norm);
     tn_json_put_count(&json, "seed", w->asked->seed);
     tn_json_key(&json, "rows");
-    tn_json_array(&json);
-    for (size_t i = 0; i < w->count; i++) put_row(w, &w->row[i], &json);
-    tn_json_end(&json);
+    tn_record_rows(&row_record, w->row, w->count, &json);
     if (w->bonds) {
         tn_json_key(&json, "singular_values");
         tn_json_array(&json);
@@ -234,43 +236,13 @@ static bool any_randomised(const work *w) {
     return false;
 }
 
-static tn_status print_table(const work *w) {
-    static const char *const head[] = {"ranks", "parameters", "compression", "error", "error by tails"};
-    char text[TN_RANKS_TEXT];
-    tn_table table;
-    bool capped = w->asked->cap != NULL, random = any_randomised(w), bounded = has_bounds(w);
-    tn_table_begin(&table, 6u + capped + random + 2u * bounded);
-    tn_table_text(&table, capped ? "cap" : "tolerance");
-    tn_table_text(&table, head[0]);
-    if (capped) tn_table_text(&table, "useful at this cap");
-    for (size_t i = 1; i < 5; i++) tn_table_text(&table, head[i]);
-    if (bounded) tn_table_text(&table, "at least, by unfoldings");
-    if (bounded) tn_table_text(&table, "at most, by unfoldings");
-    if (random) tn_table_text(&table, "above the best by at most");
-    for (size_t i = 0; i < w->count; i++) {
-        const row *r = &w->row[i];
-        tn_table_text(&table, r->asked);
-        tn_table_text(&table, tn_ranks_list_text(r->reached.rank, r->reached.rank_count, text));
-        if (capped) tn_table_text(&table, tn_ranks_list_text(r->useful, r->requested.rank_count, text));
-        tn_table_count(&table, r->parameters);
-        tn_table_format(&table, "%.4g x", (double)(w->rows * w->columns) / (double)r->parameters);
-        tn_table_format(&table, "%.6g", r->relative_error);
-        tn_table_format(&table, "%.6g", r->tail_error);
-        if (bounded) tn_table_format(&table, "%.6g", r->lower);
-        if (bounded) tn_table_format(&table, "%.6g", r->upper);
-        double least = sqrt(fmax(0, r->tail_error * r->tail_error - r->excess * r->excess));
-        if (random) tn_table_format(&table, "%.2g", r->tail_error - least);
-    }
-    return tn_table_end(&table, w->error);
-}
-
 static tn_status print_text(const work *w) {
     char m[TN_RANKS_TEXT], n[TN_RANKS_TEXT];
     tn_say("%s: %llu x %llu, format %s, m = %s, n = %s, norm %.6g\n\n", w->asked->matrix,
            (unsigned long long)w->rows, (unsigned long long)w->columns, tn_format_names[w->weight.format],
            tn_ranks_product_text(w->weight.m, w->weight.d, m),
            tn_ranks_product_text(w->weight.n, w->weight.d, n), w->norm);
-    TN_TRY(print_table(w));
+    TN_TRY(tn_output_rows(&row_record, w->row, w->count, w->error));
     if (any_randomised(w))
         tn_say("\nSome bonds were cut by a randomised range finder (seed %llu); the errors are measured all "
                "the same.\n",
@@ -336,7 +308,14 @@ static tn_status run(work *w) {
         TN_TRY(decompose(w, &w->row[i]));
     }
     if (w->asked->spectrum) TN_TRY(find_spectrum(w));
-    for (size_t i = 0; has_bounds(w) && i < w->count; i++) bound_row(w, &w->row[i]);
+    for (size_t i = 0; i < w->count; i++) {
+        row *r = &w->row[i];
+        r->capped = w->asked->cap != NULL;
+        r->by_tolerance = !r->capped;
+        r->bounded = has_bounds(w);
+        r->compression = (double)(w->rows * w->columns) / (double)r->parameters;
+        if (r->bounded) bound_row(w, r);
+    }
     if (w->asked->output) TN_TRY(write_rows(w));
     if (w->asked->output && w->asked->spectrum) TN_TRY(write_spectrum(w));
     return w->asked->common.json ? print_json(w) : print_text(w);

@@ -207,13 +207,6 @@ static double whole_error(const work *w, const tn_rank_way *choice) {
     return w->plan.squared_norm > 0 ? sqrt(fmax(0, sum) / w->plan.squared_norm) : 0;
 }
 
-static void put_numbers(tn_json *json, const char *key, const uint64_t *number, size_t count) {
-    tn_json_key(json, key);
-    tn_json_row(json);
-    for (size_t i = 0; i < count; i++) tn_json_count(json, number[i]);
-    tn_json_end(json);
-}
-
 static tn_status put_layer(const work *w, size_t l, tn_json *json) {
     const tn_rank_problem *p = &w->plan.problem;
     const tn_rank_way *best = &w->outcome.solution.best;
@@ -223,16 +216,16 @@ static tn_status put_layer(const work *w, size_t l, tn_json *json) {
     tn_json_object(json);
     tn_json_put_text(json, "layer", p->layer[l]);
     tn_json_put_text(json, "format", tn_format_names[c->weight.format]);
-    put_numbers(json, "m", c->weight.m, c->weight.d);
-    put_numbers(json, "n", c->weight.n, c->weight.d);
+    tn_json_put_counts(json, "m", c->weight.m, c->weight.d);
+    tn_json_put_counts(json, "n", c->weight.n, c->weight.d);
     if (c->tolerance >= 0) {
         tn_json_put_real(json, "tolerance", c->tolerance);
     } else {
         TN_TRY(tn_weight_set_rank(&requested, c->cap, w->error));
         tn_json_put_count(json, "cap", c->cap);
-        put_numbers(json, "requested_ranks", requested.rank, requested.rank_count);
+        tn_json_put_counts(json, "requested_ranks", requested.rank, requested.rank_count);
     }
-    put_numbers(json, "ranks", c->weight.rank, c->weight.rank_count);
+    tn_json_put_counts(json, "ranks", c->weight.rank, c->weight.rank_count);
     for (size_t k = 0; k < p->costs; k++)
         tn_json_put_count(json, p->cost_name[k], (uint64_t)p->cost[at * p->costs + k]);
     tn_json_put_real(json, "relative_error", layer_error(w, l, c));

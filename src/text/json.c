@@ -163,3 +163,14 @@ void tn_json_put_bool(tn_json *json, const char *key, bool value) {
     tn_json_key(json, key);
     tn_json_bool(json, value);
 }
+
+void tn_json_counts(tn_json *json, const uint64_t *value, size_t count) {
+    tn_json_row(json);
+    for (size_t i = 0; i < count; i++) tn_json_count(json, value[i]);
+    tn_json_end(json);
+}
+
+void tn_json_put_counts(tn_json *json, const char *key, const uint64_t *value, size_t count) {
+    tn_json_key(json, key);
+    tn_json_counts(json, value, count);
+}

@@ -34,6 +34,7 @@ void tn_json_count(tn_json *json, uint64_t value);
 void tn_json_real(tn_json *json, double value);
 void tn_json_bool(tn_json *json, bool value);
 void tn_json_null(tn_json *json);
+void tn_json_counts(tn_json *json, const uint64_t *value, size_t count); /* a list on one line */
 
 /* A string in quotes, what must be escaped escaped; also a double-quoted string of YAML. */
 void tn_json_quote(const char *text, tn_buffer *out);
@@ -43,5 +44,6 @@ void tn_json_put_text(tn_json *json, const char *key, const char *value);
 void tn_json_put_count(tn_json *json, const char *key, uint64_t value);
 void tn_json_put_real(tn_json *json, const char *key, double value);
 void tn_json_put_bool(tn_json *json, const char *key, bool value);
+void tn_json_put_counts(tn_json *json, const char *key, const uint64_t *value, size_t count);
 
 #endif
