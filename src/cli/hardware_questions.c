@@ -355,13 +355,24 @@ static void note_unverified(char *text, size_t capacity, const tn_operator_row *
     if (row && row->origin == TN_UNVERIFIED && !strstr(text, row->name)) append(text, capacity, row->name);
 }
 
+static void note_control(const tn_device_control *control, bool vector, tn_answer *answer) {
+    static const char prefix[] = "vector_";
+    if (control->origin == TN_UNVERIFIED) append(answer->text, sizeof answer->text, "control");
+    for (size_t i = 0; i < control->unverified.count && control->origin != TN_UNVERIFIED; i++) {
+        char key[64];
+        bool of_vector = strncmp(control->unverified.item[i], prefix, sizeof prefix - 1) == 0;
+        snprintf(key, sizeof key, "control.%s", control->unverified.item[i]);
+        if (of_vector == vector) append(answer->text, sizeof answer->text, key);
+    }
+}
+
 /* The keys of the device file that the answer rests on and whose origin is unverified. */
 static tn_answer unverified(const tn_question_values *v, const tn_operator_set *operators,
                             const tn_lane *lane) {
     tn_answer answer = {.type = TN_ANSWER_TEXT};
     uint64_t kind = v->value[KIND];
     bool integer = kind == KIND_MATMUL && !lane->multiply.row;
-    if (v->device->control.origin == TN_UNVERIFIED) append(answer.text, sizeof answer.text, "control");
+    note_control(&v->device->control, kind != KIND_MATMUL, &answer);
     if (integer && v->device->integer.origin == TN_UNVERIFIED)
         append(answer.text, sizeof answer.text, "integer");
     if (kind == KIND_MATMUL) {

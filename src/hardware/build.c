@@ -9,6 +9,7 @@ static const char *const sharing_names[] = {"shared", "per-phase", NULL};
 static const char *const buffers_names[] = {"separate", "pooled", NULL};
 static const char *const schedule_names[] = {"sequential", "gradients-together", "parallel", "pipelined",
                                              NULL};
+static const char *const vector_units_names[] = {"auto", "own", "shared", NULL};
 static const char *const placement_names[] = {"as-built", "searched", NULL};
 
 static const tn_field build_fields[] = {
@@ -21,6 +22,10 @@ static const tn_field build_fields[] = {
     TN_KEY(COUNT, tn_build, vector,
            "elements that each vector kernel (softmax, layer norm, update, ..) takes a cycle",
            TN_DEFAULT("4"), TN_WITHIN(1, TN_BUILD_PARALLEL_MOST)),
+    TN_KEY(CHOICE, tn_build, vector_units,
+           "a unit for each vector kernel, or one that serves all of them in turn; auto: shared where the "
+           "schedule is sequential",
+           TN_DEFAULT("auto"), TN_ONE_OF(vector_units_names)),
     TN_KEY(COUNT, tn_build, kernels,
            "matmul kernels side by side; more than one pays with schedule parallel or pipelined",
            TN_DEFAULT("1"), TN_WITHIN(1, TN_SERVERS_MOST)),
@@ -64,6 +69,11 @@ const tn_schema tn_build_schema = TN_SCHEMA("build", tn_build, build_fields);
 tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build, tn_error *error) {
     const tn_yaml empty = {.kind = TN_YAML_MAPPING};
     return tn_schema_decode(&tn_build_schema, node ? node : &empty, arena, build, error);
+}
+
+bool tn_build_shares_vectors(const tn_build *build) {
+    if (build->vector_units != TN_UNITS_AUTO) return build->vector_units == TN_UNITS_SHARED;
+    return build->schedule == TN_SCHEDULE_SEQUENTIAL;
 }
 
 static uint32_t names_in(const char *const *names) {

@@ -11,12 +11,17 @@
 #include "text/schema.h"
 #include "text/yaml.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 TN_PUBLIC_BEGIN
 
 /* One matmul kernel for all products, or one for each phase. */
 typedef enum tn_sharing { TN_SHARED, TN_PER_PHASE } tn_sharing;
+
+/* One unit for all vector kernels, or one for each; auto: one where the schedule is sequential, as no two run
+ * at once then. */
+typedef enum tn_vector_units { TN_UNITS_AUTO, TN_UNITS_OWN, TN_UNITS_SHARED } tn_vector_units;
 
 /* Where arrays live whose lifetimes do not meet: each in a memory of its own, or in pools (hardware/pool.h).
  */
@@ -52,12 +57,15 @@ typedef struct tn_build {
     uint32_t buffers;             /* tn_buffers */
     uint32_t schedule;            /* tn_schedule_kind */
     uint32_t placement;           /* tn_placing */
-    uint32_t reserved;            /* 0: no padding, so that builds compare as bytes */
+    uint32_t vector_units;        /* tn_vector_units */
 } tn_build;
 
 extern const tn_schema tn_build_schema; /* every key with its default */
 tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build,
                           tn_error *error); /* NULL: defaults */
+
+/* Whether one unit serves all vector kernels. */
+bool tn_build_shares_vectors(const tn_build *build);
 
 /* Refuses what the schema would: for builds that were not decoded. */
 tn_status tn_build_check(const tn_build *build, tn_error *error);

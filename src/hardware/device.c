@@ -91,20 +91,29 @@ static tn_status take_variant(const tn_yaml *root, const char *variant, tn_posit
     return tn_yaml_merge(root, over, arena, tree, error);
 }
 
-static tn_status check_resources(const tn_device *device, const tn_yaml *tree, tn_error *error) {
-    static const char *const names[] = {"lut", "ff", "dsp", "bram18", "uram"};
-    const tn_text_list *list = &device->resources.unverified;
+/* Names under `unverified` are keys of the mapping. */
+static tn_status check_unverified(const tn_text_list *list, const char *mapping, const char *const *names,
+                                  const tn_yaml *tree, tn_error *error) {
+    size_t count = 0;
+    while (names[count]) count++;
     for (size_t i = 0; i < list->count; i++) {
         size_t known = 0;
-        while (known < 5 && strcmp(list->item[i], names[known]) != 0) known++;
-        if (known < 5) continue;
-        const tn_yaml *node = tn_yaml_get(tn_yaml_get(tree, "resources"), "unverified");
+        while (known < count && strcmp(list->item[i], names[known]) != 0) known++;
+        if (known < count) continue;
+        const tn_yaml *node = tn_yaml_get(tn_yaml_get(tree, mapping), "unverified");
         return tn_fail_at(error, TN_INPUT, node ? node->at : tree->at,
-                          "\"unverified\" of device.resources names '%.100s'; it names lut, ff, dsp, bram18 "
-                          "or uram",
-                          list->item[i]);
+                          "\"unverified\" of device.%s names '%.100s'; it names keys such as %s or %s",
+                          mapping, list->item[i], names[0], names[count - 1]);
     }
     return TN_OK;
+}
+
+static tn_status check_lists(const tn_device *device, const tn_yaml *tree, tn_error *error) {
+    static const char *const resources[] = {"lut", "ff", "dsp", "bram18", "uram", NULL};
+    static const char *const control[] = {
+        "lut", "ff", "vector_lut", "vector_ff", "product_cycles", "vector_cycles", "descriptor_bits", NULL};
+    TN_TRY(check_unverified(&device->resources.unverified, "resources", resources, tree, error));
+    return check_unverified(&device->control.unverified, "control", control, tree, error);
 }
 
 static tn_status check_dsp_block(const tn_device *device, const tn_yaml *tree, tn_error *error) {
@@ -129,7 +138,7 @@ static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device,
         *device = (tn_device){.name = name->text, .kind = TN_DEVICE_ROOFLINE};
     } else {
         TN_TRY(tn_schema_decode(&tn_device_schema, tree, arena, device, error));
-        TN_TRY(check_resources(device, tree, error));
+        TN_TRY(check_lists(device, tree, error));
         TN_TRY(check_dsp_block(device, tree, error));
     }
     device->root = tree;
@@ -232,13 +241,24 @@ const tn_yaml *tn_device_root(const tn_device *device) {
     return device->root;
 }
 
+/* The device's set where it has the operator, else that of high-level synthesis. */
+static uint32_t set_of(const tn_device *device, tn_precision precision, tn_operator kind) {
+    const tn_operator_row *rows = device->operators.item;
+    for (size_t i = 0; i < device->operators.count; i++)
+        if (rows[i].set == device->operator_set && rows[i].precision == precision &&
+            rows[i].operator_kind == kind)
+            return device->operator_set;
+    return TN_OPERATORS_HLS;
+}
+
 tn_status tn_device_operator(const tn_device *device, tn_precision precision, tn_operator kind,
                              const tn_operator_row **row, tn_error *error) {
     const tn_operator_row *rows = device->operators.item, *best = NULL, *fastest = NULL;
+    uint32_t set = set_of(device, precision, kind);
     double period_ns = 1e3 / device->clock_MHz;
     for (size_t i = 0; i < device->operators.count; i++) {
         const tn_operator_row *at = &rows[i];
-        if (at->precision != precision || at->operator_kind != kind) continue;
+        if (at->precision != precision || at->operator_kind != kind || at->set != set) continue;
         if (!fastest || at->period_ns < fastest->period_ns) fastest = at;
         /* A clock written with few digits (333.3 MHz for 3 ns) still meets its row. */
         if (at->period_ns > period_ns * (1 + 1e-3)) continue;

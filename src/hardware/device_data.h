@@ -34,9 +34,13 @@ typedef struct tn_sourced {
     const char *source;
 } tn_sourced;
 
+/* Who makes an operator: high-level synthesis, or the generator of this program. */
+typedef enum tn_operator_source { TN_OPERATORS_HLS, TN_OPERATORS_GENERATED } tn_operator_source;
+
 typedef struct tn_operator_row {
     const char *name;
     uint32_t precision, operator_kind; /* tn_precision, tn_operator */
+    uint32_t set;                      /* tn_operator_source */
     double period_ns;                  /* clock period that it meets */
     uint64_t stages, lut, ff, dsp;     /* stages: cycles from operands to result */
     uint32_t origin;
@@ -75,14 +79,25 @@ typedef struct tn_device_integer {
     const char *source;
 } tn_device_integer;
 
-/* What a kernel takes besides its operators: control, addresses, multiplexers. */
+/* What kernels take besides operators, open sums and routing: control, addresses, descriptors. */
 typedef struct tn_device_control {
-    uint64_t lut, ff;          /* of a kernel */
-    uint64_t lane_lut;         /* of a word that a kernel reads or writes in a cycle */
-    uint64_t operation_cycles; /* before the first issue of an operation, or of a block of it */
+    uint64_t lut, ff;               /* of a matmul kernel */
+    uint64_t vector_lut, vector_ff; /* of a vector kernel */
+    uint64_t product_cycles;        /* to start and drain a product, or a block of one */
+    uint64_t vector_cycles;         /* the same of any other operation */
+    uint64_t descriptor_bits;       /* that tell the kernels an operation */
     uint32_t origin;
+    tn_text_list unverified; /* keys of this mapping that are not as sure as the rest */
     const char *source;
 } tn_device_control;
+
+/* A multiplexer as synthesised. */
+typedef struct tn_multiplexer_row {
+    const char *name;
+    uint64_t inputs, width_bits, lut;
+    uint32_t origin;
+    const char *source;
+} tn_multiplexer_row;
 
 /* P = static + sum over resources of amount * capacitance * toggle * clock * voltage^2; accesses per bit.
  * Figures all, so that they can be gone through as an array (TN_ENERGY_FIGURES). */
@@ -103,14 +118,16 @@ struct tn_device {
     tn_device_memory memory;
     tn_device_integer integer;
     tn_device_control control;
-    tn_item_list operators; /* tn_operator_row */
-    tn_item_list external;  /* tn_external_memory */
+    uint32_t operator_set;     /* tn_operator_source */
+    tn_item_list operators;    /* tn_operator_row */
+    tn_item_list multiplexers; /* tn_multiplexer_row */
+    tn_item_list external;     /* tn_external_memory */
     tn_device_energy energy;
     const tn_yaml *variants, *root;
 };
 
-/* The row for an operator at the device's clock; where no row meets the clock, an error that names the
- * fastest one. */
+/* The row for an operator at the device's clock, of the device's set where that has the operator, else of
+ * high-level synthesis; where no row meets the clock, an error that names the fastest one. */
 tn_status tn_device_operator(const tn_device *device, tn_precision precision, tn_operator kind,
                              const tn_operator_row **row, tn_error *error);
 

@@ -4,6 +4,7 @@
 
 const char *const tn_origin_names[] = {"confirmed", "published",  "report", "measured",
                                        "derived",   "unverified", NULL};
+static const char *const set_names[] = {"hls", "generated", NULL};
 static const char *const kind_names[] = {"fpga", "roofline", NULL};
 
 /* Large enough for any device, small enough that no product of a price overflows (hardware/price.c). */
@@ -33,6 +34,8 @@ static const tn_field operator_fields[] = {
     TN_KEY(CHOICE, tn_operator_row, precision, "of the operands", TN_REQUIRED, TN_ONE_OF(tn_precision_names)),
     TN_KEY_AS("operator", CHOICE, tn_operator_row, operator_kind, "what it computes (add also subtracts)",
               TN_REQUIRED, TN_ONE_OF(tn_operator_names)),
+    TN_KEY(CHOICE, tn_operator_row, set, "who makes it: high-level synthesis, or this program's generator",
+           TN_DEFAULT("hls"), TN_ONE_OF(set_names)),
     TN_KEY(REAL, tn_operator_row, period_ns,
            "clock period that it meets, ns; it serves every longer period too", TN_REQUIRED,
            TN_WITHIN(0.1, 1000)),
@@ -107,20 +110,30 @@ static const tn_field integer_fields[] = {
 };
 static const tn_schema integer_schema = TN_SCHEMA("device.integer", tn_device_integer, integer_fields);
 
+#define CONTROL(name, most, meaning) TN_KEY(COUNT, tn_device_control, name, meaning, TN_WITHIN(0, most))
 static const tn_field control_fields[] = {
-    TN_KEY(COUNT, tn_device_control, lut, "LUTs of a kernel besides its operators: loops, addresses, control",
-           TN_WITHIN(0, 1e6)),
-    TN_KEY(COUNT, tn_device_control, ff, "flip-flops of a kernel besides its operators", TN_WITHIN(0, 1e6)),
-    TN_KEY(COUNT, tn_device_control, lane_lut,
-           "LUTs of every word a kernel reads or writes in a cycle: choosing the array and the bank",
-           TN_WITHIN(0, 1e6)),
-    TN_KEY(COUNT, tn_device_control, operation_cycles,
-           "cycles before the first issue of an operation or block: handshake, first reads; default 0",
-           TN_WITHIN(0, 1e4)),
+    CONTROL(lut, 1e6, "LUTs of a matmul kernel besides operators, open sums and routing: loops, addresses"),
+    CONTROL(ff, 1e6, "flip-flops of a matmul kernel besides operators and ports"),
+    CONTROL(vector_lut, 1e6, "LUTs of a vector kernel besides operators and routing"),
+    CONTROL(vector_ff, 1e6, "flip-flops of a vector kernel besides operators and ports"),
+    CONTROL(product_cycles, 1e4, "cycles to start and drain a product, or a block of one"),
+    CONTROL(vector_cycles, 1e4, "cycles to start and drain any other operation, or a block of one"),
+    CONTROL(descriptor_bits, 1e6, "bits that tell the kernels an operation, kept in a memory of their own"),
     ORIGIN_FIELD(tn_device_control),
+    TN_KEY(TEXT_LIST, tn_device_control, unverified, "keys whose figure is not as sure as `origin` says"),
     SOURCE_FIELD(tn_device_control),
 };
 static const tn_schema control_schema = TN_SCHEMA("device.control", tn_device_control, control_fields);
+
+static const tn_field multiplexer_fields[] = {
+    TN_KEY(COUNT, tn_multiplexer_row, inputs, "words that it chooses from", TN_REQUIRED, TN_WITHIN(2, 1e6)),
+    TN_KEY(COUNT, tn_multiplexer_row, width_bits, "bits of a word", TN_REQUIRED, TN_WITHIN(1, 1e6)),
+    TN_KEY(COUNT, tn_multiplexer_row, lut, "LUTs that it takes", TN_REQUIRED, TN_WITHIN(0, 1e6)),
+    ORIGIN_FIELD(tn_multiplexer_row),
+    SOURCE_FIELD(tn_multiplexer_row),
+};
+static const tn_schema multiplexer_schema =
+    TN_SCHEMA("device.multiplexer", tn_multiplexer_row, multiplexer_fields);
 
 #define FIGURE(name, meaning)                                                                                \
     TN_KEY(MAPPING, tn_device_energy, name, meaning, TN_REQUIRED, .sub = &figure_schema)
@@ -158,6 +171,12 @@ static const tn_field device_fields[] = {
     TN_KEY(MAPPING, tn_device, integer, "integer operators of any width, for block floating point",
            .sub = &integer_schema),
     TN_KEY(MAPPING, tn_device, control, "what kernels take besides operators", .sub = &control_schema),
+    TN_KEY(CHOICE, tn_device, operator_set,
+           "operators that kernels are made of; what the set has not is taken from hls", TN_DEFAULT("hls"),
+           TN_ONE_OF(set_names)),
+    TN_KEY(TABLE, tn_device, multiplexers,
+           "LUTs of multiplexers by their inputs; without any, a third of a LUT a bit and further input",
+           .sub = &multiplexer_schema),
     TN_KEY(TABLE, tn_device, operators, "operators by precision and clock", TN_REQUIRED,
            .sub = &operator_schema),
     TN_KEY(TABLE, tn_device, external, "memories outside the chip", .sub = &external_schema),

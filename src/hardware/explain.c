@@ -47,16 +47,30 @@ static tn_status tell_kernel(teller *with, uint32_t unit, tn_kernel_line *line) 
     *line = (tn_kernel_line){
         .name = tn_resource_unit_name(unit, with->build), .count = 1, .lanes = with->build->vector};
     if (unit < TN_MATMULS) return tell_matmul(with, unit, line);
+    if (tn_build_shares_vectors(with->build)) {
+        line->used = with->work.vectors;
+        return TN_OK;
+    }
     const tn_vector kernel = {(tn_operation_kind)(unit - TN_MATMULS), with->build->vector,
                               &with->workload->vector_operators};
     line->used = tn_vector_resources(with->workload->device, &kernel);
     return TN_OK;
 }
 
+/* Multiplexers and rotators of all kernels: in use whatever runs. */
+static void tell_routing(teller *with) {
+    with->kernel[with->out->kernels++] =
+        (tn_kernel_line){.name = "routing",
+                         .count = 1,
+                         .used = tn_workload_routing(with->workload, with->build, &with->memories),
+                         .busy_cycles = with->out->price.cycles_per_step,
+                         .utilisation = 1};
+}
+
 static tn_status tell_kernels(teller *with) {
     const tn_step *step = with->workload->step;
     double macs[TN_UNITS] = {0};
-    TN_TRY(tn_arena_alloc(with->arena, TN_UNITS, sizeof *with->kernel, &with->kernel, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, TN_UNITS + 1, sizeof *with->kernel, &with->kernel, with->error));
     for (uint32_t unit = 0; unit < TN_UNITS; unit++) with->line_of[unit] = NONE;
     for (uint32_t i = 0; i < step->operations; i++) {
         uint32_t unit = served_by(with, i), *line = &with->line_of[unit];
@@ -75,16 +89,36 @@ static tn_status tell_kernels(teller *with) {
         if (cycles > 0) line->utilisation = busy / ((double)line->count * cycles);
         if (macs[i] > 0) line->filled = macs[i] / (busy * (double)line->lanes);
     }
+    tell_routing(with);
     with->out->kernel = with->kernel;
     return TN_OK;
 }
 
 /* ---- memories ---- */
 
+static tn_status tell_descriptors(teller *with) {
+    const tn_workload *workload = with->workload;
+    uint64_t bits = workload->device->control.descriptor_bits, operations = workload->step->operations;
+    if (bits == 0 || operations == 0) return TN_OK;
+    tn_memory_line *line = &with->memory[with->out->memories++];
+    *line = (tn_memory_line){.name = "descriptors", .role = "descriptors", .arrays = 1};
+    line->placed = (tn_placed){.place = {TN_STYLE_BLOCK, TN_SPLIT_RESHAPE, 1},
+                               .accesses = 1,
+                               .banks = 1,
+                               .width_bits = bits,
+                               .depth = operations,
+                               .memories = 1,
+                               .stored_bits = (double)bits * (double)operations};
+    TN_TRY(tn_workload_descriptors(workload, &line->placed.blocks, with->error));
+    line->placed.capacity_bits = (double)(line->placed.blocks.bram18 + 2 * line->placed.blocks.bram36) *
+                                 TN_MEMORY_CAPACITY_BRAM18_BITS;
+    return TN_OK;
+}
+
 static tn_status tell_memories(teller *with) {
     const tn_map *map = &with->plan->map;
     const tn_workload *workload = with->workload;
-    TN_TRY(tn_arena_alloc(with->arena, map->memories, sizeof *with->memory, &with->memory, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, map->memories + 1, sizeof *with->memory, &with->memory, with->error));
     for (uint32_t i = 0; i < map->memories; i++) {
         const tn_mapped *memory = &map->memory[i];
         tn_memory_line *line = &with->memory[i];
@@ -97,7 +131,7 @@ static tn_status tell_memories(teller *with) {
     }
     with->out->memory = with->memory;
     with->out->memories = map->memories;
-    return TN_OK;
+    return tell_descriptors(with);
 }
 
 /* ---- misfits ---- */
@@ -294,6 +328,13 @@ static void note_resources(unverified_names *all) {
         note_unverified(all, true, "resources", has->unverified.item[i]);
 }
 
+static void note_control(unverified_names *all) {
+    const tn_device_control *control = &all->with->workload->device->control;
+    note_unverified(all, control->origin == TN_UNVERIFIED, "control", "");
+    for (size_t i = 0; i < control->unverified.count && control->origin != TN_UNVERIFIED; i++)
+        note_unverified(all, true, "control", control->unverified.item[i]);
+}
+
 static void note_energy(unverified_names *all) {
     const tn_device_energy *energy = &all->with->workload->device->energy;
     const struct {
@@ -325,7 +366,7 @@ static tn_status tell_unverified(teller *with) {
     TN_TRY(tn_arena_alloc(with->arena, all.room, sizeof *all.name, &all.name, with->error));
     note_resources(&all);
     note_unverified(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
-    note_unverified(&all, device->control.origin == TN_UNVERIFIED, "control", "");
+    note_control(&all);
     note_operators(&all, told);
     if (with->plan->off_chip) {
         const tn_external_memory *external = device->external.item;

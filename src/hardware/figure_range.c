@@ -37,6 +37,26 @@ static uint64_t extreme_count(uint64_t figure, bool most) {
     return most ? figure * UNVERIFIED_FACTOR : (figure + UNVERIFIED_FACTOR - 1) / UNVERIFIED_FACTOR;
 }
 
+/* The keys that are unverified: all of them, or those that are named so. */
+static void stretch_control(tn_device_control *control, bool most) {
+    const struct {
+        const char *key;
+        uint64_t *figure;
+    } figures[] = {{"lut", &control->lut},
+                   {"ff", &control->ff},
+                   {"vector_lut", &control->vector_lut},
+                   {"vector_ff", &control->vector_ff},
+                   {"product_cycles", &control->product_cycles},
+                   {"vector_cycles", &control->vector_cycles},
+                   {"descriptor_bits", &control->descriptor_bits}};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        bool unverified = control->origin == TN_UNVERIFIED;
+        for (size_t j = 0; j < control->unverified.count; j++)
+            unverified |= strcmp(control->unverified.item[j], figures[i].key) == 0;
+        if (unverified) *figures[i].figure = extreme_count(*figures[i].figure, most);
+    }
+}
+
 tn_status tn_operators_extreme(const tn_device *device, bool most, tn_arena *arena, tn_device **extreme,
                                tn_error *error) {
     tn_device *made;
@@ -53,13 +73,7 @@ tn_status tn_operators_extreme(const tn_device *device, bool most, tn_arena *are
         row[i].lut = extreme_count(row[i].lut, most);
         row[i].ff = extreme_count(row[i].ff, most);
     }
-    tn_device_control *control = &made->control;
-    if (control->origin == TN_UNVERIFIED) {
-        control->lut = extreme_count(control->lut, most);
-        control->ff = extreme_count(control->ff, most);
-        control->lane_lut = extreme_count(control->lane_lut, most);
-        control->operation_cycles = extreme_count(control->operation_cycles, most);
-    }
+    stretch_control(&made->control, most);
     *extreme = made;
     return TN_OK;
 }

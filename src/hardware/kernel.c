@@ -88,7 +88,5 @@ tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kerne
     if (tn_memory_blocks(TN_GEOMETRY_HLS, TN_STYLE_DISTRIBUTED, lane->sum_bits, 2 * lane->sum.stages, false,
                          &open, NULL) == TN_OK)
         used.lut += sums * open.lutram;
-    uint64_t ports = kernel->rows * kernel->reduction + kernel->reduction * kernel->columns + sums;
-    used.lut += ports * device->control.lane_lut;
     return used;
 }

@@ -50,7 +50,8 @@ typedef struct tn_operator_set {
 tn_status tn_operator_set_load(const tn_device *device, tn_precision precision, tn_operator_set *set,
                                tn_error *error);
 
-/* Resources of one kernel: operators, open sums (LUTRAM), multiplexers of its ports, control. */
+/* Resources of one kernel: operators, open sums (LUTRAM), control; what lies between it and the memories is
+ * hardware/routing.h. */
 tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel);
 
 /* used += times * amount, without overflow within the bounds of device file and build. */

@@ -29,6 +29,7 @@ typedef enum tn_side {
     TN_SIDE_RIGHT,  /* reduction x columns */
     TN_SIDE_RESULT, /* rows x columns */
     TN_SIDE_VECTOR, /* elements in a row of a vector kernel */
+    TN_SIDES
 } tn_side;
 
 typedef struct tn_use {

@@ -53,6 +53,7 @@ static tn_build parallelism_of(const tn_build *build) {
 static tn_build work_key(const tn_build *build) {
     tn_build key = parallelism_of(build);
     if (build->off_chip_over_bytes > 0) key.buffers = build->buffers;
+    key.vector_units = (uint32_t)tn_build_shares_vectors(build);
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return key;
     key.schedule = build->schedule;
     key.sharing = build->sharing;
@@ -72,6 +73,7 @@ static tn_build memory_key(const tn_build *build, unsigned stores) {
     key.placement = build->placement;
     if (build->placement == TN_PLACE_SEARCHED) {
         /* The LUTs that kernels leave. */
+        key.vector_units = (uint32_t)tn_build_shares_vectors(build);
         key.sharing = build->sharing;
         key.kernels = build->kernels;
         return key;
@@ -114,6 +116,7 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
     sum->bram18 += part->bram18;
     sum->uram += part->uram;
     sum->lutram += part->lutram;
+    for (int side = 0; side < TN_SIDES; side++) tn_port_add(&sum->port[side], &part->port[side]);
     for (int store = 0; store < TN_STORES; store++)
         for (int style = 0; style <= TN_STYLE_DISTRIBUTED; style++)
             sum->bits[store][style] += part->bits[store][style];

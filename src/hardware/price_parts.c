@@ -26,8 +26,21 @@ static void add_traffic(const tn_work *work, const tn_build *build, uint64_t iss
         price->words[store] += elements * (double)work->size.batch * work->writes[store];
 }
 
+static void add_vector_unit(const tn_workload *workload, const tn_build *build, const uint64_t *busy,
+                            tn_work_price *price) {
+    price->vectors = tn_vector_unit_resources(workload->device, workload->vector_used, build->vector,
+                                              &workload->vector_operators);
+    double capacitance_pF = tn_energy_capacitance_pF(workload->device, &price->vectors);
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
+        price->vector_busy_pF += capacitance_pF * (double)busy[kind];
+}
+
 static void add_vector_kernels(const tn_workload *workload, const tn_build *build, const uint64_t *busy,
                                tn_work_price *price) {
+    if (workload->vectors > 0 && tn_build_shares_vectors(build)) {
+        add_vector_unit(workload, build, busy, price);
+        return;
+    }
     for (int kind = 0; kind < TN_OPERATION_KINDS; kind++) {
         if (!workload->vector_used[kind]) continue;
         const tn_vector kernel = {(tn_operation_kind)kind, build->vector, &workload->vector_operators};
@@ -154,9 +167,42 @@ tn_status tn_price_places(tn_workload *workload, tn_plan *plan, const tn_build *
     return TN_OK;
 }
 
+void tn_port_add(tn_port_source *port, const tn_port_source *more) {
+    port->memories += more->memories;
+    port->words = greater(port->words, more->words);
+    for (int i = 0; i < TN_ROTATIONS_MOST; i++) port->banks[i] = greater(port->banks[i], more->banks[i]);
+}
+
+/* The longer edge of the rectangle nearest to a square that so many banks make. */
+static uint64_t longer_edge(uint64_t banks) {
+    uint64_t edge = 1;
+    while (edge * edge < banks || banks % edge != 0) edge++;
+    return edge;
+}
+
+/* Each side of a kernel that the memory serves. */
+static void add_ports(const tn_mapped *memory, const tn_placed *placed, tn_port_source *port) {
+    tn_port_source source = {.memories = placed->memories, .words = placed->accesses};
+    bool served[TN_SIDES] = {false};
+    if (placed->banks > 1) {
+        source.banks[0] = longer_edge(placed->banks);
+        source.banks[1] = placed->banks / source.banks[0];
+    }
+    for (uint32_t i = 0; i < memory->uses; i++) {
+        tn_side side = memory->use[i].side;
+        if (!served[side]) tn_port_add(&port[side], &source);
+        served[side] = true;
+    }
+}
+
 tn_status tn_price_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error) {
     *price = (tn_memory_price){0};
+    if (stores >> TN_STORE_CORES & 1) {
+        tn_blocks descriptors;
+        TN_TRY(tn_workload_descriptors(workload, &descriptors, error));
+        price->bram18 += descriptors.bram18 + 2 * descriptors.bram36;
+    }
     for (uint32_t i = 0; i < plan->map.memories; i++) {
         const tn_mapped *memory = &plan->map.memory[i];
         tn_placed placed;
@@ -167,6 +213,7 @@ tn_status tn_price_memories(const tn_workload *workload, const tn_plan *plan, co
         price->uram += placed.blocks.uram;
         price->lutram += placed.blocks.lutram;
         price->bits[memory->store][placed.place.style] += placed.stored_bits;
+        add_ports(memory, &placed, price->port);
     }
     return TN_OK;
 }
@@ -183,8 +230,8 @@ static void spread_accesses(const double *stored_bits, double bits, double *by_s
 }
 
 static void sum_activity(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
-                         const tn_work_price *work, const tn_memory_price *memories, const tn_price *price,
-                         tn_activity *activity) {
+                         const tn_work_price *work, const tn_memory_price *memories,
+                         const tn_resources *routing, const tn_price *price, tn_activity *activity) {
     const tn_device *device = workload->device;
     double cycles = (double)price->cycles_per_step;
     const tn_resources kernels = tn_workload_kernels(workload, build, work);
@@ -195,6 +242,7 @@ static void sum_activity(const tn_workload *workload, const tn_plan *plan, const
         activity->busy_pF +=
             tn_energy_capacitance_pF(device, &work->matmul[i]) * (double)work->product_cycles[i];
     activity->idle_pF = tn_energy_capacitance_pF(device, &kernels) * cycles - activity->busy_pF;
+    activity->busy_pF += tn_energy_capacitance_pF(device, routing) * cycles; /* always in use by something */
     activity->block_pF = tn_energy_capacitance_pF(device, &blocks);
     for (int store = 0; store < TN_STORES; store++)
         spread_accesses(memories->bits[store], work->words[store] * (double)workload->word_bits,
@@ -220,6 +268,8 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     *price = (tn_price){.cycles_per_step = work->cycles_per_step,
                         .used = tn_workload_kernels(workload, build, work)};
     price->seconds_per_step = (double)price->cycles_per_step / (workload->device->clock_MHz * 1e6);
+    const tn_resources routing = tn_workload_routing(workload, build, memories);
+    tn_resources_add(&price->used, &routing, 1);
     price->used.lut += memories->lutram;
     price->used.bram18 += memories->bram18;
     price->used.uram += memories->uram;
@@ -228,7 +278,7 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
                            8;
     price->off_chip_bytes = plan->off_chip_bytes;
     price->off_chip_bytes_per_step = plan->off_chip_bytes_per_step;
-    sum_activity(workload, plan, build, work, memories, price, activity);
+    sum_activity(workload, plan, build, work, memories, &routing, price, activity);
     tn_energy_of(workload->device, activity, joules);
     price->static_joules_per_step = joules[TN_ENERGY_STATIC];
     for (int part = 0; part < TN_ENERGY_PARTS; part++) price->joules_per_step += joules[part];

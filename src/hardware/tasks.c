@@ -20,7 +20,8 @@ uint32_t tn_unit_of(const tn_operation *operation, uint32_t arithmetic) {
 }
 
 uint32_t tn_unit_shared(uint32_t unit, const tn_build *build) {
-    return unit < TN_MATMULS && build->sharing == TN_SHARED ? unit - unit % TN_PHASES : unit;
+    if (unit < TN_MATMULS) return build->sharing == TN_SHARED ? unit - unit % TN_PHASES : unit;
+    return tn_build_shares_vectors(build) ? TN_MATMULS : unit;
 }
 
 /* A row of the result needs one row of the operands only. The parameters of an update are one row. */
@@ -228,6 +229,7 @@ const char *tn_resource_unit_name(uint32_t resource, const tn_build *build) {
     static const char *const matmuls[TN_PHASES] = {"forward matmul", "input-gradient matmul",
                                                    "weight-gradient matmul", "update matmul"};
     if (resource < TN_MATMULS) return build->sharing == TN_SHARED ? "matmul" : matmuls[resource % TN_PHASES];
+    if (resource < TN_UNITS && tn_build_shares_vectors(build)) return "vector unit";
     if (resource < TN_UNITS) return tn_operation_rows[resource - TN_MATMULS].kernel;
     if (resource == TN_RESOURCE_EXTERNAL) return "external memory";
     if (resource >= TN_RESOURCE_PORTS) return NULL;

@@ -44,7 +44,8 @@ tn_status tn_waits_make(const tn_step *step, const tn_map *map, tn_arena *arena,
 /* The phase whose matmul kernel serves an operation of `phase`. */
 tn_phase tn_matmul_phase(tn_phase phase);
 uint32_t tn_unit_of(const tn_operation *operation, uint32_t arithmetic);
-/* The unit that stands for `unit` under the build: matmul kernels of all phases may be one. */
+/* The unit that stands for `unit` under the build: matmul kernels of all phases may be one, and so may all
+ * vector kernels. */
 uint32_t tn_unit_shared(uint32_t unit, const tn_build *build);
 /* 1 for weight gradients and updates, 0 for everything else. */
 uint32_t tn_stream_of(tn_phase phase);

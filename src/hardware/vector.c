@@ -96,14 +96,28 @@ bool tn_vector_uses(tn_operation_kind kind, tn_operator operator_kind) {
 }
 
 tn_resources tn_vector_resources(const tn_device *device, const tn_vector *kernel) {
-    /* Two operands read and one written: what most of them reach in a cycle. */
-    enum { PORTS = 3 };
-    tn_resources used = {.lut = device->control.lut + PORTS * kernel->lanes * device->control.lane_lut,
-                         .ff = device->control.ff};
+    bool one[TN_OPERATION_KINDS] = {false};
+    one[kernel->kind] = true;
+    return tn_vector_unit_resources(device, one, kernel->lanes, kernel->operators);
+}
+
+/* Operators of a kind that the hungriest kernel of a unit needs. */
+static uint64_t most_of_unit(const bool *serves, int kind, uint64_t lanes) {
+    uint64_t most = 0;
+    for (int vector = 0; vector < TN_OPERATION_KINDS; vector++) {
+        uint64_t amount = serves[vector] ? most_of((tn_operation_kind)vector, kind, lanes) : 0;
+        if (amount > most) most = amount;
+    }
+    return most;
+}
+
+tn_resources tn_vector_unit_resources(const tn_device *device, const bool *serves, uint64_t lanes,
+                                      const tn_operator_set *operators) {
+    tn_resources used = {.lut = device->control.vector_lut, .ff = device->control.vector_ff};
     for (int kind = 0; kind < TN_OPERATORS; kind++) {
-        uint64_t count = most_of(kernel->kind, kind, kernel->lanes);
+        uint64_t count = most_of_unit(serves, kind, lanes);
         if (count == 0) continue;
-        const tn_operator_row *row = kernel->operators->row[kind];
+        const tn_operator_row *row = operators->row[kind];
         const tn_resources one = {.lut = row->lut, .ff = row->ff, .dsp = row->dsp};
         tn_resources_add(&used, &one, count);
     }

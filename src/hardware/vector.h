@@ -30,6 +30,10 @@ tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t colu
 /* Passes that go over all elements: how often each is read. */
 uint64_t tn_vector_passes(tn_operation_kind kind);
 tn_resources tn_vector_resources(const tn_device *device, const tn_vector *kernel);
+/* One unit that serves all kernels of serves[TN_OPERATION_KINDS], one after the other: of each operator what the
+ * hungriest of them needs. */
+tn_resources tn_vector_unit_resources(const tn_device *device, const bool *serves, uint64_t lanes,
+                                      const tn_operator_set *operators);
 /* True where the kernel has an operator of that kind. */
 bool tn_vector_uses(tn_operation_kind kind, tn_operator operator_kind);
 

@@ -80,6 +80,12 @@ static tn_status find_arithmetic(tn_workload *workload, const tn_operation *oper
     return tn_lane_load(workload->device, wanted, &workload->lane[*place], error);
 }
 
+static void note_vector(tn_workload *workload, const tn_operation *operation, uint8_t kind) {
+    workload->vectors += !workload->vector_used[kind];
+    workload->vector_used[kind] = true;
+    if (operation->read_count > workload->vector_reads) workload->vector_reads = operation->read_count;
+}
+
 static tn_status list_works(tn_workload *workload, tn_error *error) {
     const tn_step *step = workload->step;
     bool used[TN_ARITHMETICS_MOST][TN_PHASES] = {{false}};
@@ -99,7 +105,7 @@ static tn_status list_works(tn_workload *workload, tn_error *error) {
         if (work.product)
             used[arithmetic][tn_matmul_phase(operation->phase)] = true;
         else
-            workload->vector_used[work.vector] = true;
+            note_vector(workload, operation, work.vector);
         workload->unit_of[i] = tn_unit_of(operation, arithmetic);
         workload->work_of[i] = find_work(workload, &work);
     }
@@ -247,6 +253,64 @@ tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build,
     return (tn_matmul){build->rows, build->columns, build->reduction, workload->lane[arithmetic]};
 }
 
+static tn_resources port_of(const tn_workload *workload, const tn_port_source *from, uint64_t sources) {
+    tn_route route = {.words = from->words, .word_bits = workload->word_bits, .sources = sources};
+    memcpy(route.banks, from->banks, sizeof route.banks);
+    return tn_route_resources(workload->device, &route);
+}
+
+uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *build) {
+    return tn_build_shares_vectors(build) && workload->vectors > 1 ? 1 : workload->vectors;
+}
+
+tn_resources tn_workload_matmul_routing(const tn_workload *workload, const tn_build *build,
+                                        const tn_memory_price *memories) {
+    tn_resources used = {0};
+    const tn_port_source *result = &memories->port[TN_SIDE_RESULT];
+    for (int side = TN_SIDE_LEFT; side <= TN_SIDE_RIGHT; side++) {
+        const tn_port_source *from = &memories->port[side];
+        const tn_resources port = port_of(workload, from, from->memories);
+        tn_resources_add(&used, &port, 1);
+    }
+    /* What one operation at a time writes goes over one bus; else every memory chooses whose result it takes. */
+    bool sequential = build->schedule == TN_SCHEDULE_SEQUENTIAL;
+    const tn_resources bus = port_of(workload, result, 1 + tn_workload_vector_units(workload, build));
+    tn_resources_add(&used, &bus, sequential ? 1 : result->memories);
+    return used;
+}
+
+tn_resources tn_workload_vector_routing(const tn_workload *workload, const tn_build *build,
+                                        const tn_memory_price *memories) {
+    tn_resources used = {0};
+    const tn_route route = {.words = build->vector,
+                            .word_bits = workload->word_bits,
+                            .sources = memories->port[TN_SIDE_VECTOR].memories};
+    const tn_resources port = tn_route_resources(workload->device, &route);
+    tn_resources_add(&used, &port, workload->vector_reads);
+    return used;
+}
+
+tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *build,
+                                 const tn_memory_price *memories) {
+    const tn_resources matmul = tn_workload_matmul_routing(workload, build, memories);
+    tn_resources all = tn_workload_vector_routing(workload, build, memories);
+    uint64_t matmuls = 0;
+    for (uint32_t i = 0; i < workload->arithmetics; i++) matmuls += tn_workload_matmuls(workload, build, i);
+    all.lut *= tn_workload_vector_units(workload, build);
+    all.ff *= tn_workload_vector_units(workload, build);
+    tn_resources_add(&all, &matmul, matmuls);
+    return all;
+}
+
+tn_status tn_workload_descriptors(const tn_workload *workload, tn_blocks *blocks, tn_error *error) {
+    const tn_device *device = workload->device;
+    *blocks = (tn_blocks){0};
+    if (device->control.descriptor_bits == 0) return TN_OK;
+    return tn_memory_blocks((tn_geometry)device->memory.geometry, TN_STYLE_BLOCK,
+                            device->control.descriptor_bits, workload->step->operations, false, blocks,
+                            error);
+}
+
 tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *build,
                                  const tn_work_price *work) {
     tn_resources all = work->vectors;
@@ -269,6 +333,7 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
         *cycles = time.cycles;
         *issues = time.issues;
     }
-    *cycles += workload->device->control.operation_cycles;
+    const tn_device_control *control = &workload->device->control;
+    *cycles += work->product ? control->product_cycles : control->vector_cycles;
     return TN_OK;
 }

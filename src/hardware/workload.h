@@ -9,6 +9,7 @@
 #include "hardware/map.h"
 #include "hardware/placement.h"
 #include "hardware/price.h"
+#include "hardware/routing.h"
 #include "hardware/schedule.h"
 #include "hardware/tasks.h"
 #include "hardware/vector.h"
@@ -49,9 +50,19 @@ typedef struct tn_work_price {
     tn_resources vectors;                     /* of all vector kernels */
 } tn_work_price;
 
+/* What a kernel's port has before it: how many memories, how many words the widest of them gives, and along
+ * how many banks these are rotated. */
+typedef struct tn_port_source {
+    uint64_t memories, words, banks[TN_ROTATIONS_MOST];
+} tn_port_source;
+
+/* More memories before the same port. */
+void tn_port_add(tn_port_source *port, const tn_port_source *more);
+
 /* What memories take. */
 typedef struct tn_memory_price {
     uint64_t bram18, uram, lutram;
+    tn_port_source port[TN_SIDES];
     double bits[TN_STORES][TN_STYLE_DISTRIBUTED + 1]; /* stored, by store and style */
 } tn_memory_price;
 
@@ -73,6 +84,7 @@ struct tn_workload {
     tn_work *work;
     uint32_t *work_of, *unit_of; /* [operations] */
     bool vector_used[TN_OPERATION_KINDS];
+    uint32_t vectors, vector_reads; /* kinds used; the most arrays that one of them reads */
     tn_plan *plans;
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
     uint64_t *cycles, *piece_cycles, *issues;
@@ -92,6 +104,18 @@ tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build,
 /* All kernels together. */
 tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *build,
                                  const tn_work_price *work);
+
+/* Multiplexers and rotators of one matmul kernel, and of one vector kernel; how many of those there are. */
+tn_resources tn_workload_matmul_routing(const tn_workload *workload, const tn_build *build,
+                                        const tn_memory_price *memories);
+tn_resources tn_workload_vector_routing(const tn_workload *workload, const tn_build *build,
+                                        const tn_memory_price *memories);
+uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *build);
+/* All routing together. */
+tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *build,
+                                 const tn_memory_price *memories);
+/* The memory of the step's descriptors: one for each operation, in block RAM. */
+tn_status tn_workload_descriptors(const tn_workload *workload, tn_blocks *blocks, tn_error *error);
 
 /* Cycles of one operation of a class, and the issues of a product (0 for others). `size` is that of the class
  * or of a block of it. */

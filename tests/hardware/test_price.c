@@ -47,7 +47,7 @@ static void sequential_sum(void **state) {
                     assert_int_equal(
                         tn_vector_cycles(&vector, operation->rows, operation->columns, &time.cycles, NULL),
                         TN_OK);
-                sum += time.cycles;
+                sum += time.cycles + (operation->kind == TN_OP_PRODUCT ? 6 : 7);
             }
             tn_price price = test_price(workload, &build);
             assert_int_equal(price.cycles_per_step, sum);
@@ -55,17 +55,19 @@ static void sequential_sum(void **state) {
         }
 }
 
-/* What the device file adds to every operation. */
-static void operation_cycles(void **state) {
+/* What the device file adds to every product and every other operation. */
+static void starting_cycles(void **state) {
     (void)state;
     const tn_step *step = test_step_trains(2, 4, &arena);
-    const char *set = "control.operation_cycles=13";
+    const char *const set[] = {"control.product_cycles=19", "control.vector_cycles=12"};
+    uint64_t products = 0;
     tn_device *slow;
     tn_build build = test_build();
-    assert_int_equal(tn_device_load("u50", &set, 1, &arena, &slow, NULL), TN_OK);
+    for (uint32_t i = 0; i < step->operations; i++) products += step->operation[i].kind == TN_OP_PRODUCT;
+    assert_int_equal(tn_device_load("u50", set, 2, &arena, &slow, NULL), TN_OK);
     assert_int_equal(test_price(test_prepare(step, slow, &arena), &build).cycles_per_step,
-                     test_price(test_prepare(step, device, &arena), &build).cycles_per_step +
-                         13 * step->operations);
+                     test_price(test_prepare(step, device, &arena), &build).cycles_per_step + 13 * products +
+                         5 * (step->operations - products));
 }
 
 static void assert_equal_prices(const tn_price *a, const tn_price *b) {
@@ -317,7 +319,7 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sequential_sum),
-        cmocka_unit_test(operation_cycles),
+        cmocka_unit_test(starting_cycles),
         cmocka_unit_test(prices_do_not_depend_on_history),
         cmocka_unit_test(off_chip),
         cmocka_unit_test(off_chip_refused),
