@@ -11,7 +11,7 @@
  * Its operators are those of a circuit that takes an element a cycle. A FLOP is one addition, subtraction,
  * multiplication, division, comparison, exponential, logarithm, square root or hyperbolic tangent of the
  * formula. That is the number of the pass's operators, unless circuit and formula differ, which
- * `formula_less_circuit` then says: a circuit makes again what an earlier pass had rather than store it, and
+ * `formula_less_circuit` then says: a circuit recomputes what an earlier pass had rather than store it, and
  * spells out a function that it has no operator for. operation.c has formula and circuit of every kind.
  */
 #ifndef TN_MODEL_OPERATION_H

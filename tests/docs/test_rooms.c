@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROOMS_MOST = 32, HEADERS_MOST = 1024, INCLUDES_MOST = 64, NAME_MOST = 128 };
 
@@ -142,10 +143,32 @@ static void headers_make_no_circle(void **state) {
     assert_int_equal(found, 0);
 }
 
+/* Files and folders of the source tree that the page names. */
+static void named_places_exist(void **state) {
+    static const char *const tops[] = {"`src/", "`models/", "`plots`", "`docs/"};
+    char *page, place[NAME_MOST];
+    int places = 0, absent = 0;
+    (void)state;
+    read_source("docs/README.md", &page);
+    for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
+        for (const char *at = page; (at = strstr(at, tops[i])); at++) {
+            snprintf(place, sizeof place, "%.*s", (int)strcspn(at + 1, "`"), at + 1);
+            if (strstr(place, "NAME")) continue;
+            places++;
+            if (access(test_source(place), R_OK) == 0) continue;
+            print_error("docs/README.md names %s, which is not there\n", place);
+            absent++;
+        }
+    tn_free(page);
+    assert_true(places > 10);
+    assert_int_equal(absent, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(includes_run_downwards),
         cmocka_unit_test(headers_make_no_circle),
+        cmocka_unit_test(named_places_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

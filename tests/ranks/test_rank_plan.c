@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "ranks/files.h"
-#include "ranks/own_weights.h"
 #include "run/reference.h"
 #include "support/arrays.h"
 #include "support/matrix.h"
@@ -320,31 +319,6 @@ static void model_file_keeps_the_choice(void **state) {
     close_world(&w);
 }
 
-static void equal_layers_share_an_entry(void **state) {
-    (void)state;
-    tn_arena arena = {0};
-    tn_model *model = test_model_named("transformer", &arena), *own;
-    tn_buffer out = {0};
-    assert_int_equal(tn_own_weights_make(model, &arena, &own, &error), TN_OK);
-    assert_int_equal(tn_model_weights(own), LAYERS);
-    assert_non_null(tn_model_weight_find(own, "block2-key"));
-    tn_weight *query = &tn_model_weight_find(own, "block2-query")->weight;
-    assert_int_equal(tn_own_weights_write(model, own, &arena, &out, &error), TN_OK);
-    assert_non_null(strstr(out.data, "\n  square:"));
-    assert_null(strstr(out.data, "block2-query"));
-    assert_non_null(strstr(out.data, "rank: 1x2x3x2x1"));
-    tn_buffer_free(&out);
-    assert_int_equal(tn_weight_set_rank(query, 3, &error), TN_OK);
-    assert_int_equal(tn_own_weights_write(model, own, &arena, &out, &error), TN_OK);
-    assert_null(strstr(out.data, "\n  square:"));
-    assert_non_null(strstr(out.data, "[block1-query, block2-query]"));
-    assert_non_null(strstr(out.data, "\n  other:"));
-    tn_buffer_free(&out);
-    tn_model *dense = test_model_loaded("atis-2enc", "format=dense", &arena);
-    assert_int_equal(tn_own_weights_make(dense, &arena, &own, &error), TN_INPUT);
-    tn_arena_free(&arena);
-}
-
 static void cores_rebuild_with_the_stated_error(void **state) {
     (void)state;
     world w;
@@ -469,7 +443,6 @@ int main(void) {
         cmocka_unit_test(designs_fit_as_a_whole),
         cmocka_unit_test(same_answer_whatever_the_threads),
         cmocka_unit_test(model_file_keeps_the_choice),
-        cmocka_unit_test(equal_layers_share_an_entry),
         cmocka_unit_test(cores_rebuild_with_the_stated_error),
         cmocka_unit_test(error_table_of_entries),
         cmocka_unit_test(formats_to_try),
