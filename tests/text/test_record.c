@@ -173,6 +173,44 @@ static void test_csv(void **state) {
     tn_buffer_free(&out);
 }
 
+typedef struct estimate {
+    double value, low, high;
+    size_t points;
+} estimate;
+
+static const tn_column estimate_columns[] = {
+    TN_COLUMN(estimate, value, "time", .unit = "ms"),
+    TN_RANGE("interval", estimate, low, "95 % interval", TN_FIXED(1), .unit = "ms"),
+    TN_COLUMN(estimate, points, "points"),
+};
+static const tn_record estimate_record = TN_RECORD(estimate, estimate_columns);
+
+/* Two numbers in one cell, null where there are none; one record with a line a column. */
+static void test_ranges_and_lines(void **state) {
+    (void)state;
+    static const estimate known = {2.5, 1.25, 4, 12}, unknown = {7, NAN, INFINITY, 0};
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_record_rows(&estimate_record, (const estimate[]){known, unknown}, 2, &json);
+    json_t *list = json_loads(out.data, JSON_REJECT_DUPLICATES, NULL);
+    json_t *interval = json_object_get(json_array_get(list, 0), "interval");
+    assert_true(json_number_value(json_array_get(interval, 0)) == 1.25);
+    assert_true(json_number_value(json_array_get(interval, 1)) == 4);
+    assert_true(json_is_null(json_object_get(json_array_get(list, 1), "interval")));
+    json_decref(list);
+    tn_buffer_free(&out);
+    tn_record_lines(&estimate_record, &known, false, &out);
+    assert_string_equal(out.data, "quantity       value       unit\n"
+                                  "time           2.5         ms\n"
+                                  "95 % interval  1.2 to 4.0  ms\n"
+                                  "points         12          \n");
+    tn_buffer_free(&out);
+    tn_record_csv_head(&estimate_record, &out); /* a range is no one value */
+    assert_string_equal(out.data, "value,points");
+    tn_buffer_free(&out);
+}
+
 /* Every memory request that fails gives a failed buffer, never half an answer that looks whole. */
 static void test_memory(void **state) {
     (void)state;
@@ -222,8 +260,12 @@ static void test_locale(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),   cmocka_unit_test(test_table),  cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_ranges_and_lines),
+        cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,6 +224,29 @@ static void merge(void **state) {
     assert_true(equal(over, parsed("{sub: {y: [3], z: 4}, list: {now: mapping}, b: 2}")));
 }
 
+/* What tn_yaml_put writes is read back as that text, whatever it looks like. */
+static void lines_read_back(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "",        "plain", "h200@eager", "../a/b.yaml", "a b",       "yes",   "NULL", "~",
+        "0x10",    "1e3",   "-1",         ".5",          "'t Hooft",  "\"q\"", "a: b", "# c",
+        "{a: 1}",  "[a",    "*x",         "&x",          "!x",        "|",     "%x",   "a\\b",
+        "\x1b[2J", "a\nb",  "a\tb",       "größer",      "a\xc2\x9b", "@x",    "`x`",  " a "};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        tn_buffer out = {0};
+        tn_buffer_text(&out, "sub:\n");
+        tn_yaml_put(&out, 2, "key", texts[i]);
+        tn_yaml_put(&out, 2, "next", "here");
+        assert_int_equal(out.status, TN_OK);
+        const tn_yaml *sub = tn_yaml_get(parsed(out.data), "sub"), *key = tn_yaml_get(sub, "key");
+        assert_int_equal(key->kind, TN_YAML_SCALAR);
+        assert_string_equal(key->text, texts[i]);
+        assert_string_equal(tn_yaml_get(sub, "next")->text, "here");
+        for (const char *c = out.data; *c; c++) assert_true(*c == '\n' || (unsigned char)*c >= ' ');
+        tn_buffer_free(&out);
+    }
+}
+
 static int clear(void **state) {
     (void)state;
     tn_arena_free(&arena);
@@ -238,6 +261,7 @@ int main(void) {
                                        cmocka_unit_test_teardown(written_reads_back, clear),
                                        cmocka_unit_test_teardown(set, clear),
                                        cmocka_unit_test_teardown(set_faults, clear),
-                                       cmocka_unit_test_teardown(merge, clear)};
+                                       cmocka_unit_test_teardown(merge, clear),
+                                       cmocka_unit_test_teardown(lines_read_back, clear)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
