@@ -3,6 +3,8 @@
 #include "cli/summary.h"
 #include "explore/merge.h"
 
+#include <stdio.h>
+
 enum { MOST_PARTS = 1024 };
 
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
@@ -18,9 +20,15 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
     if (!folder) return tn_fail(error, TN_INPUT, "merge needs -o DIR, the folder for the joined results");
     tn_arena arena = {0};
     tn_summary summary;
-    tn_status status = tn_merge_folders(part, parts, folder, &arena, &summary, error);
+    const char *missing;
+    tn_status status = tn_merge_folders(part, parts, folder, &arena, &summary, &missing, error);
     if (status == TN_OK) {
-        *answer = summary.feasible ? 0 : 1;
+        *answer = summary.feasible && !missing ? 0 : 1;
+        if (missing)
+            fprintf(stderr,
+                    "tenfold: %s: not the whole sweep: %s missing or unfinished; merge all of them into "
+                    "another folder\n",
+                    folder, missing);
         status = tn_print_summary(&summary, folder, common.json, error);
     }
     tn_arena_free(&arena);

@@ -1,6 +1,7 @@
 /* tenfold plot DIR */
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/summary.h"
 #include "explore/result.h"
 #include "plot/sweep_figures.h"
 
@@ -12,6 +13,7 @@ static tn_status draw(const char *folder, const char *format_name, bool json, tn
     size_t count;
     TN_TRY(tn_figure_format_find(format_name, &format, error));
     TN_TRY(tn_result_load(folder, arena, &result, error));
+    tn_print_incomplete(&result, true);
     TN_TRY(tn_sweep_figures(&result, format, arena, path, &count, error));
     return tn_output_names("figures", path, count, json, error);
 }

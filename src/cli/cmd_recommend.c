@@ -1,6 +1,7 @@
 /* tenfold recommend DIR: the recommended design of a sweep in plain words. */
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/summary.h"
 #include "explore/evaluator.h"
 #include "explore/result.h"
 #include "hardware/explain.h"
@@ -129,6 +130,8 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     tn_json_begin(&json, &out);
     tn_json_object(&json);
     tn_json_put_text(&json, "space", result->space->name);
+    tn_json_put_text(&json, "complete", tn_completion_names[result->completion]);
+    tn_json_put_count(&json, "evaluated", result->evaluated);
     tn_json_put_count(&json, "design", row->id);
     for (size_t i = 0; i < tn_quantities_count; i++)
         tn_json_put_real(&json, tn_quantities[i].name, row->value[i]);
@@ -142,6 +145,7 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
 
 static tn_status print(const tn_result *result, const tn_explanation *why, tn_error *error) {
     const tn_result_row *knee = &result->recommended[0];
+    tn_print_incomplete(result, false);
     tn_say("recommended: design %" PRIu64 " of space %s, the knee of its front\n", knee->id,
            result->space->name);
     TN_TRY(print_choices(result->space, knee->id, error));

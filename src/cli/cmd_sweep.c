@@ -15,7 +15,7 @@
 typedef struct {
     const char *folder, *shard;
     uint64_t threads, budget, seed;
-    bool resume, dry_run, keep_all;
+    bool resume, repair, dry_run, keep_all;
     tn_option_list set;
     tn_common common;
 } request;
@@ -74,16 +74,13 @@ static tn_status sweep(const request *asked, const tn_space *space, tn_summary *
                                 .budget = asked->budget,
                                 .seed = asked->seed,
                                 .resume = asked->resume,
+                                .repair = asked->repair,
                                 .keep_all = asked->keep_all};
     TN_TRY(read_shard(asked->shard, &options, error));
     tn_watch watch;
-    tn_outcome outcome;
     tn_watch_begin(&watch, "designs", asked->common.quiet);
-    tn_status status = tn_sweep_run(space, &options, asked->folder, &watch.progress, &outcome, error);
+    tn_status status = tn_sweep_folder(space, &options, asked->folder, &watch.progress, summary, error);
     tn_watch_end(&watch);
-    if (status != TN_OK) return status;
-    status = tn_result_write(asked->folder, space, &options, &outcome, summary, error);
-    tn_outcome_free(&outcome);
     return status;
 }
 
@@ -113,6 +110,8 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
         {"--shard", TN_OPTION_TEXT, &asked.shard, "I/N",
          "evaluate part I of N only; `tenfold merge` joins parts"},
         {"--resume", TN_OPTION_FLAG, &asked.resume, NULL, "go on with what DIR holds of this sweep"},
+        {"--repair", TN_OPTION_FLAG, &asked.repair, NULL,
+         "with --resume: evaluate anew what a damaged sweep.db can't be trusted in"},
         {"--dry-run", TN_OPTION_FLAG, &asked.dry_run, NULL, "count the designs and stop"},
         {"--keep-all", TN_OPTION_FLAG, &asked.keep_all, NULL,
          "keep every feasible design in sweep.db, table designs"},
@@ -129,6 +128,8 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
         tn_options_usage(command, options, count);
         return TN_OK;
     }
+    if (asked.repair && !asked.resume)
+        return tn_fail(error, TN_INPUT, "--repair goes with --resume: it mends what a folder holds already");
     if (asked.threads > 4096) return tn_fail(error, TN_INPUT, "--threads takes 1 to 4096");
     tn_arena arena = {0};
     tn_status status = answer_request(&asked, name, &arena, answer, error);

@@ -32,7 +32,8 @@ typedef struct answer_data {
     tn_cpu_rates rates;
     tn_arrays *arrays; /* of a single file */
     tn_arena arena;
-    bool drawn; /* some values came from the seed */
+    bool drawn;   /* some values came from the seed */
+    bool nothing; /* the sweep has no design that fits */
 } answer_data;
 
 static tn_status find_flow(const char *name, tn_flow_name *flow, tn_error *error) {
@@ -161,6 +162,10 @@ static tn_status validate_result(const request *asked, answer_data *found, tn_er
     if (!all && tn_read_count(asked->point, &id) != TN_NUMBER_OK)
         return tn_fail(error, TN_INPUT, "--point takes the id of a design or all, not '%s'", asked->point);
     TN_TRY(tn_result_load(asked->target, &found->arena, &result, error));
+    if (all && result.recommended_count == 0) {
+        found->nothing = true;
+        return TN_OK;
+    }
     found->drawn = true;
     tn_watch_begin(&watch, "designs", asked->common.quiet);
     tn_status status = tn_validate_result(&found->checks, &result, all, all ? 0 : id, asked->seed,
@@ -207,7 +212,7 @@ static tn_status print_json(const request *asked, const answer_data *found, tn_e
     if (found->drawn) tn_json_put_count(&json, "seed", asked->seed);
     tn_json_key(&json, "checks");
     tn_record_rows(&check_record, found->checks.item, found->checks.count, &json);
-    tn_json_put_bool(&json, "ok", !found->checks.failed);
+    tn_json_put_bool(&json, "ok", !found->checks.failed && !found->nothing);
     tn_json_end(&json);
     return tn_output(&out, error);
 }
@@ -232,6 +237,7 @@ static tn_status print_checks(const tn_checks *checks, bool failed, tn_error *er
 static tn_status print_text(const request *asked, const answer_data *found, tn_error *error) {
     size_t held = 0;
     if (found->arrays) TN_TRY(print_arrays(found->arrays, error));
+    if (found->nothing) printf("%s holds no design that fits; there is nothing to execute\n", asked->target);
     if (found->checks.count == 0) return TN_OK;
     bool many = found->checks.count > MOST_ROWS;
     double worst[2] = {0, 0};
@@ -255,7 +261,7 @@ static tn_status answer_request(const request *asked, int *answer, tn_error *err
     tn_status status = validate(asked, &found, error);
     if (status == TN_OK)
         status = asked->common.json ? print_json(asked, &found, error) : print_text(asked, &found, error);
-    *answer = found.checks.failed ? 1 : 0;
+    *answer = found.checks.failed || found.nothing ? 1 : 0;
     tn_checks_free(&found.checks);
     tn_arrays_close(found.arrays);
     tn_arena_free(&found.arena);

@@ -11,6 +11,24 @@ static void print_causes(const tn_summary *summary) {
     tn_say("rejected, by what each design lacks most:\n");
     for (size_t i = 0; i < summary->causes; i++)
         tn_say("  %-32s %15s\n", summary->cause[i], tn_count_text(summary->cause_count[i], text));
+    for (size_t i = 0; i < summary->undefined_count; i++) {
+        const tn_undefined_line *line = &summary->undefined[i];
+        tn_say("undefined: weight %s in format %s with %u factors a side has no flow %s (%s designs)\n",
+               line->weight, line->format, line->factors, line->flow, tn_count_text(line->designs, text));
+    }
+}
+
+void tn_print_incomplete(const tn_result *result, bool aside) {
+    char evaluated[32], designs[32];
+    if (result->completion == TN_EXHAUSTED) return;
+    const char *what = result->completion == TN_BUDGET ? "a sweep with a budget" : "an unfinished sweep";
+    tn_count_text(result->evaluated, evaluated);
+    tn_count_text(result->space->designs, designs);
+    static const char text[] = "%s: %s of %s designs were evaluated; what follows is of these alone\n\n";
+    if (aside)
+        fprintf(stderr, text, what, evaluated, designs);
+    else
+        tn_say(text, what, evaluated, designs);
 }
 
 tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool json, tn_error *error) {

@@ -8,4 +8,7 @@
 
 tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool json, tn_error *error);
 
+/* Says that the result is not of the whole space, where that is so; `aside`: on standard error. */
+void tn_print_incomplete(const tn_result *result, bool aside);
+
 #endif

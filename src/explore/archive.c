@@ -92,11 +92,16 @@ static tn_status block_with_room(tn_archive *archive, block **found, tn_error *e
     return TN_OK;
 }
 
-tn_status tn_archive_offer(tn_archive *archive, const tn_point *point, tn_error *error) {
+void tn_archive_clear(tn_archive *archive) {
+    archive->count = archive->blocks = 0;
+}
+
+static tn_status offer(tn_archive *archive, const tn_point *point, bool *entered, tn_error *error) {
     tn_point *covered_by = find_covering(archive, point->value);
+    *entered = !covered_by ||
+               (point->id < covered_by->id && equal(point->value, covered_by->value, archive->objectives));
     if (covered_by) {
-        if (point->id < covered_by->id && equal(point->value, covered_by->value, archive->objectives))
-            covered_by->id = point->id;
+        if (*entered) covered_by->id = point->id;
         return TN_OK;
     }
     drop_dominated(archive, point->value);
@@ -109,10 +114,25 @@ tn_status tn_archive_offer(tn_archive *archive, const tn_point *point, tn_error 
     return TN_OK;
 }
 
-tn_status tn_archive_merge(tn_archive *archive, const tn_archive *from, tn_error *error) {
-    for (size_t b = 0; b < from->blocks; b++)
-        for (size_t i = 0; i < from->block[b].count; i++)
-            TN_TRY(tn_archive_offer(archive, &from->block[b].point[i], error));
+tn_status tn_archive_offer(tn_archive *archive, const tn_point *point, tn_error *error) {
+    bool entered;
+    return offer(archive, point, &entered, error);
+}
+
+tn_status tn_archive_absorb(tn_archive *archive, tn_archive *from, tn_error *error) {
+    for (size_t b = 0; b < from->blocks; b++) {
+        block *in = &from->block[b];
+        for (size_t i = 0; i < in->count;) {
+            bool entered;
+            TN_TRY(offer(archive, &in->point[i], &entered, error));
+            if (entered) {
+                i++;
+                continue;
+            }
+            in->point[i] = in->point[--in->count];
+            from->count--;
+        }
+    }
     return TN_OK;
 }
 

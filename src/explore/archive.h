@@ -40,8 +40,10 @@ void tn_archive_free(tn_archive *archive);
 tn_status tn_archive_offer(tn_archive *archive, const tn_point *point, tn_error *error);
 /* True if some point is at most `value` in every objective. */
 bool tn_archive_covers(tn_archive *archive, const double *value);
-/* Offers every point of `from`. */
-tn_status tn_archive_merge(tn_archive *archive, const tn_archive *from, tn_error *error);
+/* Offers every point of `from`, and drops those from it that did not enter. */
+tn_status tn_archive_absorb(tn_archive *archive, tn_archive *from, tn_error *error);
+/* Empty again, memory kept. */
+void tn_archive_clear(tn_archive *archive);
 /* Copies the points into `points` (of `count`), by ascending id. */
 void tn_archive_points(const tn_archive *archive, tn_point *points);
 

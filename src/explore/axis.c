@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { VALUES_MOST = 1000000 };
@@ -313,8 +314,54 @@ static tn_status split_weight_key(tn_model *model, tn_axis *choice, const char *
                       near ? "'?" : "");
 }
 
+/* "1x8x32x32x32x8x1": every rank, the ends included. */
+static bool read_rank_list(const char *text, tn_rank_list *list, uint64_t *greatest) {
+    *list = (tn_rank_list){0};
+    for (*greatest = 0; list->count < TN_RANKS_MOST;) {
+        char digits[24];
+        size_t length = strspn(text, "0123456789");
+        if (length == 0 || length >= sizeof digits) return false;
+        memcpy(digits, text, length);
+        digits[length] = '\0';
+        uint64_t *rank = &list->rank[list->count++];
+        if (tn_read_count(digits, rank) != TN_NUMBER_OK || *rank == 0) return false;
+        if (*rank > *greatest) *greatest = *rank;
+        text += length;
+        if (*text == '\0') return true;
+        if (*text++ != 'x') return false;
+    }
+    return false;
+}
+
+/* One value that may be a list of ranks. */
+static tn_status read_ranks(const tn_yaml *item, size_t i, tn_arena *arena, tn_axis *choice,
+                            tn_error *error) {
+    tn_rank_list list;
+    if (item->kind != TN_YAML_SCALAR || !strchr(item->text, 'x')) return TN_OK;
+    if (!read_rank_list(item->text, &list, &choice->number[i]))
+        return tn_fail_at(error, TN_INPUT, item->at,
+                          "'%s' is no list of ranks; write all of them, as 1x8x32x8x1", item->text);
+    if (!choice->rank_list)
+        TN_TRY(tn_arena_alloc(arena, choice->count, sizeof list, &choice->rank_list, error));
+    choice->rank_list[i] = list;
+    choice->text[i] = item->text;
+    return TN_OK;
+}
+
+static tn_status read_rank(const tn_yaml *item, const void *user, uint64_t *number, const char **text,
+                           tn_error *error) {
+    if (!strchr(item->text, 'x')) return read_number(item, user, number, text, error);
+    return TN_OK;
+}
+
 static tn_status decode_ranks(const tn_yaml *values, tn_arena *arena, tn_axis *choice, tn_error *error) {
-    TN_TRY(decode_numbers(values, arena, choice, error));
+    if (values->kind == TN_YAML_MAPPING) {
+        TN_TRY(expand_range(values, arena, choice, error));
+    } else {
+        TN_TRY(decode_list(values, read_rank, NULL, arena, choice, error));
+        for (size_t i = 0; i < choice->count; i++)
+            TN_TRY(read_ranks(values->item[i], i, arena, choice, error));
+    }
     for (size_t i = 0; i < choice->count; i++)
         if (choice->number[i] == 0) return tn_fail_at(error, TN_INPUT, values->at, "a rank is at least 1");
     return TN_OK;
@@ -349,6 +396,80 @@ static tn_status decode_values(const tn_yaml *values, tn_model *model, tn_arena 
     return decode_list(values, read_text, NULL, arena, choice, error);
 }
 
+/* Values as texts that are equal where the values are: 0.5 and 0.50 are. */
+static tn_status value_texts(const tn_axis *choice, tn_arena *arena, const char **text, tn_error *error) {
+    tn_buffer value = {0};
+    for (size_t i = 0; i < choice->count; i++) {
+        double real;
+        value.length = 0;
+        tn_axis_value(choice, i, &value);
+        if (value.status != TN_OK) break;
+        if (choice->kind == TN_AXIS_MODEL_KEY && tn_read_real(value.data, &real) == TN_NUMBER_OK) {
+            value.length = 0;
+            tn_buffer_format(&value, "%.17g", real);
+        }
+        if (value.status == TN_OK)
+            TN_TRY(tn_arena_copy_text(arena, value.data, value.length, &text[i], error));
+    }
+    tn_status status = value.status;
+    tn_buffer_free(&value);
+    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory for the values of a choice");
+}
+
+typedef struct {
+    const char *text;
+    size_t place;
+} placed_text;
+
+static int by_text_then_place(const void *a, const void *b) {
+    const placed_text *x = a, *y = b;
+    int order = strcmp(x->text, y->text);
+    return order ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+static tn_status refuse_twice(const tn_yaml *values, const tn_axis *choice, placed_text *sorted,
+                              const char **text, tn_arena *arena, tn_error *error) {
+    TN_TRY(value_texts(choice, arena, text, error));
+    for (size_t i = 0; i < choice->count; i++) sorted[i] = (placed_text){text[i], i};
+    qsort(sorted, choice->count, sizeof *sorted, by_text_then_place);
+    for (size_t i = 1; i < choice->count; i++)
+        if (strcmp(sorted[i - 1].text, sorted[i].text) == 0) {
+            bool listed = values->kind == TN_YAML_SEQUENCE && values->count == choice->count;
+            return tn_fail_at(error, TN_INPUT, listed ? values->item[sorted[i].place]->at : values->at,
+                              "%s is given twice as a value of %s; give it once", sorted[i].text,
+                              choice->key);
+        }
+    return TN_OK;
+}
+
+/* A value given twice would be two designs that are one. */
+static tn_status check_distinct(const tn_yaml *values, const tn_axis *choice, tn_error *error) {
+    tn_arena arena = {0};
+    const char **text;
+    placed_text *sorted;
+    tn_status status = tn_arena_alloc(&arena, choice->count, sizeof *text, &text, error);
+    if (status == TN_OK) status = tn_arena_alloc(&arena, choice->count, sizeof *sorted, &sorted, error);
+    if (status == TN_OK) status = refuse_twice(values, choice, sorted, text, &arena, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_axis_stored stored_as(const tn_axis *choice) {
+    tn_axis_stored best = TN_STORED_INTEGER;
+    if (choice->kind == TN_AXIS_FOLDING) return TN_STORED_TEXT;
+    for (size_t i = 0; i < choice->count; i++) {
+        const char *text = choice->text ? choice->text[i] : NULL;
+        uint64_t count = text ? UINT64_MAX : choice->number[i];
+        double real;
+        if (text && choice->kind != TN_AXIS_MODEL_KEY) return TN_STORED_TEXT;
+        if (text && tn_read_count(text, &count) != TN_NUMBER_OK) count = UINT64_MAX;
+        if (count <= INT64_MAX) continue;
+        if (!text || tn_read_real(text, &real) != TN_NUMBER_OK) return TN_STORED_TEXT;
+        best = TN_STORED_REAL;
+    }
+    return best;
+}
+
 tn_status tn_axis_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
                          tn_arena *arena, tn_axis *choice, tn_error *error) {
     *choice = (tn_axis){.key = key, .at = at};
@@ -356,6 +477,8 @@ tn_status tn_axis_decode(const char *key, tn_position at, const tn_yaml *values,
     if (choice->count == 0)
         return tn_fail_at(error, TN_INPUT, values->at,
                           "%s has no value to choose from; widen its bounds or list some", key);
+    TN_TRY(check_distinct(values, choice, error));
+    choice->stored = stored_as(choice);
     return TN_OK;
 }
 

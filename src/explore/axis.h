@@ -34,9 +34,17 @@ typedef enum tn_axis_kind {
     TN_AXIS_BUILD,
 } tn_axis_kind;
 
+/* How a table keeps the values: as whole numbers if all are, else as numbers if all are, else as text. */
+typedef enum tn_axis_stored { TN_STORED_TEXT, TN_STORED_INTEGER, TN_STORED_REAL } tn_axis_stored;
+
 typedef struct tn_folding_pair {
     tn_folding m, n;
 } tn_folding_pair;
+
+typedef struct tn_rank_list {
+    uint32_t count; /* 0: one rank for all bonds */
+    uint64_t rank[TN_RANKS_MOST];
+} tn_rank_list;
 
 typedef struct tn_axis {
     const char *key;
@@ -46,7 +54,10 @@ typedef struct tn_axis {
     const tn_field *field; /* of tn_build, for builds */
     size_t count;          /* values */
     tn_folding_pair *folding;
-    uint64_t *number;  /* ranks, formats, flows, builds (a choice's place among the field's names) */
+    uint64_t *number; /* ranks, formats, flows, builds (a choice's place among the field's names) */
+    tn_rank_list
+        *rank_list; /* ranks: lists among the values, whose number is the greatest; NULL: none is one */
+    tn_axis_stored stored;
     const char **text; /* model keys, and the names behind number where it is a name */
 } tn_axis;
 

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/memory.h"
+#include "model/lookup.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,6 +10,12 @@
 
 /* Programs that a thread keeps before it starts afresh: bounds its memory on long sweeps. */
 enum { OUTERS_PER_CACHE = 4096 };
+
+/* What the layers do with a weight that is kept in cores, and the rank that was asked for. */
+typedef struct {
+    bool multiplied, looked_up;
+    uint64_t rank;
+} weight_use;
 
 struct tn_evaluator {
     const tn_space *space;
@@ -22,7 +29,9 @@ struct tn_evaluator {
     bool has_outer;      /* if there is one */
     uint64_t model_keys; /* digits of the model keys that the model was loaded with */
     bool has_model;
-    tn_cause outer_cause; /* TN_CAUSE_NONE, UNDEFINED or OVERFLOW */
+    tn_cause outer_cause; /* TN_CAUSE_NONE, UNDEFINED, OVERFLOW or LIMIT */
+    tn_undefined_flow undefined;
+    weight_use *use; /* [weights] */
     tn_step step;
     tn_workload *workload;
     double error;
@@ -32,6 +41,7 @@ struct tn_evaluator {
 const char *tn_cause_name(const tn_space *space, uint32_t cause) {
     if (cause == TN_CAUSE_UNDEFINED) return "undefined";
     if (cause == TN_CAUSE_OVERFLOW) return "overflow";
+    if (cause == TN_CAUSE_LIMIT) return "limit";
     if (cause >= TN_CAUSE_CONSTRAINT) return space->constraint[cause - TN_CAUSE_CONSTRAINT].name;
     if (cause >= TN_CAUSE_RESOURCE) return tn_resource_names[cause - TN_CAUSE_RESOURCE];
     return "feasible";
@@ -65,7 +75,26 @@ const tn_step *tn_evaluator_step(const tn_evaluator *evaluator) {
     return &evaluator->step;
 }
 
-/* Loads the model with the space's own overrides and the model keys among the choices. Their digits are the
+/* `format: dense` takes all weights out of their cores. */
+static bool is_all_dense(const tn_model *model) {
+    const tn_yaml *format = tn_yaml_get(tn_model_root(model), "format");
+    return format && format->kind == TN_YAML_SCALAR && strcmp(format->text, "dense") == 0;
+}
+
+static tn_status find_uses(tn_evaluator *with, tn_error *error) {
+    size_t weights = tn_model_weights(with->model);
+    TN_TRY(tn_arena_alloc(&with->model_arena, weights, sizeof *with->use, &with->use, error));
+    for (size_t i = 0; !is_all_dense(with->model) && i < tn_model_layers(with->model); i++) {
+        const tn_model_layer layer = tn_model_layer_at(with->model, i);
+        if (!layer.weight) continue;
+        size_t w = tn_model_weight_place(with->model, layer.weight);
+        with->use[w].looked_up |= layer.looked_up;
+        with->use[w].multiplied |= !layer.looked_up;
+    }
+    return TN_OK;
+}
+
+/* Loads the model with the model keys among the choices. Their digits are the
  * leading ones of the outer combination, so they change rarely. */
 static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t keys, tn_error *error) {
     const tn_space *space = with->space;
@@ -73,16 +102,16 @@ static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t ke
     with->has_model = false;
     const char **set;
     size_t count = 0;
-    TN_TRY(tn_arena_alloc(&with->model_arena, space->set_count + space->outers, sizeof *set, &set, error));
-    for (; count < space->set_count; count++) set[count] = space->set[count];
+    TN_TRY(tn_arena_alloc(&with->model_arena, space->outers, sizeof *set, &set, error));
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *choice = &space->choice[space->outer[i]];
         if (choice->kind != TN_AXIS_MODEL_KEY) break;
         TN_TRY(tn_arena_format(&with->model_arena, &set[count++], error, "%s=%s", choice->key,
                                choice->text[digit[i]]));
     }
-    TN_TRY(tn_model_load(space->model_name, set, count, &with->model_arena, &with->model, error));
+    TN_TRY(tn_model_vary(tn_model_root(space->model), set, count, &with->model_arena, &with->model, error));
     TN_TRY(tn_build_decode(tn_model_build(with->model), &with->model_arena, &with->base_build, error));
+    TN_TRY(find_uses(with, error));
     with->model_keys = keys;
     with->has_model = true;
     return TN_OK;
@@ -114,9 +143,28 @@ static weight_choices choices_of(const tn_space *space, size_t weight, const siz
     return of;
 }
 
+/* A list of ranks fits the formats and foldings that have so many bonds. */
+static tn_status set_rank_list(tn_weight *weight, const tn_axis *choice, size_t digit, tn_error *error) {
+    const tn_rank_list *list = &choice->rank_list[digit];
+    uint32_t count = tn_weight_rank_count(weight);
+    if (list->count != count)
+        return tn_fail_at(
+            error, TN_INPUT, choice->at,
+            "ranks %s are %" PRIu32 "; format %s with %" PRIu32 " factors per side has %" PRIu32,
+            choice->text[digit], list->count, tn_format_names[weight->format], weight->d, count);
+    weight->rank_count = count;
+    memcpy(weight->rank, list->rank, count * sizeof *weight->rank);
+    tn_error why = {0};
+    tn_status status = tn_weight_check(weight, &why);
+    return status == TN_OK
+               ? TN_OK
+               : tn_fail_at(error, status, choice->at, "ranks %s: %.900s", choice->text[digit], why.message);
+}
+
 /* The weight as the model file has it, with the choices applied: format, then folding, then rank (a new
  * format or folding has other bonds, so the rank is spread anew: the chosen one, else the greatest of the
- * file), then flow. */
+ * file), then flow. Ranks above what the modes can fill are trimmed: they would take memory and express nothing
+ * more. */
 static tn_status set_weight(tn_evaluator *with, size_t position, const size_t *digit, tn_error *error) {
     const tn_space *space = with->space;
     weight_choices of = choices_of(space, position, digit);
@@ -128,27 +176,36 @@ static tn_status set_weight(tn_evaluator *with, size_t position, const size_t *d
         memcpy(entry->weight.m, pair->m.factor, sizeof pair->m.factor);
         memcpy(entry->weight.n, pair->n.factor, sizeof pair->n.factor);
     }
+    uint64_t given = greatest_rank(&tn_model_weight_at(space->model, position)->weight);
     if (of.format || of.folding || of.rank) {
-        uint64_t given = greatest_rank(&tn_model_weight_at(space->model, position)->weight);
-        TN_TRY(tn_weight_set_rank(&entry->weight, of.rank ? of.rank->number[of.rank_digit] : given, error));
+        if (of.rank && of.rank->text && of.rank->text[of.rank_digit])
+            TN_TRY(set_rank_list(&entry->weight, of.rank, of.rank_digit, error));
+        else
+            TN_TRY(
+                tn_weight_set_rank(&entry->weight, of.rank ? of.rank->number[of.rank_digit] : given, error));
+        TN_TRY(tn_weight_trim_ranks(&entry->weight, error));
     }
+    with->use[position].rank = of.rank ? of.rank->number[of.rank_digit] : given;
     if (of.flow) entry->flow = (tn_flow_name)of.flow->number[of.flow_digit];
     return TN_OK;
 }
 
-/* Root of the sum of squared errors of the weights that the table speaks of. */
-static bool error_of_weights(tn_evaluator *with) {
+/* The root of the summed squared errors over the root of the summed squared norms, of the weights that the table
+ * speaks of; the rows of the table are over all layers of a weight together (docs/ranks.md). */
+static tn_status error_of_weights(tn_evaluator *with, tn_error *error) {
     const tn_error_table *table = &with->space->error_table;
-    double sum = 0;
+    double squares = 0, norms = 0;
+    with->error = NAN;
     for (size_t i = 0; table->count && i < tn_model_weights(with->model); i++) {
         const tn_model_weight *entry = tn_model_weight_at(with->model, i);
-        double relative_error;
+        const tn_error_row *row;
         if (!tn_error_table_covers(table, entry->name)) continue;
-        if (!tn_error_table_find(table, entry->name, &entry->weight, &relative_error)) return false;
-        sum += relative_error * relative_error;
+        TN_TRY(tn_error_table_find(table, entry->name, &entry->weight, with->use[i].rank, &row, error));
+        squares += row->relative_error * row->relative_error * row->norm * row->norm;
+        norms += row->norm * row->norm;
     }
-    with->error = sqrt(sum);
-    return true;
+    if (table->count) with->error = norms > 0 ? sqrt(squares / norms) : 0;
+    return TN_OK;
 }
 
 static tn_status renew_cache(tn_evaluator *with, tn_error *error) {
@@ -159,10 +216,10 @@ static tn_status renew_cache(tn_evaluator *with, tn_error *error) {
     return tn_program_cache_new(&with->cache, error);
 }
 
-/* Turns "this weight has no such flow" and overflow into causes; other failures stay failures. */
+/* Turns a count that leaves 64 bits, or a limit of this program, into a cause; other failures stay failures. */
 static tn_status as_cause(tn_status status, tn_cause *cause) {
-    if (status == TN_INPUT || status == TN_LIMIT)
-        *cause = TN_CAUSE_UNDEFINED;
+    if (status == TN_LIMIT)
+        *cause = TN_CAUSE_LIMIT;
     else if (status == TN_OVERFLOW)
         *cause = TN_CAUSE_OVERFLOW;
     else
@@ -198,13 +255,38 @@ static tn_status count_degrees_of_freedom(tn_evaluator *with, tn_error *error) {
     return TN_OK;
 }
 
-static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_error *error) {
+static bool has_flow(const tn_model_weight *entry, const weight_use *use) {
+    if (entry->weight.format == TN_DENSE) return true;
+    return (!use->multiplied || tn_flow_exists(&entry->weight, entry->flow)) &&
+           (!use->looked_up || tn_lookup_flow_exists(entry->flow));
+}
+
+/* True if some weight's format does not have its flow. */
+static bool is_undefined(tn_evaluator *with) {
+    for (size_t i = 0; i < tn_model_weights(with->model); i++) {
+        const tn_model_weight *entry = tn_model_weight_at(with->model, i);
+        if (has_flow(entry, &with->use[i])) continue;
+        with->undefined =
+            (tn_undefined_flow){(uint32_t)i, entry->weight.format, entry->weight.d, entry->flow};
+        return true;
+    }
+    return false;
+}
+
+static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *cause, tn_error *error) {
     for (size_t i = 0; i < tn_model_weights(with->model); i++) TN_TRY(set_weight(with, i, digit, error));
-    if (!error_of_weights(with))
-        return tn_fail(error, TN_INPUT, "the error table has no row for this design");
+    if (is_undefined(with)) {
+        *cause = TN_CAUSE_UNDEFINED;
+        return TN_OK;
+    }
+    TN_TRY(error_of_weights(with, error));
     TN_TRY(tn_step_build(with->model, with->cache, &with->step_arena, &with->step, error));
     TN_TRY(count_degrees_of_freedom(with, error));
     return tn_workload_prepare(&with->step, with->space->device, &with->step_arena, &with->workload, error);
+}
+
+const tn_undefined_flow *tn_evaluator_undefined(const tn_evaluator *evaluator) {
+    return &evaluator->undefined;
 }
 
 static tn_status load_outer(tn_evaluator *with, uint64_t outer, tn_error *error) {
@@ -219,11 +301,13 @@ static tn_status load_outer(tn_evaluator *with, uint64_t outer, tn_error *error)
     for (size_t i = 0; i < space->outers && space->choice[space->outer[i]].kind == TN_AXIS_MODEL_KEY; i++)
         keys = keys * space->choice[space->outer[i]].count + digit[i];
     with->has_outer = false;
-    if (!with->has_model || keys != with->model_keys) TN_TRY(load_model(with, digit, keys, error));
+    with->outer_cause = TN_CAUSE_NONE;
+    if (!with->has_model || keys != with->model_keys)
+        TN_TRY(as_cause(load_model(with, digit, keys, error), &with->outer_cause));
     TN_TRY(renew_cache(with, error));
     tn_arena_reset(&with->step_arena);
-    with->outer_cause = TN_CAUSE_NONE;
-    TN_TRY(as_cause(make_step(with, digit, error), &with->outer_cause));
+    if (with->outer_cause == TN_CAUSE_NONE)
+        TN_TRY(as_cause(make_step(with, digit, &with->outer_cause, error), &with->outer_cause));
     with->outer = outer;
     with->has_outer = true;
     return TN_OK;
@@ -298,15 +382,39 @@ tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, t
     return TN_OK;
 }
 
-tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena,
-                              tn_explanation *explanation, tn_error *error) {
+tn_status tn_evaluate_design(tn_evaluator *evaluator, uint64_t id, tn_evaluation *evaluation,
+                             tn_error *error) {
+    const tn_space *space = evaluator->space;
     uint64_t outer, inner;
     uint32_t cause;
-    tn_evaluation evaluation;
-    tn_space_split(evaluator->space, id, &outer, &inner);
-    TN_TRY(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, error));
-    if (cause == TN_CAUSE_UNDEFINED || cause == TN_CAUSE_OVERFLOW)
+    if (id >= space->designs)
+        return tn_fail(error, TN_INPUT, "no design %" PRIu64 "; the space has designs 0 to %" PRIu64, id,
+                       space->designs - 1);
+    tn_space_split(space, id, &outer, &inner);
+    TN_TRY(tn_evaluate(evaluator, outer, inner, evaluation, &cause, error));
+    if (cause == TN_CAUSE_UNDEFINED || cause == TN_CAUSE_OVERFLOW || cause == TN_CAUSE_LIMIT)
         return tn_fail(error, TN_INPUT, "design %" PRIu64 " has no price: %s", id,
-                       tn_cause_name(evaluator->space, cause));
+                       tn_cause_name(space, cause));
+    return TN_OK;
+}
+
+tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena,
+                              tn_explanation *explanation, tn_error *error) {
+    tn_evaluation evaluation;
+    TN_TRY(tn_evaluate_design(evaluator, id, &evaluation, error));
     return tn_price_explain(evaluator->workload, &evaluator->build, arena, explanation, error);
+}
+
+tn_status tn_evaluator_confirm(tn_evaluator *evaluator, const tn_point *point, tn_evaluation *evaluation,
+                               bool *same, tn_error *error) {
+    const tn_space *space = evaluator->space;
+    uint64_t outer, inner;
+    uint32_t cause;
+    tn_point found = {0};
+    tn_space_split(space, point->id, &outer, &inner);
+    TN_TRY(tn_evaluate(evaluator, outer, inner, evaluation, &cause, error));
+    *same = cause == TN_CAUSE_NONE;
+    if (*same) tn_space_point(space, evaluation, point->id, &found);
+    for (size_t i = 0; *same && i < space->objectives; i++) *same = found.value[i] == point->value[i];
+    return TN_OK;
 }

@@ -18,32 +18,54 @@ TN_PUBLIC_BEGIN
  * hold. */
 typedef enum tn_cause {
     TN_CAUSE_NONE,      /* feasible */
-    TN_CAUSE_UNDEFINED, /* the flow or format does not exist for this weight */
+    TN_CAUSE_UNDEFINED, /* a format does not have the flow */
     TN_CAUSE_OVERFLOW,  /* a count leaves 64 bits */
+    TN_CAUSE_LIMIT,     /* beyond a documented limit of this program */
     TN_CAUSE_RESOURCE,
     TN_CAUSE_CONSTRAINT = TN_CAUSE_RESOURCE + TN_RESOURCES,
     TN_CAUSES = TN_CAUSE_CONSTRAINT + TN_CONSTRAINTS_MOST,
 } tn_cause;
 
-/* "undefined", "overflow", a resource's name or a constraint's. */
+/* A flow that the format of a weight does not have. */
+typedef struct tn_undefined_flow {
+    uint32_t weight; /* position in the model */
+    tn_format format;
+    uint32_t factors; /* per side */
+    tn_flow_name flow;
+} tn_undefined_flow;
+
+/* "undefined", "overflow", "limit", a resource's name or a constraint's. */
 const char *tn_cause_name(const tn_space *space, uint32_t cause);
 
 typedef struct tn_evaluator tn_evaluator;
 tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_error *error);
 void tn_evaluator_free(tn_evaluator *evaluator);
 
-/* Evaluates the design of an outer and an inner combination. *evaluation is filled but for TN_CAUSE_UNDEFINED
- * and TN_CAUSE_OVERFLOW. Cheap where `outer` is that of the call before. Fails only for outside causes
- * (memory). */
+/* Evaluates the design of an outer and an inner combination. *evaluation is filled but for TN_CAUSE_UNDEFINED,
+ * TN_CAUSE_OVERFLOW and TN_CAUSE_LIMIT. Cheap where `outer` is that of the call before. Input that no design can
+ * be evaluated with (a device too fast for its memories, a row that the error table lacks) is the error that
+ * `tenfold cost` gives. */
 tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
                       uint32_t *cause, tn_error *error);
 
+/* Evaluates design `id`, feasible or not. One that does not exist or has no price (undefined, overflow, limit) is
+ * TN_INPUT. */
+tn_status tn_evaluate_design(tn_evaluator *evaluator, uint64_t id, tn_evaluation *evaluation,
+                             tn_error *error);
+
 /* Evaluates design `id` and says where its numbers come from. *explanation lives in `arena` and the
- * evaluator. A design without a price (undefined, overflow) is TN_INPUT. */
+ * evaluator. A design without a price (undefined, overflow, limit) is TN_INPUT. */
 tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena,
                               tn_explanation *explanation, tn_error *error);
 
-/* After tn_evaluate: the model with the design's choices (its weights as evaluated) and the design's build.
+/* Evaluates the design of a point: *same = it is feasible and has exactly the point's objectives. */
+tn_status tn_evaluator_confirm(tn_evaluator *evaluator, const tn_point *point, tn_evaluation *evaluation,
+                               bool *same, tn_error *error);
+
+/* After tn_evaluate with TN_CAUSE_UNDEFINED: the flow. */
+const tn_undefined_flow *tn_evaluator_undefined(const tn_evaluator *evaluator);
+
+/* After a design with a price: the model with the design's choices (its weights as evaluated) and the design's build.
  */
 tn_model *tn_evaluator_model(tn_evaluator *evaluator);
 const tn_build *tn_evaluator_build(const tn_evaluator *evaluator);

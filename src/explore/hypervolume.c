@@ -1,10 +1,14 @@
 #include "explore/hypervolume.h"
 
 #include "base/gsl.h"
+#include "base/interrupt.h"
 #include "base/memory.h"
 
 #include <gsl/gsl_qrng.h>
+#include <math.h>
 #include <stdlib.h>
+
+enum { SAMPLES_PER_LOOK = 65536 };
 
 /* The front in the unit cube: point[i * axes + j] in 0..1, without the axes on which all points agree. */
 typedef struct {
@@ -75,14 +79,17 @@ static tn_status sampled(const unit_front *unit, uint64_t samples, double *share
     tn_gsl_restore();
     if (!sequence && status == TN_OK) status = tn_fail(error, TN_MEMORY, "no memory for a Sobol sequence");
     uint64_t covered = 0;
-    for (uint64_t i = 0; status == TN_OK && i < samples; i++) {
+    bool stopped = false;
+    for (uint64_t i = 0; status == TN_OK && i < samples && !stopped; i++) {
+        /* The first of them are always drawn, so that an interrupted sweep has a figure too. */
+        stopped = i % SAMPLES_PER_LOOK == 0 && i > 0 && tn_interrupted();
         double value[TN_OBJECTIVES_MOST];
         gsl_qrng_get(sequence, value);
         covered += tn_archive_covers(&archive, value);
     }
     if (sequence) gsl_qrng_free(sequence);
     tn_archive_free(&archive);
-    *share = samples ? (double)covered / (double)samples : 0;
+    *share = stopped ? NAN : samples ? (double)covered / (double)samples : 0;
     return status;
 }
 

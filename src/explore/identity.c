@@ -1,13 +1,10 @@
 #include "explore/identity.h"
 
 #include "base/buffer.h"
-#include "base/file.h"
-#include "base/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-static const size_t file_limit_bytes = (size_t)256 << 20;
+#include <string.h>
 
 static tn_status digest_tree(const tn_yaml *root, char *text, tn_error *error) {
     tn_buffer out = {0};
@@ -19,31 +16,65 @@ static tn_status digest_tree(const tn_yaml *root, char *text, tn_error *error) {
     return status;
 }
 
-static tn_status digest_file(const char *path, char *text, tn_error *error) {
-    char *data;
-    size_t length;
-    TN_TRY(tn_file_read(path, file_limit_bytes, &data, &length, error));
-    tn_digest(data, length, text);
-    tn_free(data);
-    return TN_OK;
-}
-
 tn_status tn_space_hashes(const tn_space *space, tn_hashes *hashes, tn_error *error) {
     *hashes = (tn_hashes){0};
     TN_TRY(digest_tree(space->root, hashes->space, error));
     TN_TRY(digest_tree(tn_model_root(space->model), hashes->model, error));
     TN_TRY(digest_tree(tn_device_root(space->device), hashes->device, error));
-    return space->error_table_path ? digest_file(space->error_table_path, hashes->error_table, error) : TN_OK;
+    if (space->error_table.count)
+        tn_digest(space->error_table.text, space->error_table.length, hashes->error_table);
+    return TN_OK;
 }
 
-tn_status tn_sweep_identity(const tn_space *space, const tn_sweep_options *options, char *text,
-                            size_t capacity, tn_error *error) {
+/* The options' part, at the end. */
+static void put_options(const tn_sweep_options *options, char *text, size_t capacity) {
+    snprintf(text, capacity, " shard %" PRIu64 "/%" PRIu64 " budget %" PRIu64 " seed %" PRIu64 " keep-all %d",
+             options->shard, options->shards, options->budget, options->seed, options->keep_all);
+}
+
+tn_status tn_sweep_identity(const tn_space *space, const tn_sweep_options *options,
+                            char text[TN_IDENTITY_TEXT], tn_error *error) {
     tn_hashes hashes;
     TN_TRY(tn_space_hashes(space, &hashes, error));
-    snprintf(text, capacity,
-             "tenfold %s space %s model %s device %s errors %s shard %" PRIu64 "/%" PRIu64 " budget %" PRIu64
-             " seed %" PRIu64 " keep-all %d",
-             TENFOLD_VERSION, hashes.space, hashes.model, hashes.device, hashes.error_table, options->shard,
-             options->shards, options->budget, options->seed, options->keep_all);
+    int length = snprintf(text, TN_IDENTITY_TEXT, "tenfold %s space %s model %s device %s errors %s",
+                          TENFOLD_VERSION, hashes.space, hashes.model, hashes.device, hashes.error_table);
+    put_options(options, text + length, TN_IDENTITY_TEXT - (size_t)length);
+    return TN_OK;
+}
+
+/* The first word of `ours` in which `text` differs is named by the word before it. */
+static tn_status differs(const char *ours, const char *text, const char *path, tn_error *error) {
+    const char *what = "tenfold";
+    size_t what_length = strlen(what);
+    for (size_t i = 0; ours[i] && ours[i] == text[i]; i++) {
+        if (ours[i] != ' ' || ours[i + 1] < 'a' || ours[i + 1] > 'z') continue;
+        static const char *const names[] = {"space", "model", "device", "errors"};
+        for (int n = 0; n < 4; n++)
+            if (strncmp(ours + i + 1, names[n], strlen(names[n])) == 0 &&
+                ours[i + 1 + strlen(names[n])] == ' ')
+                what = names[n], what_length = strlen(names[n]);
+    }
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = path},
+                      "was made with another %.*s%s; only parts of one sweep belong together",
+                      (int)what_length, what, strncmp(what, "tenfold", 7) == 0 ? " version" : "");
+}
+
+tn_status tn_sweep_identity_read(const tn_space *space, const char *text, const char *path,
+                                 tn_sweep_options *options, tn_error *error) {
+    char ours[TN_IDENTITY_TEXT], said[256];
+    int keep_all = 0, used = 0;
+    *options = (tn_sweep_options){0};
+    TN_TRY(tn_sweep_identity(space, options, ours, error));
+    size_t common = (size_t)(strstr(ours, " shard ") - ours);
+    if (strncmp(ours, text, common) != 0) return differs(ours, text, path, error);
+    sscanf(text + common,
+           " shard %20" SCNu64 "/%20" SCNu64 " budget %20" SCNu64 " seed %20" SCNu64 " keep-all %1d%n",
+           &options->shard, &options->shards, &options->budget, &options->seed, &keep_all, &used);
+    options->keep_all = keep_all != 0;
+    put_options(options, said, sizeof said);
+    if (strcmp(said, text + common) != 0 ||
+        (options->shards && (options->shard == 0 || options->shard > options->shards)))
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = path},
+                          "does not say which part of a sweep it is");
     return TN_OK;
 }

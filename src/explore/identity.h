@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "explore/space.h"
-#include "explore/sweep.h"
+#include "explore/sweep_plan.h"
 
 #include <stddef.h>
 
@@ -17,8 +17,15 @@ typedef struct tn_hashes {
 
 tn_status tn_space_hashes(const tn_space *space, tn_hashes *hashes, tn_error *error);
 
+enum { TN_IDENTITY_TEXT = 1024 };
+
 /* The identity as one line of text. */
-tn_status tn_sweep_identity(const tn_space *space, const tn_sweep_options *options, char *text,
-                            size_t capacity, tn_error *error);
+tn_status tn_sweep_identity(const tn_space *space, const tn_sweep_options *options,
+                            char text[TN_IDENTITY_TEXT], tn_error *error);
+
+/* Reads the options back from an identity of the same space, model, device and version; any other is TN_INPUT,
+ * with what differs. `path` is where it was found. */
+tn_status tn_sweep_identity_read(const tn_space *space, const char *text, const char *path,
+                                 tn_sweep_options *options, tn_error *error);
 
 #endif

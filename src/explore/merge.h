@@ -11,11 +11,13 @@
 
 TN_PUBLIC_BEGIN
 
-/* Reads the finished chunks of every folder and writes `folder` as a result, with completion TN_EXHAUSTED
- * where together they are the whole space. Folders of different spaces, models, devices or versions, or that
- * share a chunk, are TN_INPUT. Texts of *summary live in `arena`. */
+/* Reads the finished chunks of every folder, which nobody may write in meanwhile, and writes `folder` as a result.
+ * Its completion is TN_EXHAUSTED where together they are the whole space, TN_BUDGET where they are all that the
+ * shards' budgets allow, else TN_STOPPED: then *missing says which shards are absent or unfinished, else it is NULL.
+ * Folders of different spaces, models, devices, versions, budgets or seeds, or that share a chunk, are TN_INPUT, as
+ * is a damaged store. Texts of *summary and *missing live in `arena`. */
 tn_status tn_merge_folders(const char *const *part, size_t parts, const char *folder, tn_arena *arena,
-                           tn_summary *summary, tn_error *error);
+                           tn_summary *summary, const char **missing, tn_error *error);
 
 TN_PUBLIC_END
 

@@ -19,7 +19,7 @@ typedef struct tn_evaluation {
     /* Degrees of freedom are those of the weights that the space's choices vary: what every design has alike
      * (other weights, biases, norms, positions, heads) tells none from another. */
     uint64_t parameters, degrees_of_freedom, macs_per_step, peak_elements, steps_per_epoch;
-    double error; /* relative error of its weights by the space's error table; 0 without one */
+    double error; /* relative error of its weights by the space's error table; NaN without one */
 } tn_evaluation;
 
 typedef struct tn_quantity {

@@ -13,9 +13,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { REASON_TEXT = 96, PATH_TEXT = 1024 };
+enum { REASON_TEXT = 160 };
 
 /* A design of a result being written. */
 typedef struct {
@@ -32,15 +31,21 @@ typedef struct {
 /* ---- rows
  * ----------------------------------------------------------------------------------------------------- */
 
-static tn_status evaluate_rows(const tn_space *space, rows *of, tn_error *error) {
+/* Evaluates the designs of the front, and so finds a store that gave them values that they do not have. */
+static tn_status evaluate_rows(const tn_sweep_db *store, const tn_space *space, const tn_point *point,
+                               rows *of, tn_error *error) {
     tn_evaluator *evaluator;
     TN_TRY(tn_evaluator_new(space, &evaluator, error));
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < of->count; i++) {
-        uint64_t outer, inner;
-        uint32_t cause;
-        tn_space_split(space, of->item[i].id, &outer, &inner);
-        status = tn_evaluate(evaluator, outer, inner, &of->item[i].evaluation, &cause, error);
+        bool same;
+        status = tn_evaluator_confirm(evaluator, &point[i], &of->item[i].evaluation, &same, error);
+        if (status == TN_OK && !same)
+            status = tn_fail_at(error, TN_INPUT, (tn_position){.file = tn_sweep_db_path(store)},
+                                "says of design %" PRIu64
+                                " what it is not; `tenfold sweep ... --resume --repair` evaluates anew what "
+                                "can't be trusted",
+                                point[i].id);
     }
     tn_evaluator_free(evaluator);
     return status;
@@ -55,28 +60,27 @@ static tn_status front_rows(const tn_archive *front, rows *of, tn_point **point,
     return TN_OK;
 }
 
-static void recommend_row(rows *of, uint64_t id, const tn_axis *choice, size_t digit, tn_buffer *value) {
-    row *next = &of->item[of->count++];
-    next->id = id;
-    value->length = 0;
-    tn_axis_value(choice, digit, value);
-    snprintf(next->reason, REASON_TEXT, "best at %s=%s", choice->key, value->data ? value->data : "");
-}
-
 /* The knee, then the best of the front at each value of the default choice. */
-static tn_status recommended_rows(const tn_space *space, const tn_point *point, size_t count, rows *of,
+static tn_status recommended_rows(const tn_space *space, const rows *front, const tn_point *point, rows *of,
                                   uint64_t *knee, tn_error *error) {
     size_t at = tn_default_by(space), values = at < space->choices ? space->choice[at].count : 0;
-    if (count == 0) return TN_OK;
+    if (front->count == 0) return TN_OK;
     TN_TRY(tn_alloc(values + 1, sizeof *of->item, &of->item, error));
-    *knee = point[tn_knee(point, count, space->objectives)].id;
-    of->item[0].id = *knee;
+    const row *best = &front->item[tn_knee(point, front->count, space->objectives)];
+    *knee = best->id;
+    of->item[0] = *best;
     snprintf(of->item[0].reason, REASON_TEXT, "knee");
     of->count = 1;
     tn_buffer value = {0};
     for (size_t digit = 0; digit < values; digit++) {
-        size_t best = tn_best_at(space, at, digit, point, count);
-        if (best < count) recommend_row(of, point[best].id, &space->choice[at], digit, &value);
+        size_t place = tn_best_at(space, at, digit, point, front->count);
+        if (place == front->count) continue;
+        row *next = &of->item[of->count++];
+        *next = front->item[place];
+        value.length = 0;
+        tn_axis_value(&space->choice[at], digit, &value);
+        snprintf(next->reason, REASON_TEXT, "best at %s=%s", space->choice[at].key,
+                 value.data ? value.data : "");
     }
     tn_status status = value.status;
     tn_buffer_free(&value);
@@ -105,23 +109,35 @@ static void put_row(const tn_space *space, bool with_reason, const row *of, tn_b
         if (tn_quantities[i].whole)
             tn_csv_put_count(out, (uint64_t)number);
         else
-            tn_csv_put_real(out, number);
+            tn_csv_put_real(out, number); /* nan: unknown */
     }
     tn_csv_line(out);
+}
+
+/* *path = FOLDER/NAME in a buffer of its own. */
+static tn_status path_of(const char *folder, const char *name, tn_buffer *path, tn_error *error) {
+    tn_buffer_format(path, "%s/%s", folder, name);
+    return path->status == TN_OK ? TN_OK : tn_fail(error, path->status, "no memory for a path");
+}
+
+/* Writes FOLDER/NAME and frees the contents. */
+static tn_status write_file(const char *folder, const char *name, tn_buffer *contents, tn_error *error) {
+    tn_buffer path = {0};
+    tn_status status = path_of(folder, name, &path, error);
+    if (status == TN_OK) status = tn_file_write_buffer(path.data, contents, error);
+    tn_buffer_free(&path);
+    tn_buffer_free(contents);
+    return status;
 }
 
 static tn_status write_rows(const char *folder, const char *name, const tn_space *space, bool with_reason,
                             const rows *of, tn_error *error) {
     tn_buffer out = {0}, value = {0};
-    char path[PATH_TEXT];
     put_head(space, with_reason, &out);
     for (size_t i = 0; i < of->count; i++) put_row(space, with_reason, &of->item[i], &value, &out);
     if (value.status != TN_OK) out.status = value.status;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    tn_status status = tn_file_write_buffer(path, &out, error);
-    tn_buffer_free(&out);
     tn_buffer_free(&value);
-    return status;
+    return write_file(folder, name, &out, error);
 }
 
 /* ---- inputs and provenance
@@ -129,26 +145,34 @@ static tn_status write_rows(const char *folder, const char *name, const tn_space
 
 static tn_status write_tree(const char *folder, const char *name, const tn_yaml *root, tn_error *error) {
     tn_buffer out = {0};
-    char path[PATH_TEXT];
     tn_yaml_write(root, &out);
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    tn_status status = tn_file_write_buffer(path, &out, error);
-    tn_buffer_free(&out);
-    return status;
+    return write_file(folder, name, &out, error);
 }
 
 static tn_status write_inputs(const char *folder, const tn_space *space, tn_error *error) {
     TN_TRY(write_tree(folder, "space.yaml", space->root, error));
     TN_TRY(write_tree(folder, "model.yaml", tn_model_root(space->model), error));
     TN_TRY(write_tree(folder, "device.yaml", tn_device_root(space->device), error));
-    if (!space->error_table_path) return TN_OK;
-    char *data, path[PATH_TEXT];
-    size_t length;
-    snprintf(path, sizeof path, "%s/error_table.csv", folder);
-    TN_TRY(tn_file_read(space->error_table_path, (size_t)256 << 20, &data, &length, error));
-    tn_status status = tn_file_write(path, data, length, error);
-    tn_free(data);
-    return status;
+    if (!space->error_table.count) return TN_OK;
+    tn_buffer copy = {0};
+    tn_buffer_bytes(&copy, space->error_table.text, space->error_table.length);
+    return write_file(folder, "error_table.csv", &copy, error);
+}
+
+static void put_undefined(const tn_summary *summary, tn_json *json) {
+    tn_json_key(json, "undefined");
+    tn_json_array(json);
+    for (size_t i = 0; i < summary->undefined_count; i++) {
+        const tn_undefined_line *line = &summary->undefined[i];
+        tn_json_object(json);
+        tn_json_put_text(json, "weight", line->weight);
+        tn_json_put_text(json, "format", line->format);
+        tn_json_put_count(json, "factors", line->factors);
+        tn_json_put_text(json, "flow", line->flow);
+        tn_json_put_count(json, "designs", line->designs);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
 }
 
 static void put_counts(const tn_summary *summary, tn_json *json) {
@@ -161,6 +185,7 @@ static void put_counts(const tn_summary *summary, tn_json *json) {
     for (size_t i = 0; i < summary->causes; i++)
         tn_json_put_count(json, summary->cause[i], summary->cause_count[i]);
     tn_json_end(json);
+    put_undefined(summary, json);
     tn_json_put_count(json, "front", summary->front);
     tn_json_put_real(json, "hypervolume", summary->hypervolume.share);
     tn_json_put_count(json, "hypervolume_samples", summary->hypervolume.samples);
@@ -189,7 +214,6 @@ static tn_status write_provenance(const char *folder, const tn_space *space, con
     TN_TRY(tn_space_hashes(space, &hashes, error));
     tn_buffer out = {0};
     tn_json json;
-    char path[PATH_TEXT];
     tn_json_begin(&json, &out);
     tn_json_object(&json);
     tn_json_put_text(&json, "tenfold", TENFOLD_VERSION);
@@ -201,7 +225,7 @@ static tn_status write_provenance(const char *folder, const tn_space *space, con
     tn_json_put_text(&json, "space", hashes.space);
     tn_json_put_text(&json, "model", hashes.model);
     tn_json_put_text(&json, "device", hashes.device);
-    if (space->error_table_path) tn_json_put_text(&json, "error_table", hashes.error_table);
+    if (space->error_table.count) tn_json_put_text(&json, "error_table", hashes.error_table);
     tn_json_end(&json);
     tn_json_key(&json, "objectives");
     tn_json_array(&json);
@@ -221,10 +245,7 @@ static tn_status write_provenance(const char *folder, const tn_space *space, con
     tn_json_put_count(&json, "shard", options->shard);
     tn_json_put_count(&json, "shards", options->shards);
     tn_json_end(&json);
-    snprintf(path, sizeof path, "%s/sweep.json", folder);
-    tn_status status = tn_file_write_buffer(path, &out, error);
-    tn_buffer_free(&out);
-    return status;
+    return write_file(folder, "sweep.json", &out, error);
 }
 
 static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_summary *summary, tn_error *error) {
@@ -243,18 +264,21 @@ static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_summar
         summary->cause[summary->causes] = tn_cause_name(space, i);
         summary->cause_count[summary->causes++] = outcome->count[i];
     }
+    for (size_t i = 0; i < outcome->undefined_count && i < TN_UNDEFINED_SHOWN; i++) {
+        const tn_undefined_count *of = &outcome->undefined[i];
+        summary->undefined[summary->undefined_count++] =
+            (tn_undefined_line){.weight = tn_model_weight_at(space->model, of->flow.weight)->name,
+                                .format = tn_format_names[of->flow.format],
+                                .flow = tn_flow_names[of->flow.flow],
+                                .factors = of->flow.factors,
+                                .designs = of->designs};
+    }
     return tn_hypervolume_of(&outcome->front, space->hypervolume_samples, &summary->hypervolume, error);
 }
 
-/* ---- writing
- * -------------------------------------------------------------------------------------------------- */
+/* ---- writing */
 
-static tn_status store_front(const char *folder, const tn_space *space, const tn_sweep_options *options,
-                             const rows *front, tn_error *error) {
-    char identity[1024];
-    tn_sweep_db *store;
-    TN_TRY(tn_sweep_identity(space, options, identity, sizeof identity, error));
-    TN_TRY(tn_sweep_db_open(folder, space, identity, true, &store, error));
+static tn_status store_front(tn_sweep_db *store, const rows *front, tn_error *error) {
     uint64_t *id = NULL;
     tn_evaluation *evaluation = NULL;
     tn_status status = tn_alloc(front->count, sizeof *id, &id, error);
@@ -266,23 +290,21 @@ static tn_status store_front(const char *folder, const tn_space *space, const tn
     if (status == TN_OK) status = tn_sweep_db_front(store, id, evaluation, front->count, error);
     tn_free(id);
     tn_free(evaluation);
-    tn_sweep_db_close(store);
     return status;
 }
 
-tn_status tn_result_write(const char *folder, const tn_space *space, const tn_sweep_options *options,
-                          tn_outcome *outcome, tn_summary *summary, tn_error *error) {
+tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space *space,
+                          const tn_sweep_options *options, tn_outcome *outcome, tn_summary *summary,
+                          tn_error *error) {
     rows front = {0}, recommended = {0};
     tn_point *point = NULL;
     tn_status status = summarise(space, outcome, summary, error);
     if (status == TN_OK) status = front_rows(&outcome->front, &front, &point, error);
-    if (status == TN_OK)
-        status = recommended_rows(space, point, front.count, &recommended, &summary->knee, error);
-    if (status == TN_OK) status = evaluate_rows(space, &front, error);
-    if (status == TN_OK) status = evaluate_rows(space, &recommended, error);
+    if (status == TN_OK) status = evaluate_rows(store, space, point, &front, error);
+    if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);
     if (status == TN_OK) status = write_inputs(folder, space, error);
     if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, true, &recommended, error);
-    if (status == TN_OK) status = store_front(folder, space, options, &front, error);
+    if (status == TN_OK) status = store_front(store, &front, error);
     if (status == TN_OK) status = write_rows(folder, "front.csv", space, false, &front, error);
     if (status == TN_OK) status = write_provenance(folder, space, options, summary, error);
     tn_free(point);
@@ -291,53 +313,16 @@ tn_status tn_result_write(const char *folder, const tn_space *space, const tn_sw
     return status;
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------------------- */
-
-tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space, tn_error *error) {
-    const char *path;
-    tn_space_inputs own = {0};
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof **space, space, error));
-    TN_TRY(tn_arena_format(arena, &path, error, "%s/space.yaml", folder));
-    TN_TRY(tn_arena_format(arena, &own.model, error, "%s/model.yaml", folder));
-    TN_TRY(tn_arena_format(arena, &own.device, error, "%s/device.yaml", folder));
-    TN_TRY(tn_arena_format(arena, &own.error_table, error, "%s/error_table.csv", folder));
-    if (access(own.error_table, R_OK) != 0) own.error_table = NULL;
-    return tn_space_load(path, NULL, 0, &own, arena, *space, error);
-}
-
-static tn_status load_rows(const char *folder, const char *name, const tn_space *space, tn_arena *arena,
-                           tn_result_row **row_out, size_t *count, tn_error *error) {
-    const char *path, *id_name = "id";
-    tn_csv csv;
-    size_t id_column, *column;
-    tn_result_row *made;
-    TN_TRY(tn_arena_format(arena, &path, error, "%s/%s", folder, name));
-    TN_TRY(tn_csv_load(path, arena, &csv, error));
-    TN_TRY(tn_csv_columns(&csv, &id_name, 1, false, &id_column, error));
-    TN_TRY(tn_arena_alloc(arena, tn_quantities_count, sizeof *column, &column, error));
-    for (size_t q = 0; q < tn_quantities_count; q++)
-        TN_TRY(tn_csv_columns(&csv, &tn_quantities[q].name, 1, false, &column[q], error));
-    size_t reason = tn_csv_column(&csv, "reason");
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *made, &made, error));
-    for (size_t i = 0; i < csv.rows; i++) {
-        double *value;
-        TN_TRY(tn_arena_alloc(arena, tn_quantities_count, sizeof *value, &value, error));
-        TN_TRY(tn_csv_count(&csv, i, id_column, 0, space->designs - 1, &made[i].id, error));
-        for (size_t q = 0; q < tn_quantities_count; q++)
-            TN_TRY(tn_csv_real(&csv, i, column[q], -INFINITY, INFINITY, &value[q], error));
-        made[i].value = value;
-        made[i].reason = reason < csv.columns ? tn_csv_at(&csv, i, reason)->text : "";
+tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                          const tn_progress *progress, tn_summary *summary, tn_error *error) {
+    tn_sweep_db *store;
+    tn_outcome outcome;
+    TN_TRY(tn_sweep_db_open(folder, space, options, &store, error));
+    tn_status status = tn_sweep_run(store, space, options, progress, &outcome, error);
+    if (status == TN_OK) {
+        status = tn_result_write(store, folder, space, options, &outcome, summary, error);
+        tn_outcome_free(&outcome);
     }
-    *row_out = made;
-    *count = csv.rows;
-    return TN_OK;
-}
-
-tn_status tn_result_load(const char *folder, tn_arena *arena, tn_result *result, tn_error *error) {
-    *result = (tn_result){.folder = folder};
-    TN_TRY(tn_result_space(folder, arena, &result->space, error));
-    TN_TRY(load_rows(folder, "front.csv", result->space, arena, &result->front, &result->front_count, error));
-    return load_rows(folder, "recommended.csv", result->space, arena, &result->recommended,
-                     &result->recommended_count, error);
+    tn_sweep_db_close(store);
+    return status;
 }

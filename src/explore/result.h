@@ -1,9 +1,14 @@
 /* The folder of a finished sweep:
- *   front.csv        one row per design of the front, by ascending id: id, the choices, every quantity with
- * its unit recommended.csv  the same columns behind a `reason`: the knee of the front, and its best design
- * at each value of a choice sweep.json       provenance: version, hashes of the inputs, seed, objectives, counts,
- * hypervolume sweep.db         (explore/sweep_db.h) space.yaml, model.yaml, device.yaml  the inputs as resolved,
- * so that the folder can be validated and plotted alone All are replaced whole or not at all.
+ *   front.csv        one row per design of the front, by ascending id: id, the choices, every quantity with its unit
+ *   recommended.csv  the same columns behind a `reason`: the knee of the front, and its best design at each value
+ *                    of a choice
+ *   sweep.json       provenance: version, hashes of the inputs, seed, objectives, counts, hypervolume
+ *   sweep.db         (explore/sweep_db.h)
+ *   sweep.lock       held by whoever writes in the folder
+ *   space.yaml, model.yaml, device.yaml, error_table.csv   the inputs as resolved, so that the folder can be validated
+ *                    and plotted alone
+ * All are replaced whole or not at all. Whoever reads a folder takes it for anybody's: what its files say is
+ * checked, and the inputs must have the hashes of sweep.json.
  */
 #ifndef TN_EXPLORE_RESULT_H
 #define TN_EXPLORE_RESULT_H
@@ -21,6 +26,15 @@
 
 TN_PUBLIC_BEGIN
 
+enum { TN_UNDEFINED_SHOWN = 16 };
+
+/* Designs whose weight has a format without the flow. */
+typedef struct tn_undefined_line {
+    const char *weight, *format, *flow;
+    uint32_t factors; /* per side */
+    uint64_t designs;
+} tn_undefined_line;
+
 /* What is reported of a sweep besides its rows. */
 typedef struct tn_summary {
     const char *space;
@@ -28,15 +42,23 @@ typedef struct tn_summary {
     size_t causes;
     const char *cause[TN_CAUSES]; /* of rejection, with counts, those that occurred */
     uint64_t cause_count[TN_CAUSES];
+    size_t undefined_count; /* the first of them, where there are more */
+    tn_undefined_line undefined[TN_UNDEFINED_SHOWN];
     tn_hypervolume hypervolume;
     tn_completion completion;
     double seconds, designs_per_second;
     uint64_t knee; /* id; meaningless where the front is empty */
 } tn_summary;
 
-/* Writes the folder from an outcome; texts of *summary live in the space. */
-tn_status tn_result_write(const char *folder, const tn_space *space, const tn_sweep_options *options,
-                          tn_outcome *outcome, tn_summary *summary, tn_error *error);
+/* Sweeps into the folder, which no other process may write in meanwhile, and writes its files: tn_sweep_db_open,
+ * tn_sweep_run, tn_result_write. Texts of *summary live in the space. */
+tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                          const tn_progress *progress, tn_summary *summary, tn_error *error);
+
+/* Writes the files of the folder whose store is open from an outcome. */
+tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space *space,
+                          const tn_sweep_options *options, tn_outcome *outcome, tn_summary *summary,
+                          tn_error *error);
 
 /* The summary as the JSON object that `tenfold sweep --json` prints. */
 void tn_summary_json(const tn_summary *summary, tn_buffer *out);
@@ -45,18 +67,22 @@ void tn_summary_json(const tn_summary *summary, tn_buffer *out);
 typedef struct tn_result_row {
     uint64_t id;
     const char *reason;  /* recommended ones; else "" */
-    const double *value; /* [tn_quantities_count], in the order of tn_quantities */
+    const double *value; /* [tn_quantities_count], in the order of tn_quantities; NaN: unknown */
 } tn_result_row;
 
 typedef struct tn_result {
     const char *folder;
     tn_space *space; /* of the folder's own copies of the inputs */
+    tn_completion completion;
+    uint64_t evaluated; /* designs, of space->designs */
     size_t front_count, recommended_count;
     tn_result_row *front, *recommended;
 } tn_result;
 
-/* The space of a folder, from its own copies of the inputs. */
-tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space, tn_error *error);
+/* The space of a folder, from its own copies of the inputs; one that is not the one that was swept is TN_INPUT
+ * that names it. `result` (may be NULL) gets completion and evaluated. */
+tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space, tn_result *result,
+                          tn_error *error);
 
 /* Reads a folder. The quantities of the rows are read from the files, not evaluated anew. */
 tn_status tn_result_load(const char *folder, tn_arena *arena, tn_result *result, tn_error *error);

@@ -138,23 +138,21 @@ static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_sp
     return TN_OK;
 }
 
-/* Every value of a model key must give a model that loads, so that no sweep stops at one half-way. */
+/* Every value of a model key must give a model that loads, so that no sweep stops at one half-way; designs whose
+ * counts overflow are counted as such. */
 static tn_status check_model_keys(const tn_space *space, tn_error *error) {
     for (size_t i = 0; i < space->choices; i++) {
         const tn_axis *choice = &space->choice[i];
         for (size_t v = 0; choice->kind == TN_AXIS_MODEL_KEY && v < choice->count; v++) {
             tn_arena arena = {0};
             tn_model *model;
-            const char *set[256];
-            size_t count = 0;
-            for (; count < space->set_count && count < 255; count++) set[count] = space->set[count];
-            tn_status status =
-                tn_arena_format(&arena, &set[count], error, "%s=%s", choice->key, choice->text[v]);
+            const char *set;
             tn_error cause = {0};
+            tn_status status = tn_arena_format(&arena, &set, &cause, "%s=%s", choice->key, choice->text[v]);
             if (status == TN_OK)
-                status = tn_model_load(space->model_name, set, count + 1, &arena, &model, &cause);
+                status = tn_model_vary(tn_model_root(space->model), &set, 1, &arena, &model, &cause);
             tn_arena_free(&arena);
-            if (status != TN_OK)
+            if (status != TN_OK && status != TN_OVERFLOW)
                 return tn_fail_at(error, status, choice->at, "with %s=%s: %s", choice->key, choice->text[v],
                                   cause.message);
         }
@@ -186,7 +184,8 @@ static tn_status read_error_table(const space_file *file, tn_arena *arena, tn_sp
         return TN_OK;
     }
     space->error_table_path = file->error_table;
-    TN_TRY(tn_error_table_load(file->error_table, arena, &space->error_table, error));
+    TN_TRY(placed(tn_error_table_load(file->error_table, arena, &space->error_table, error),
+                  file->error_table_at, error));
     for (size_t i = 0; i < tn_model_weights(space->model); i++)
         if (tn_error_table_covers(&space->error_table, tn_model_weight_at(space->model, i)->name))
             return TN_OK;
@@ -194,10 +193,28 @@ static tn_status read_error_table(const space_file *file, tn_arena *arena, tn_sp
                       file->error_table);
 }
 
-static void take_inputs(const tn_space_inputs *inputs, space_file *file) {
+/* A path is relative to the file that says it, which is the space's unless an override said it; bare names of
+ * models and devices are left to the search path. */
+static tn_status resolve(const char **path, tn_position at, bool may_be_bare, const tn_space *space,
+                         tn_arena *arena, tn_error *error) {
+    const char *name = *path, *slash = strrchr(space->path, '/');
+    bool bare = may_be_bare && !strchr(name, '/') && !strstr(name, ".yaml");
+    if (bare || name[0] == '/' || !slash || !at.file || strcmp(at.file, space->path) != 0) return TN_OK;
+    return tn_arena_format(arena, path, error, "%.*s/%s", (int)(slash - space->path), space->path, name);
+}
+
+/* The files that the space names, or those given instead. */
+static tn_status find_inputs(const tn_space_inputs *inputs, const tn_space *space, tn_arena *arena,
+                             space_file *file, tn_error *error) {
+    TN_TRY(resolve(&file->model, file->model_at, true, space, arena, error));
+    TN_TRY(resolve(&file->device, file->device_at, true, space, arena, error));
+    if (file->error_table)
+        TN_TRY(resolve(&file->error_table, file->error_table_at, false, space, arena, error));
+    if (!inputs) return TN_OK;
     if (inputs->model) file->model = inputs->model;
     if (inputs->device) file->device = inputs->device;
     if (inputs->error_table) file->error_table = inputs->error_table;
+    return TN_OK;
 }
 
 tn_status tn_space_load(const char *name, const char *const *set, size_t set_count,
@@ -209,7 +226,7 @@ tn_status tn_space_load(const char *name, const char *const *set, size_t set_cou
     TN_TRY(tn_yaml_load(space->path, arena, &root, error));
     for (size_t i = 0; i < set_count; i++) TN_TRY(tn_yaml_set(root, set[i], arena, error));
     TN_TRY(tn_schema_decode(&space_schema, root, arena, &file, error));
-    if (inputs) take_inputs(inputs, &file);
+    TN_TRY(find_inputs(inputs, space, arena, &file, error));
     space->root = root;
     space->name = file.name;
     space->model_name = file.model;
@@ -261,7 +278,7 @@ void tn_space_split(const tn_space *space, uint64_t id, uint64_t *outer, uint64_
 }
 
 void tn_space_point(const tn_space *space, const tn_evaluation *evaluation, uint64_t id, tn_point *point) {
-    point->id = id;
+    *point = (tn_point){.id = id};
     for (size_t i = 0; i < space->objectives; i++) {
         double value = space->objective[i]->get(evaluation);
         point->value[i] = space->objective[i]->maximise ? -value : value;

@@ -1,108 +1,14 @@
 #include "explore/sweep.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
-#include "base/random.h"
-#include "explore/identity.h"
-#include "explore/sweep_db.h"
+#include "explore/chunk.h"
 
 #include <omp.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { CHUNK_DESIGNS = 65536 };
-static const uint64_t chunks_most = 100000000;
-static const double checkpoint_seconds = 2.0;
-
-const char *const tn_completion_names[] = {"exhausted", "budget", "interrupted", NULL};
-
-/* ---- outcome
- * -------------------------------------------------------------------------------------------------- */
-
-void tn_outcome_begin(const tn_space *space, tn_outcome *outcome) {
-    *outcome = (tn_outcome){0};
-    tn_archive_begin(&outcome->front, space->objectives);
-}
-
-void tn_outcome_free(tn_outcome *outcome) {
-    tn_archive_free(&outcome->front);
-    *outcome = (tn_outcome){0};
-}
-
-tn_status tn_outcome_merge(tn_outcome *outcome, const tn_outcome *from, tn_error *error) {
-    TN_TRY(tn_archive_merge(&outcome->front, &from->front, error));
-    outcome->evaluated += from->evaluated;
-    outcome->evaluated_now += from->evaluated_now;
-    for (uint32_t i = 0; i < TN_CAUSES; i++) outcome->count[i] += from->count[i];
-    return TN_OK;
-}
-
-/* ---- chunks
- * --------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    uint64_t slices, chunks; /* slices of one outer combination; all chunks of the space */
-    uint64_t *order, chosen; /* chunks to evaluate, in the order of evaluation */
-    bool *done;              /* [chunks] finished before */
-    bool sampled;            /* the budget leaves some out */
-} plan;
-
-static uint64_t chunk_designs(const tn_space *space, const plan *work, uint64_t chunk) {
-    uint64_t first = chunk % work->slices * CHUNK_DESIGNS, left = space->inner_count - first;
-    return left < CHUNK_DESIGNS ? left : CHUNK_DESIGNS;
-}
-
-/* Draws chunks by the seed until the budget is reached; all of them, in order, without one. */
-static tn_status choose_chunks(const tn_space *space, const tn_sweep_options *options, plan *work,
-                               tn_error *error) {
-    for (uint64_t chunk = 0; chunk < work->chunks; chunk++)
-        if (options->shards == 0 || chunk % options->shards == options->shard - 1)
-            work->order[work->chosen++] = chunk;
-    if (options->budget == 0 || options->budget >= space->designs) return TN_OK;
-    tn_random *random;
-    TN_TRY(tn_random_open(options->seed, &random, error));
-    tn_random_shuffle(random, work->order, work->chosen, sizeof *work->order);
-    tn_random_close(random);
-    uint64_t designs = 0, kept = 0;
-    while (kept < work->chosen && designs < options->budget)
-        designs += chunk_designs(space, work, work->order[kept++]);
-    work->sampled = kept < work->chosen;
-    work->chosen = kept;
-    return TN_OK;
-}
-
-static uint64_t slices_of(const tn_space *space) {
-    return (space->inner_count + CHUNK_DESIGNS - 1) / CHUNK_DESIGNS;
-}
-
-tn_status tn_sweep_chunks(const tn_space *space, uint64_t *chunks, tn_error *error) {
-    if (space->outer_count > chunks_most / slices_of(space))
-        return tn_fail_at(
-            error, TN_LIMIT, (tn_position){.file = space->path},
-            "the space has too many combinations to sweep (over 10^8 parts); narrow its choices");
-    *chunks = space->outer_count * slices_of(space);
-    return TN_OK;
-}
-
-static tn_status make_plan(const tn_space *space, const tn_sweep_options *options, plan *work,
-                           tn_error *error) {
-    *work = (plan){.slices = slices_of(space)};
-    TN_TRY(tn_sweep_chunks(space, &work->chunks, error));
-    tn_status status = tn_alloc(work->chunks, sizeof *work->order, &work->order, error);
-    if (status == TN_OK) status = tn_alloc(work->chunks, sizeof *work->done, &work->done, error);
-    if (status == TN_OK) status = choose_chunks(space, options, work, error);
-    return status;
-}
-
-static void free_plan(plan *work) {
-    tn_free(work->order);
-    tn_free(work->done);
-}
-
-/* ---- evaluation
- * ----------------------------------------------------------------------------------------------- */
+static const double commit_seconds = 0.5;
 
 typedef struct {
     uint64_t id;
@@ -117,12 +23,6 @@ typedef struct {
     size_t kept_count, kept_capacity;
 } worker;
 
-static void clear_found(tn_outcome *found) {
-    found->front.count = found->front.blocks = 0;
-    found->evaluated = found->evaluated_now = 0;
-    memset(found->count, 0, sizeof found->count);
-}
-
 static tn_status take_feasible(const tn_space *space, const tn_sweep_options *options, worker *with,
                                uint64_t id, const tn_evaluation *evaluation, tn_error *error) {
     tn_point point;
@@ -134,60 +34,58 @@ static tn_status take_feasible(const tn_space *space, const tn_sweep_options *op
     return TN_OK;
 }
 
-static tn_status run_chunk(const tn_space *space, const tn_sweep_options *options, const plan *work,
-                           uint64_t chunk, worker *with, tn_error *error) {
-    uint64_t outer = chunk / work->slices, first = chunk % work->slices * CHUNK_DESIGNS;
-    uint64_t designs = chunk_designs(space, work, chunk), base = tn_space_id(space, outer, 0);
-    clear_found(&with->found);
+static tn_status run_chunk(const tn_space *space, const tn_sweep_options *options, uint64_t number,
+                           worker *with, tn_error *error) {
+    const tn_chunk chunk = tn_chunk_at(space, number);
+    uint64_t base = tn_space_id(space, chunk.outer, 0);
+    tn_outcome_clear(&with->found);
     with->kept_count = 0;
-    for (uint64_t i = 0; i < designs; i++) {
+    for (uint64_t i = 0; i < chunk.designs; i++) {
         tn_evaluation evaluation;
         uint32_t cause;
-        TN_TRY(tn_evaluate(with->evaluator, outer, first + i, &evaluation, &cause, error));
+        TN_TRY(tn_evaluate(with->evaluator, chunk.outer, chunk.first + i, &evaluation, &cause, error));
         with->found.count[cause]++;
+        if (cause == TN_CAUSE_UNDEFINED)
+            TN_TRY(tn_outcome_add_undefined(&with->found, tn_evaluator_undefined(with->evaluator), 1, error));
         if (cause != TN_CAUSE_NONE) continue;
-        uint64_t id = base + tn_space_id(space, 0, first + i);
+        uint64_t id = base + tn_space_id(space, 0, chunk.first + i);
         TN_TRY(take_feasible(space, options, with, id, &evaluation, error));
     }
-    with->found.evaluated = with->found.evaluated_now = designs;
+    with->found.evaluated = with->found.evaluated_now = chunk.designs;
     return TN_OK;
 }
 
-/* ---- the run
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the run */
 
 /* Shared by all threads; everything below `next` is touched one thread at a time. */
 typedef struct {
     const tn_space *space;
     const tn_sweep_options *options;
     const tn_progress *progress;
-    plan work;
     tn_sweep_db *store;
+    tn_sweep_plan plan;
+    bool *done; /* [plan.chunks] finished before */
     uint64_t next, finished_designs, total_designs;
     tn_outcome *outcome;
-    uint64_t *fresh; /* chunks finished since the last checkpoint */
-    size_t fresh_count, fresh_capacity;
-    double checkpoint_at;
+    double commit_at;
     tn_status status;
     tn_error error;
+    bool torn; /* a chunk is written in part: what is not committed must not be */
 } run;
 
-static tn_status checkpoint(run *all, tn_error *error) {
-    TN_TRY(tn_sweep_db_checkpoint(all->store, all->outcome, all->fresh, all->fresh_count, error));
-    all->fresh_count = 0;
-    all->checkpoint_at = tn_clock_seconds() + checkpoint_seconds;
-    return TN_OK;
-}
-
 static tn_status finish_chunk(run *all, worker *with, uint64_t chunk, tn_error *error) {
-    TN_TRY(tn_outcome_merge(all->outcome, &with->found, error));
+    uint64_t kept[2] = {0, 0}, designs = with->found.evaluated;
+    all->torn = true;
+    TN_TRY(tn_outcome_absorb(all->outcome, &with->found, error));
     for (size_t i = 0; i < with->kept_count; i++)
-        TN_TRY(tn_sweep_db_design(all->store, with->kept[i].id, &with->kept[i].evaluation, error));
-    TN_TRY(tn_grow(&all->fresh, &all->fresh_capacity, all->fresh_count + 1, sizeof *all->fresh, error));
-    all->fresh[all->fresh_count++] = chunk;
-    all->finished_designs += with->found.evaluated;
+        TN_TRY(tn_sweep_db_design(all->store, with->kept[i].id, &with->kept[i].evaluation, kept, error));
+    TN_TRY(tn_sweep_db_chunk(all->store, chunk, &with->found, kept, error));
+    all->torn = false;
+    all->finished_designs += designs;
     tn_progress_report(all->progress, all->finished_designs, all->total_designs);
-    return tn_clock_seconds() >= all->checkpoint_at ? checkpoint(all, error) : TN_OK;
+    if (tn_clock_seconds() < all->commit_at) return TN_OK;
+    all->commit_at = tn_clock_seconds() + commit_seconds;
+    return tn_sweep_db_commit(all->store, error);
 }
 
 /* The next chunk for a thread; false when there is none or the run is to end. */
@@ -195,9 +93,9 @@ static bool take_chunk(run *all, uint64_t *chunk) {
     bool taken = false;
 #pragma omp critical(tenfold_sweep)
     {
-        while (all->next < all->work.chosen && all->work.done[all->work.order[all->next]]) all->next++;
-        if (all->status == TN_OK && !tn_interrupted() && all->next < all->work.chosen) {
-            *chunk = all->work.order[all->next++];
+        while (all->next < all->plan.chosen && all->done[all->plan.chunk[all->next]]) all->next++;
+        if (all->status == TN_OK && !tn_interrupted() && all->next < all->plan.chosen) {
+            *chunk = all->plan.chunk[all->next++];
             taken = true;
         }
     }
@@ -210,10 +108,10 @@ static void work_through(run *all) {
     tn_status status = tn_evaluator_new(all->space, &with.evaluator, &error);
     tn_outcome_begin(all->space, &with.found);
     for (uint64_t chunk; status == TN_OK && take_chunk(all, &chunk);) {
-        status = run_chunk(all->space, all->options, &all->work, chunk, &with, &error);
+        status = run_chunk(all->space, all->options, chunk, &with, &error);
         if (status != TN_OK) break;
 #pragma omp critical(tenfold_sweep)
-        status = finish_chunk(all, &with, chunk, &error);
+        status = all->torn ? TN_OK : finish_chunk(all, &with, chunk, &error);
     }
 #pragma omp critical(tenfold_sweep)
     if (status != TN_OK && all->status == TN_OK) {
@@ -226,48 +124,41 @@ static void work_through(run *all) {
 }
 
 static void count_work(run *all) {
-    for (uint64_t i = 0; i < all->work.chosen; i++) {
-        uint64_t designs = chunk_designs(all->space, &all->work, all->work.order[i]);
+    for (uint64_t i = 0; i < all->plan.chosen; i++) {
+        uint64_t chunk = all->plan.chunk[i], designs = tn_chunk_at(all->space, chunk).designs;
         all->total_designs += designs;
-        if (all->work.done[all->work.order[i]]) all->finished_designs += designs;
+        if (all->done[chunk]) all->finished_designs += designs;
     }
 }
 
-static tn_status run_all(run *all, const char *folder, tn_error *error) {
-    const tn_sweep_options *options = all->options;
-    char identity[1024];
-    TN_TRY(make_plan(all->space, options, &all->work, error));
-    TN_TRY(tn_sweep_identity(all->space, options, identity, sizeof identity, error));
-    TN_TRY(tn_folder_make(folder, error));
-    TN_TRY(tn_sweep_db_open(folder, all->space, identity, options->resume, &all->store, error));
-    TN_TRY(tn_sweep_db_load(all->store, all->outcome, all->work.done, all->work.chunks, error));
+static tn_status run_all(run *all, tn_error *error) {
+    TN_TRY(tn_sweep_plan_make(all->space, all->options, &all->plan, error));
+    TN_TRY(tn_alloc(all->plan.chunks, sizeof *all->done, &all->done, error));
+    TN_TRY(tn_sweep_db_load(all->store, all->outcome, all->done, all->plan.chunks, error));
     count_work(all);
     double started = tn_clock_seconds();
-    all->checkpoint_at = started + checkpoint_seconds;
-    int threads = options->threads ? (int)options->threads : omp_get_max_threads();
+    all->commit_at = started + commit_seconds;
+    int threads = all->options->threads ? (int)all->options->threads : omp_get_max_threads();
 #pragma omp parallel num_threads(threads)
     work_through(all);
+    tn_status status = all->torn ? TN_OK : tn_sweep_db_commit(all->store, error);
     if (all->status != TN_OK) {
         if (error) *error = all->error;
         return all->status;
     }
-    TN_TRY(checkpoint(all, error));
     all->outcome->seconds = tn_clock_seconds() - started;
     bool whole = all->finished_designs == all->total_designs;
-    all->outcome->completion = !whole ? TN_STOPPED : all->work.sampled ? TN_BUDGET : TN_EXHAUSTED;
-    return TN_OK;
+    all->outcome->completion = !whole ? TN_STOPPED : all->plan.sampled ? TN_BUDGET : TN_EXHAUSTED;
+    return status;
 }
 
-tn_status tn_sweep_run(const tn_space *space, const tn_sweep_options *options, const char *folder,
+tn_status tn_sweep_run(tn_sweep_db *store, const tn_space *space, const tn_sweep_options *options,
                        const tn_progress *progress, tn_outcome *outcome, tn_error *error) {
-    if (options->shards && (options->shard == 0 || options->shard > options->shards))
-        return tn_fail(error, TN_INPUT, "no such shard; shards are numbered from 1 to their number");
     tn_outcome_begin(space, outcome);
-    run all = {.space = space, .options = options, .progress = progress, .outcome = outcome};
-    tn_status status = run_all(&all, folder, error);
-    tn_sweep_db_close(all.store);
-    tn_free(all.fresh);
-    free_plan(&all.work);
+    run all = {.space = space, .options = options, .progress = progress, .store = store, .outcome = outcome};
+    tn_status status = run_all(&all, error);
+    tn_free(all.done);
+    tn_sweep_plan_free(&all.plan);
     if (status != TN_OK) tn_outcome_free(outcome);
     return status;
 }

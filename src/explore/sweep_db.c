@@ -1,120 +1,146 @@
 #include "explore/sweep_db.h"
+#include "explore/sweep_db_parts.h"
 
-#include "base/buffer.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "explore/chunk_record.h"
+#include "explore/design_table.h"
+#include "text/number.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { IDENTITY_TEXT = 1024 };
+enum { TABLES = 4 };
+static const char file_name[] = "sweep.db", lock_name[] = "sweep.lock", damaged_name[] = "sweep.db.damaged";
+static const char meta_table[] =
+    "CREATE TABLE meta (number INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL) STRICT";
+static const char chunk_table[] = "CREATE TABLE chunk (chunk INTEGER PRIMARY KEY, record BLOB NOT NULL, "
+                                  "sha256 BLOB NOT NULL) STRICT";
 
-struct tn_sweep_db {
-    sqlite3 *database;
-    const tn_space *space;
-    sqlite3_stmt *design; /* prepared insert of --keep-all */
-    bool writing;         /* a transaction is open */
-    char path[1100];
-};
-
-static tn_status failed(const tn_sweep_db *store, tn_error *error) {
-    int code = sqlite3_errcode(store->database);
-    tn_status status = code == SQLITE_NOMEM ? TN_MEMORY : TN_IO;
-    return tn_fail_at(error, status, (tn_position){.file = store->path}, "%s",
-                      sqlite3_errmsg(store->database));
+const char *tn_sweep_db_path(const tn_sweep_db *store) {
+    return store->path;
 }
 
-static tn_status execute(tn_sweep_db *store, const char *sql, tn_error *error) {
-    return sqlite3_exec(store->database, sql, NULL, NULL, NULL) == SQLITE_OK ? TN_OK : failed(store, error);
+tn_status tn_sweep_db_distrust(const tn_sweep_db *store, const char *what, tn_error *error) {
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = store->path},
+                      "%.700s; `tenfold sweep ... --resume --repair` evaluates anew what can't be trusted",
+                      what);
 }
 
-static tn_status prepare(tn_sweep_db *store, const char *sql, sqlite3_stmt **statement, tn_error *error) {
-    return sqlite3_prepare_v2(store->database, sql, -1, statement, NULL) == SQLITE_OK ? TN_OK
-                                                                                      : failed(store, error);
-}
+/* ---- schema */
 
-/* Runs a statement whose parameters are bound and makes it ready for the next row. */
-static tn_status run_row(tn_sweep_db *store, sqlite3_stmt *statement, tn_error *error) {
-    int code = sqlite3_step(statement);
-    sqlite3_reset(statement);
-    return code == SQLITE_DONE ? TN_OK : failed(store, error);
-}
-
-static tn_status begin(tn_sweep_db *store, tn_error *error) {
-    if (store->writing) return TN_OK;
-    TN_TRY(execute(store, "BEGIN IMMEDIATE", error));
-    store->writing = true;
-    return TN_OK;
-}
-
-static tn_status commit(tn_sweep_db *store, tn_error *error) {
-    TN_TRY(execute(store, "COMMIT", error));
-    store->writing = false;
-    return TN_OK;
-}
-
-/* "CREATE TABLE ... (id INTEGER PRIMARY KEY, \"choice\" TEXT..., \"quantity\" REAL...)" or the INSERT for it.
- */
-static void row_sql(const tn_space *space, const char *table, bool create, tn_buffer *sql) {
-    tn_buffer_format(sql,
-                     create ? "CREATE TABLE IF NOT EXISTS %s (id INTEGER PRIMARY KEY"
-                            : "INSERT OR REPLACE INTO %s VALUES (?",
-                     table);
-    for (size_t i = 0; i < space->choices; i++)
-        tn_buffer_format(sql, create ? ", \"%s\" TEXT" : ", ?", space->choice[i].key);
-    for (size_t i = 0; i < tn_quantities_count; i++)
-        tn_buffer_format(sql, create ? ", \"%s\" REAL" : ", ?", tn_quantities[i].name);
-    tn_buffer_text(sql, ")");
-}
-
-static tn_status make_tables(tn_sweep_db *store, tn_error *error) {
-    TN_TRY(
-        execute(store,
-                "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);"
-                "CREATE TABLE done (chunk INTEGER PRIMARY KEY);"
-                "CREATE TABLE cause (code INTEGER PRIMARY KEY, name TEXT, designs INTEGER);"
-                "CREATE TABLE archive (id INTEGER PRIMARY KEY, o0 REAL, o1 REAL, o2 REAL, o3 REAL, o4 REAL,"
-                " o5 REAL, o6 REAL, o7 REAL)",
-                error));
-    tn_buffer sql = {0};
-    row_sql(store->space, "designs", true, &sql);
-    tn_buffer_text(&sql, ";");
-    row_sql(store->space, "front", true, &sql);
-    tn_status status = sql.status == TN_OK
-                           ? execute(store, sql.data, error)
-                           : tn_fail(error, sql.status, "no memory for the tables of the sweep");
-    tn_buffer_free(&sql);
+/* *sql = the statements that make the tables, in their order; freed with free_tables. */
+static tn_status table_sql(const tn_space *space, char *sql[TABLES], tn_error *error) {
+    static const char *const names[] = {"designs", "front"};
+    memset(sql, 0, TABLES * sizeof *sql);
+    tn_status status = tn_copy_text(meta_table, &sql[0], error);
+    if (status == TN_OK) status = tn_copy_text(chunk_table, &sql[1], error);
+    for (int i = 0; status == TN_OK && i < 2; i++) {
+        tn_buffer text = {0};
+        tn_design_table_create(space, names[i], &text);
+        status = text.status == TN_OK ? tn_copy_text(text.data, &sql[2 + i], error)
+                                      : tn_fail(error, text.status, "no memory for the tables of the sweep");
+        tn_buffer_free(&text);
+    }
     return status;
 }
 
-static tn_status put_identity(tn_sweep_db *store, const char *identity, tn_error *error) {
+static void free_tables(char *sql[TABLES]) {
+    for (int i = 0; i < TABLES; i++) tn_free(sql[i]);
+}
+
+tn_status tn_sweep_db_check_schema(const tn_sweep_db *store, tn_database *database, bool *empty,
+                                   tn_error *error) {
+    char *sql[TABLES];
+    tn_status status = table_sql(store->space, sql, error);
+    if (status == TN_OK)
+        status = tn_database_check_schema(database, (const char *const *)sql, TABLES, empty, error);
+    free_tables(sql);
+    return status;
+}
+
+static tn_status make_tables(tn_sweep_db *store, tn_error *error) {
+    char *sql[TABLES];
+    tn_status status = table_sql(store->space, sql, error);
+    for (int i = 0; status == TN_OK && i < TABLES; i++)
+        status = tn_database_execute(&store->database, sql[i], error);
+    free_tables(sql);
+    return status;
+}
+
+/* ---- meta: 1 identity, 2 its digest, 3 the number of finished chunks */
+
+static tn_status put_meta(tn_sweep_db *store, int number, const char *key, const char *value,
+                          tn_error *error) {
     sqlite3_stmt *insert;
-    TN_TRY(prepare(store, "INSERT INTO meta VALUES ('identity', ?)", &insert, error));
-    sqlite3_bind_text(insert, 1, identity, -1, SQLITE_STATIC);
-    tn_status status = run_row(store, insert, error);
+    TN_TRY(tn_database_prepare(&store->database, "INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", &insert,
+                               error));
+    sqlite3_bind_int(insert, 1, number);
+    sqlite3_bind_text(insert, 2, key, -1, SQLITE_STATIC);
+    sqlite3_bind_text(insert, 3, value, -1, SQLITE_STATIC);
+    tn_status status = tn_database_run(&store->database, insert, error);
     sqlite3_finalize(insert);
     return status;
 }
 
-/* The identity of an existing file, or TN_INPUT where it is no store. */
-static tn_status read_identity(tn_sweep_db *store, char *identity, size_t capacity, tn_error *error) {
-    sqlite3_stmt *query = NULL;
-    const char *sql = "SELECT value FROM meta WHERE key = 'identity'";
-    bool found = sqlite3_prepare_v2(store->database, sql, -1, &query, NULL) == SQLITE_OK &&
-                 sqlite3_step(query) == SQLITE_ROW;
-    if (found) snprintf(identity, capacity, "%s", (const char *)sqlite3_column_text(query, 0));
-    sqlite3_finalize(query);
-    if (found) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, (tn_position){.file = store->path},
-                      "is no store of a sweep; give another folder");
+static tn_status put_chunk_count(tn_sweep_db *store, tn_error *error) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, store->chunks);
+    return put_meta(store, 3, "chunks", text, error);
 }
 
-static tn_status check_identity(tn_sweep_db *store, const char *identity, bool resume, tn_error *error) {
+static tn_status put_all_meta(tn_sweep_db *store, tn_error *error) {
+    char digest[TN_DIGEST_TEXT];
+    tn_digest(store->identity, strlen(store->identity), digest);
+    TN_TRY(put_meta(store, 1, "identity", store->identity, error));
+    TN_TRY(put_meta(store, 2, "identity_sha256", digest, error));
+    return put_chunk_count(store, error);
+}
+
+/* The value of a key; "" where it is missing or too long. */
+static tn_status get_meta(tn_database *database, int number, char *value, size_t capacity, tn_error *error) {
+    sqlite3_stmt *query;
+    bool found;
+    *value = '\0';
+    TN_TRY(tn_database_prepare(database, "SELECT value FROM meta WHERE number = ?", &query, error));
+    sqlite3_bind_int(query, 1, number);
+    tn_status status = tn_database_step(database, query, &found, error);
+    const char *text = status == TN_OK && found ? (const char *)sqlite3_column_text(query, 0) : NULL;
+    if (text && strlen(text) < capacity) strcpy(value, text);
+    sqlite3_finalize(query);
+    return status;
+}
+
+tn_status tn_sweep_db_count(tn_database *database, uint64_t *chunks, tn_error *error) {
+    char text[24];
+    TN_TRY(get_meta(database, 3, text, sizeof text, error));
+    return tn_read_count(text, chunks) == TN_NUMBER_OK
+               ? TN_OK
+               : tn_fail(error, TN_INPUT, "does not say how many parts it holds");
+}
+
+/* The identity that the file says; damaged where it does not agree with its digest. */
+static tn_status get_identity(const tn_sweep_db *store, tn_database *database,
+                              char identity[TN_IDENTITY_TEXT], tn_error *error) {
+    char said[TN_DIGEST_TEXT], digest[TN_DIGEST_TEXT];
+    TN_TRY(get_meta(database, 1, identity, TN_IDENTITY_TEXT, error));
+    TN_TRY(get_meta(database, 2, said, sizeof said, error));
+    tn_digest(identity, strlen(identity), digest);
+    return strcmp(digest, said) == 0
+               ? TN_OK
+               : tn_sweep_db_distrust(store, "is damaged: it does not say what was swept", error);
+}
+
+static tn_status check_identity(const tn_sweep_db *store, tn_database *database, bool resume,
+                                tn_error *error) {
     const tn_position at = {.file = store->path};
-    char found[IDENTITY_TEXT];
-    TN_TRY(read_identity(store, found, sizeof found, error));
-    if (strcmp(found, identity) != 0)
+    char found[TN_IDENTITY_TEXT];
+    TN_TRY(get_identity(store, database, found, error));
+    if (strcmp(found, store->identity) != 0)
         return tn_fail_at(error, TN_INPUT, at,
                           "holds another sweep (its space, model, device, shard, budget or seed differ); "
                           "give another folder");
@@ -124,42 +150,106 @@ static tn_status check_identity(tn_sweep_db *store, const char *identity, bool r
     return TN_OK;
 }
 
-static bool has_tables(tn_sweep_db *store) {
-    sqlite3_stmt *query = NULL;
-    bool found = sqlite3_prepare_v2(store->database, "SELECT 1 FROM sqlite_master LIMIT 1", -1, &query,
-                                    NULL) != SQLITE_OK ||
-                 sqlite3_step(query) == SQLITE_ROW;
-    sqlite3_finalize(query);
-    return found;
+/* ---- opening */
+
+static tn_status start_empty(tn_sweep_db *store, tn_error *error) {
+    TN_TRY(tn_database_begin(&store->database, error));
+    TN_TRY(make_tables(store, error));
+    TN_TRY(put_all_meta(store, error));
+    return tn_database_commit(&store->database, error);
 }
 
-static tn_status set_up(tn_sweep_db *store, const char *identity, bool resume, tn_error *error) {
-    if (sqlite3_open(store->path, &store->database) != SQLITE_OK) return failed(store, error);
-    sqlite3_busy_timeout(store->database, 5000);
-    if (has_tables(store)) {
-        TN_TRY(check_identity(store, identity, resume, error));
-    } else {
-        TN_TRY(begin(store, error));
-        TN_TRY(make_tables(store, error));
-        TN_TRY(put_identity(store, identity, error));
-        TN_TRY(commit(store, error));
-    }
-    tn_buffer sql = {0};
-    row_sql(store->space, "designs", false, &sql);
-    tn_status status = sql.status == TN_OK
-                           ? prepare(store, sql.data, &store->design, error)
-                           : tn_fail(error, sql.status, "no memory for the store of the sweep");
-    tn_buffer_free(&sql);
+static tn_status open_database(tn_sweep_db *store, tn_database_mode mode, bool *empty, tn_error *error) {
+    TN_TRY(tn_database_open(&store->database, store->folder, file_name, store->path, mode, error));
+    return tn_sweep_db_check_schema(store, &store->database, empty, error);
+}
+
+/* Puts the file out of the way and starts an empty one. A journal that still lies there could not be played
+ * back. */
+static tn_status set_aside(tn_sweep_db *store, bool readable, tn_error *error) {
+    tn_database_close(&store->database);
+    if (renameat(store->folder, file_name, store->folder, damaged_name) != 0 && errno != ENOENT)
+        return tn_fail_system(error, store->path, errno, "can't be set aside");
+    static const char *const beside[] = {"sweep.db-journal", "sweep.db-wal", "sweep.db-shm"};
+    for (int i = 0; i < 3; i++) unlinkat(store->folder, beside[i], 0);
+    bool empty;
+    tn_status status = readable ? tn_database_open(&store->damaged, store->folder, damaged_name, store->path,
+                                                   TN_DATABASE_READ, error)
+                                : TN_INPUT;
+    if (status == TN_OK) status = tn_sweep_db_check_schema(store, &store->damaged, &empty, error);
+    store->repairing = status == TN_OK && !empty;
+    if (status != TN_OK && status != TN_INPUT) return status;
+    TN_TRY(open_database(store, TN_DATABASE_WRITE, &empty, error));
+    return start_empty(store, error);
+}
+
+static tn_status open_to_write(tn_sweep_db *store, const tn_sweep_options *options, tn_error *error) {
+    bool empty = false, repair = options->resume && options->repair;
+    tn_error why = {0};
+    tn_status status = open_database(store, TN_DATABASE_WRITE, &empty, &why);
+    if (status == TN_OK && !empty) status = check_identity(store, &store->database, options->resume, &why);
+    if (status == TN_OK && empty) return start_empty(store, error);
+    if (status == TN_OK && !repair) return TN_OK;
+    char identity[TN_IDENTITY_TEXT];
+    bool foreign = store->database.handle && get_identity(store, &store->database, identity, NULL) == TN_OK &&
+                   strcmp(identity, store->identity) != 0;
+    if (repair && (status == TN_OK || status == TN_INPUT) && !foreign)
+        return set_aside(store, status == TN_OK, error);
+    if (error) *error = why;
     return status;
 }
 
-tn_status tn_sweep_db_open(const char *folder, const tn_space *space, const char *identity, bool resume,
+static tn_status prepare_inserts(tn_sweep_db *store, tn_error *error) {
+    tn_buffer sql = {0};
+    tn_design_table_insert(store->space, "designs", &sql);
+    tn_status status = sql.status == TN_OK
+                           ? tn_database_prepare(&store->database, sql.data, &store->design, error)
+                           : tn_fail(error, sql.status, "no memory for the store of the sweep");
+    tn_buffer_free(&sql);
+    TN_TRY(status);
+    return tn_database_prepare(&store->database, "INSERT OR REPLACE INTO chunk VALUES (?, ?, ?)",
+                               &store->chunk, error);
+}
+
+static tn_status open_folder(tn_sweep_db *store, const char *folder, tn_error *error) {
+    tn_buffer path = {0};
+    tn_buffer_format(&path, "%s/%s", folder, file_name);
+    tn_status status = path.status == TN_OK ? tn_copy_text(path.data, &store->path, error)
+                                            : tn_fail(error, path.status, "no memory for a path");
+    tn_buffer_free(&path);
+    TN_TRY(status);
+    TN_TRY(tn_copy_text(folder, &store->folder_path, error));
+    store->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (store->folder >= 0) return TN_OK;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder}, "is no folder of results");
+    return tn_fail_system(error, folder, errno, "can't be opened");
+}
+
+static tn_status new_store(const tn_space *space, tn_sweep_db **store, tn_error *error) {
+    TN_TRY(tn_alloc(1, sizeof **store, store, error));
+    (*store)->space = space;
+    (*store)->folder = -1;
+    (*store)->lock.descriptor = -1;
+    return TN_OK;
+}
+
+static tn_status open_all(tn_sweep_db *store, const char *folder, const tn_sweep_options *options,
+                          tn_error *error) {
+    TN_TRY(tn_sweep_identity(store->space, options, store->identity, error));
+    TN_TRY(tn_folder_make(folder, error));
+    TN_TRY(open_folder(store, folder, error));
+    TN_TRY(tn_lock_take(store->folder, lock_name, folder, &store->lock, error));
+    TN_TRY(open_to_write(store, options, error));
+    return prepare_inserts(store, error);
+}
+
+tn_status tn_sweep_db_open(const char *folder, const tn_space *space, const tn_sweep_options *options,
                            tn_sweep_db **store, tn_error *error) {
     tn_sweep_db *made;
-    TN_TRY(tn_alloc(1, sizeof *made, &made, error));
-    made->space = space;
-    snprintf(made->path, sizeof made->path, "%s/sweep.db", folder);
-    tn_status status = set_up(made, identity, resume, error);
+    TN_TRY(new_store(space, &made, error));
+    made->keep_all = options->keep_all;
+    tn_status status = open_all(made, folder, options, error);
     if (status == TN_OK)
         *store = made;
     else
@@ -167,17 +257,23 @@ tn_status tn_sweep_db_open(const char *folder, const tn_space *space, const char
     return status;
 }
 
-tn_status tn_sweep_db_open_existing(const char *folder, const tn_space *space, tn_sweep_db **store,
-                                    char *identity, size_t capacity, tn_error *error) {
+static tn_status open_part(tn_sweep_db *store, const char *folder, tn_sweep_options *options,
+                           tn_error *error) {
+    bool empty;
+    TN_TRY(open_folder(store, folder, error));
+    TN_TRY(tn_lock_share(store->folder, lock_name, folder, &store->lock, error));
+    TN_TRY(open_database(store, TN_DATABASE_READ, &empty, error));
+    if (empty) return tn_sweep_db_distrust(store, "holds nothing", error);
+    TN_TRY(get_identity(store, &store->database, store->identity, error));
+    return tn_sweep_identity_read(store->space, store->identity, store->path, options, error);
+}
+
+tn_status tn_sweep_db_open_part(const char *folder, const tn_space *space, tn_sweep_db **store,
+                                tn_sweep_options *options, tn_error *error) {
     tn_sweep_db *made;
-    TN_TRY(tn_alloc(1, sizeof *made, &made, error));
-    made->space = space;
-    snprintf(made->path, sizeof made->path, "%s/sweep.db", folder);
-    tn_status status = TN_OK;
-    if (sqlite3_open_v2(made->path, &made->database, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
-        status = tn_fail_at(error, TN_INPUT, (tn_position){.file = made->path},
-                            "can't be opened; a folder of `tenfold sweep` holds one");
-    if (status == TN_OK) status = read_identity(made, identity, capacity, error);
+    TN_TRY(new_store(space, &made, error));
+    tn_status status = open_part(made, folder, options, error);
+    made->keep_all = options->keep_all;
     if (status == TN_OK)
         *store = made;
     else
@@ -188,175 +284,66 @@ tn_status tn_sweep_db_open_existing(const char *folder, const tn_space *space, t
 void tn_sweep_db_close(tn_sweep_db *store) {
     if (!store) return;
     sqlite3_finalize(store->design);
-    if (store->writing) sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
-    sqlite3_close(store->database);
+    sqlite3_finalize(store->chunk);
+    tn_database_close(&store->database);
+    tn_database_close(&store->damaged);
+    tn_lock_release(&store->lock);
+    if (store->folder >= 0) close(store->folder);
+    tn_free(store->folder_path);
+    tn_free(store->path);
     tn_free(store);
 }
 
-/* Calls `take` with every row of a query. */
-typedef tn_status row_taker(sqlite3_stmt *row, void *user, tn_error *error);
-
-static tn_status each_row(tn_sweep_db *store, const char *sql, row_taker *take, void *user, tn_error *error) {
-    sqlite3_stmt *query;
-    TN_TRY(prepare(store, sql, &query, error));
-    tn_status status = TN_OK;
-    int code = SQLITE_ROW;
-    while (status == TN_OK && (code = sqlite3_step(query)) == SQLITE_ROW) status = take(query, user, error);
-    if (status == TN_OK && code != SQLITE_DONE) status = failed(store, error);
-    sqlite3_finalize(query);
-    return status;
-}
-
-typedef struct {
-    tn_outcome *outcome;
-    bool *done;
-    uint64_t chunks;
-} loading;
-
-static tn_status take_done(sqlite3_stmt *row, void *user, tn_error *error) {
-    loading *into = user;
-    uint64_t chunk = (uint64_t)sqlite3_column_int64(row, 0);
-    if (chunk >= into->chunks)
-        return tn_fail(error, TN_INPUT, "sweep.db speaks of chunk %" PRIu64 ", which is not in this space",
-                       chunk);
-    into->done[chunk] = true;
-    return TN_OK;
-}
-
-static tn_status take_cause(sqlite3_stmt *row, void *user, tn_error *error) {
-    loading *into = user;
-    int64_t code = sqlite3_column_int64(row, 0);
-    if (code < 0 || code >= TN_CAUSES)
-        return tn_fail(error, TN_INPUT, "sweep.db holds an unknown cause %" PRId64, code);
-    uint64_t designs = (uint64_t)sqlite3_column_int64(row, 1);
-    into->outcome->count[code] += designs;
-    into->outcome->evaluated += designs;
-    return TN_OK;
-}
-
-static tn_status take_point(sqlite3_stmt *row, void *user, tn_error *error) {
-    loading *into = user;
-    tn_point point = {.id = (uint64_t)sqlite3_column_int64(row, 0)};
-    for (int i = 0; i < TN_OBJECTIVES_MOST; i++) point.value[i] = sqlite3_column_double(row, i + 1);
-    return tn_archive_offer(&into->outcome->front, &point, error);
-}
-
-tn_status tn_sweep_db_load(tn_sweep_db *store, tn_outcome *outcome, bool *done, uint64_t chunks,
-                           tn_error *error) {
-    loading into = {.outcome = outcome, .done = done, .chunks = chunks};
-    TN_TRY(each_row(store, "SELECT chunk FROM done", take_done, &into, error));
-    TN_TRY(each_row(store, "SELECT code, designs FROM cause", take_cause, &into, error));
-    return each_row(store, "SELECT id, o0, o1, o2, o3, o4, o5, o6, o7 FROM archive", take_point, &into,
-                    error);
-}
-
-static tn_status put_chunks(tn_sweep_db *store, const uint64_t *chunk, size_t chunks, tn_error *error) {
-    sqlite3_stmt *insert;
-    TN_TRY(prepare(store, "INSERT OR IGNORE INTO done VALUES (?)", &insert, error));
-    tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < chunks; i++) {
-        sqlite3_bind_int64(insert, 1, (int64_t)chunk[i]);
-        status = run_row(store, insert, error);
-    }
-    sqlite3_finalize(insert);
-    return status;
-}
-
-static tn_status put_causes(tn_sweep_db *store, const tn_outcome *outcome, tn_error *error) {
-    sqlite3_stmt *insert;
-    TN_TRY(prepare(store, "INSERT OR REPLACE INTO cause VALUES (?, ?, ?)", &insert, error));
-    tn_status status = TN_OK;
-    for (uint32_t i = 0; status == TN_OK && i < TN_CAUSES; i++) {
-        if (!outcome->count[i]) continue;
-        sqlite3_bind_int64(insert, 1, i);
-        sqlite3_bind_text(insert, 2, tn_cause_name(store->space, i), -1, SQLITE_STATIC);
-        sqlite3_bind_int64(insert, 3, (int64_t)outcome->count[i]);
-        status = run_row(store, insert, error);
-    }
-    sqlite3_finalize(insert);
-    return status;
-}
-
-static tn_status put_points(tn_sweep_db *store, const tn_archive *front, tn_error *error) {
-    tn_point *point;
-    TN_TRY(tn_alloc(front->count, sizeof *point, &point, error));
-    tn_archive_points(front, point);
-    sqlite3_stmt *insert = NULL;
-    tn_status status = execute(store, "DELETE FROM archive", error);
-    if (status == TN_OK)
-        status = prepare(store, "INSERT INTO archive VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, error);
-    for (size_t i = 0; status == TN_OK && i < front->count; i++) {
-        sqlite3_bind_int64(insert, 1, (int64_t)point[i].id);
-        for (int o = 0; o < TN_OBJECTIVES_MOST; o++) sqlite3_bind_double(insert, o + 2, point[i].value[o]);
-        status = run_row(store, insert, error);
-    }
-    sqlite3_finalize(insert);
-    tn_free(point);
-    return status;
-}
-
-tn_status tn_sweep_db_checkpoint(tn_sweep_db *store, const tn_outcome *outcome, const uint64_t *chunk,
-                                 size_t chunks, tn_error *error) {
-    TN_TRY(begin(store, error));
-    TN_TRY(put_chunks(store, chunk, chunks, error));
-    TN_TRY(put_causes(store, outcome, error));
-    TN_TRY(put_points(store, &outcome->front, error));
-    return commit(store, error);
-}
-
-/* Binds a whole row: id, the choices' values, the quantities. */
-static tn_status bind_row(tn_sweep_db *store, sqlite3_stmt *insert, uint64_t id,
-                          const tn_evaluation *evaluation, tn_error *error) {
-    const tn_space *space = store->space;
-    int column = 1;
-    sqlite3_bind_int64(insert, column++, (int64_t)id);
-    tn_buffer text = {0};
-    for (size_t i = 0; i < space->choices; i++) {
-        text.length = 0;
-        tn_axis_value(&space->choice[i], tn_space_digit(space, id, i), &text);
-        sqlite3_bind_text(insert, column++, text.data, (int)text.length, SQLITE_TRANSIENT);
-    }
-    tn_status status = text.status;
-    tn_buffer_free(&text);
-    if (status != TN_OK) return tn_fail(error, status, "no memory for a row of the store");
-    for (size_t i = 0; i < tn_quantities_count; i++)
-        sqlite3_bind_double(insert, column++, tn_quantities[i].get(evaluation));
-    return run_row(store, insert, error);
-}
+/* ---- writing */
 
 tn_status tn_sweep_db_design(tn_sweep_db *store, uint64_t id, const tn_evaluation *evaluation,
-                             tn_error *error) {
-    TN_TRY(begin(store, error));
-    return bind_row(store, store->design, id, evaluation, error);
+                             uint64_t kept[2], tn_error *error) {
+    TN_TRY(tn_database_begin(&store->database, error));
+    TN_TRY(tn_design_table_bind(store->space, store->design, id, evaluation, kept, error));
+    return tn_database_run(&store->database, store->design, error);
 }
 
-tn_status tn_sweep_db_copy_designs(tn_sweep_db *store, const char *folder, tn_error *error) {
-    char path[1100];
-    sqlite3_stmt *attach;
-    snprintf(path, sizeof path, "%s/sweep.db", folder);
-    TN_TRY(prepare(store, "ATTACH ? AS part", &attach, error));
-    sqlite3_bind_text(attach, 1, path, -1, SQLITE_STATIC);
-    tn_status status = run_row(store, attach, error);
-    sqlite3_finalize(attach);
-    if (status != TN_OK) return status;
-    status = execute(store, "INSERT OR REPLACE INTO designs SELECT * FROM part.designs", error);
-    tn_status detached = execute(store, "DETACH part", status == TN_OK ? error : NULL);
-    return status == TN_OK ? detached : status;
+static tn_status insert_chunk(tn_sweep_db *store, uint64_t chunk, const tn_buffer *record, tn_error *error) {
+    unsigned char digest[TN_DIGEST_BYTES];
+    tn_chunk_record_digest(store->identity, chunk, record->data, record->length, digest);
+    sqlite3_bind_int64(store->chunk, 1, (int64_t)chunk);
+    sqlite3_bind_blob64(store->chunk, 2, record->data, record->length, SQLITE_STATIC);
+    sqlite3_bind_blob(store->chunk, 3, digest, sizeof digest, SQLITE_STATIC);
+    return tn_database_run(&store->database, store->chunk, error);
+}
+
+tn_status tn_sweep_db_chunk(tn_sweep_db *store, uint64_t chunk, const tn_outcome *found,
+                            const uint64_t kept[2], tn_error *error) {
+    tn_buffer record = {0};
+    tn_status status = tn_database_begin(&store->database, error);
+    if (status == TN_OK) status = tn_chunk_record_write(store->space, found, kept, &record, error);
+    if (status == TN_OK) status = insert_chunk(store, chunk, &record, error);
+    store->chunks += status == TN_OK;
+    tn_buffer_free(&record);
+    return status;
+}
+
+tn_status tn_sweep_db_commit(tn_sweep_db *store, tn_error *error) {
+    if (!store->database.writing) return TN_OK;
+    TN_TRY(put_chunk_count(store, error));
+    return tn_database_commit(&store->database, error);
 }
 
 tn_status tn_sweep_db_front(tn_sweep_db *store, const uint64_t *id, const tn_evaluation *evaluation,
                             size_t count, tn_error *error) {
     tn_buffer sql = {0};
     sqlite3_stmt *insert = NULL;
-    row_sql(store->space, "front", false, &sql);
+    tn_design_table_insert(store->space, "front", &sql);
     tn_status status = sql.status == TN_OK
-                           ? begin(store, error)
+                           ? tn_database_begin(&store->database, error)
                            : tn_fail(error, sql.status, "no memory for the store of the sweep");
-    if (status == TN_OK) status = execute(store, "DELETE FROM front", error);
-    if (status == TN_OK) status = prepare(store, sql.data, &insert, error);
-    for (size_t i = 0; status == TN_OK && i < count; i++)
-        status = bind_row(store, insert, id[i], &evaluation[i], error);
+    if (status == TN_OK) status = tn_database_execute(&store->database, "DELETE FROM front", error);
+    if (status == TN_OK) status = tn_database_prepare(&store->database, sql.data, &insert, error);
+    for (size_t i = 0; status == TN_OK && i < count; i++) {
+        status = tn_design_table_bind(store->space, insert, id[i], &evaluation[i], NULL, error);
+        if (status == TN_OK) status = tn_database_run(&store->database, insert, error);
+    }
     sqlite3_finalize(insert);
     tn_buffer_free(&sql);
-    return status == TN_OK ? commit(store, error) : status;
+    return status == TN_OK ? tn_sweep_db_commit(store, error) : status;
 }

@@ -43,10 +43,14 @@ static tn_status right_to_left(const tn_network *network, tn_arena *arena, tn_tr
     return TN_OK;
 }
 
+bool tn_lookup_flow_exists(tn_flow_name flow) {
+    return flow == TN_FLOW_RIGHT_TO_LEFT || flow == TN_FLOW_OPTIMAL;
+}
+
 static tn_status find_tree(const tn_network *network, tn_flow_name flow, tn_arena *arena, tn_tree *tree,
                            tn_error *error) {
     if (flow == TN_FLOW_RIGHT_TO_LEFT) return right_to_left(network, arena, tree, error);
-    if (flow != TN_FLOW_OPTIMAL)
+    if (!tn_lookup_flow_exists(flow))
         return tn_fail(error, TN_INPUT, "a look-up in cores has no flow %s; choose right-to-left or optimal",
                        tn_flow_names[flow]);
     tn_search_result best;

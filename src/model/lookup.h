@@ -23,11 +23,15 @@
 #include "tensor/network.h"
 #include "tensor/weight.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The cores, cut. Index 0 is the token, 1..d the modes n, then the bonds. */
 tn_status tn_lookup_network(const tn_weight *weight, uint64_t tokens, tn_arena *arena, tn_network *network,
                             tn_error *error);
+
+/* True if a look-up in cores has the flow. */
+bool tn_lookup_flow_exists(tn_flow_name flow);
 
 /* flow: TN_FLOW_RIGHT_TO_LEFT (cores from the last to the first) or TN_FLOW_OPTIMAL (least MACs over all
  * trees); others are TN_INPUT, as is a weight of fewer than two cores, which is looked up without products.

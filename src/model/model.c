@@ -28,17 +28,32 @@ static tn_status make_parent(tn_yaml *root, const char *assignment, tn_arena *ar
     return TN_OK;
 }
 
+static tn_status set_all(tn_yaml *root, const char *const *set, size_t set_count, tn_arena *arena,
+                         tn_error *error) {
+    for (size_t i = 0; i < set_count; i++) {
+        TN_TRY(make_parent(root, set[i], arena, error));
+        TN_TRY(tn_yaml_set(root, set[i], arena, error));
+    }
+    return TN_OK;
+}
+
 tn_status tn_model_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
                         tn_model **model, tn_error *error) {
     const char *path;
     tn_yaml *root;
     TN_TRY(tn_search_path_find("models", name, arena, &path, error));
     TN_TRY(tn_yaml_load(path, arena, &root, error));
-    for (size_t i = 0; i < set_count; i++) {
-        TN_TRY(make_parent(root, set[i], arena, error));
-        TN_TRY(tn_yaml_set(root, set[i], arena, error));
-    }
+    TN_TRY(set_all(root, set, set_count, arena, error));
     return tn_model_decode(root, arena, model, error);
+}
+
+tn_status tn_model_vary(const tn_yaml *root, const char *const *set, size_t set_count, tn_arena *arena,
+                        tn_model **model, tn_error *error) {
+    const tn_yaml nothing = {.kind = TN_YAML_MAPPING};
+    tn_yaml *copy;
+    TN_TRY(tn_yaml_merge(root, &nothing, arena, &copy, error));
+    TN_TRY(set_all(copy, set, set_count, arena, error));
+    return tn_model_decode(copy, arena, model, error);
 }
 
 tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model, tn_error *error) {
@@ -96,6 +111,12 @@ tn_model_weight *tn_model_weight_find(tn_model *model, const char *name) {
     for (size_t i = 0; i < model->weights; i++)
         if (strcmp(model->weight[i].entry.name, name) == 0) return &model->weight[i].entry;
     return NULL;
+}
+
+size_t tn_model_weight_place(const tn_model *model, const tn_model_weight *weight) {
+    size_t place = 0;
+    while (place < model->weights && &model->weight[place].entry != weight) place++;
+    return place;
 }
 
 size_t tn_model_layers(const tn_model *model) {

@@ -63,6 +63,9 @@ typedef struct tn_model tn_model;
 /* Loads a model by path or bare name, applies `set` ("KEY=VALUE") in order, checks it. Lives in `arena`. */
 tn_status tn_model_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
                         tn_model **model, tn_error *error);
+/* The same from a copy of the tree of a model that was loaded before: no file is read again. */
+tn_status tn_model_vary(const tn_yaml *root, const char *const *set, size_t set_count, tn_arena *arena,
+                        tn_model **model, tn_error *error);
 /* The same from a YAML tree (sets already applied). */
 tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model, tn_error *error);
 
@@ -78,6 +81,9 @@ const tn_yaml *tn_model_checkpoint(const tn_model *model);
 size_t tn_model_weights(const tn_model *model);
 tn_model_weight *tn_model_weight_at(tn_model *model, size_t position);
 tn_model_weight *tn_model_weight_find(tn_model *model, const char *name); /* NULL if there is none */
+
+/* Its position; the number of weights for one that is not the model's. */
+size_t tn_model_weight_place(const tn_model *model, const tn_model_weight *weight);
 
 /* The layers, repetitions written out, in the order of tn_step.layer. */
 typedef struct tn_model_layer {

@@ -290,14 +290,11 @@ static tn_status draw_execution(drawing *with, const char *path, tn_error *error
 static tn_status draw_all(drawing *with, tn_evaluator *evaluator, tn_error *error) {
     const tn_result *result = with->result;
     const char *path;
-    uint64_t outer, inner;
-    uint32_t cause;
     tn_evaluation evaluation;
     TN_TRY(tn_arena_format(with->arena, &path, error, "%s/figures", result->folder));
     TN_TRY(tn_folder_make(path, error));
     TN_TRY(draw_front(with, error));
-    tn_space_split(result->space, result->recommended[0].id, &outer, &inner);
-    TN_TRY(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, error));
+    TN_TRY(tn_evaluate_design(evaluator, result->recommended[0].id, &evaluation, error));
     TN_TRY(draw_macs(with, evaluator, error));
     TN_TRY(draw_resources(with, error));
     TN_TRY(tn_arena_format(with->arena, &path, error, "%s/validation.csv", result->folder));
@@ -306,7 +303,7 @@ static tn_status draw_all(drawing *with, tn_evaluator *evaluator, tn_error *erro
 
 tn_status tn_sweep_figures(const tn_result *result, tn_figure_format format, tn_arena *arena,
                            const char *path[TN_SWEEP_FIGURES], size_t *count, tn_error *error) {
-    if (result->front_count == 0)
+    if (result->front_count == 0 || result->recommended_count == 0)
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = result->folder},
                           "holds an empty front; there is nothing to draw");
     tn_evaluator *evaluator;

@@ -146,12 +146,13 @@ static void put_errors(const tn_rank_plan *plan, size_t layer, uint32_t folding,
     put_list(out, weight->n, weight->d, 'x');
     tn_csv_put_count(out, cap);
     tn_csv_put_real(out, relative(squares, norm));
+    tn_csv_put_real(out, sqrt(norm));
     tn_csv_line(out);
 }
 
 tn_status tn_rank_write_error_table(const char *folder, const tn_rank_plan *plan,
                                     const tn_layer_option_rule *rule, tn_error *error) {
-    static const char *const names[] = {"weight", "rows", "columns", "rank", "relative_error"};
+    static const char *const names[] = {"weight", "rows", "columns", "rank", "relative_error", "norm"};
     tn_buffer out = {0};
     put_head(&out, names, sizeof names / sizeof *names);
     tn_csv_line(&out);

@@ -166,20 +166,10 @@ tn_status tn_validate_model(tn_checks *checks, tn_executed *executed, const tn_m
 }
 
 static tn_status validate_design(tn_checks *checks, tn_executed *executed, tn_evaluator *evaluator,
-                                 const tn_space *space, uint64_t id, uint64_t seed, const tn_cpu_rates *rates,
-                                 tn_error *error) {
-    uint64_t outer, inner;
-    uint32_t cause;
+                                 uint64_t id, uint64_t seed, const tn_cpu_rates *rates, tn_error *error) {
     tn_evaluation evaluation;
     char prefix[48];
-    if (id >= space->designs)
-        return tn_fail(error, TN_INPUT, "no design %" PRIu64 "; the space has designs 0 to %" PRIu64, id,
-                       space->designs - 1);
-    tn_space_split(space, id, &outer, &inner);
-    TN_TRY(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, error));
-    if (cause == TN_CAUSE_UNDEFINED || cause == TN_CAUSE_OVERFLOW)
-        return tn_fail(error, TN_INPUT, "design %" PRIu64 " can't be executed: it is %s", id,
-                       tn_cause_name(space, cause));
+    TN_TRY(tn_evaluate_design(evaluator, id, &evaluation, error));
     snprintf(prefix, sizeof prefix, "%" PRIu64 ": ", id);
     return tn_validate_model(checks, executed, tn_evaluator_model(evaluator), prefix, seed, rates, NULL,
                              error);
@@ -194,8 +184,8 @@ tn_status tn_validate_result(tn_checks *checks, const tn_result *result, bool al
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < designs; i++) {
         tn_progress_report(progress, i, designs);
-        status = validate_design(checks, &executed, evaluator, result->space,
-                                 all ? result->recommended[i].id : id, seed, rates, error);
+        status = validate_design(checks, &executed, evaluator, all ? result->recommended[i].id : id, seed,
+                                 rates, error);
     }
     tn_executed_free(&executed);
     tn_evaluator_free(evaluator);

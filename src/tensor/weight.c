@@ -189,6 +189,13 @@ tn_status tn_weight_useful_ranks(const tn_weight *weight, uint64_t *useful, tn_e
     return TN_OK;
 }
 
+tn_status tn_weight_trim_ranks(tn_weight *weight, tn_error *error) {
+    uint64_t useful[TN_RANKS_MOST];
+    TN_TRY(tn_weight_useful_ranks(weight, useful, error));
+    memcpy(weight->rank, useful, weight->rank_count * sizeof *useful);
+    return TN_OK;
+}
+
 /* False where it overflows. */
 static bool gauge_freedom(const tn_weight *weight, const tn_layout *layout, uint64_t *freedom) {
     uint32_t modes = 2 * weight->d;

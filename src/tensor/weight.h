@@ -79,6 +79,8 @@ tn_status tn_weight_degrees_of_freedom(const tn_weight *weight, uint64_t *degree
  * the product of the other axes of either of its two cores. For TT this is the sweep from both ends. CP's
  * shared index and the number of block terms have no such bound and stay. useful has rank_count entries. */
 tn_status tn_weight_useful_ranks(const tn_weight *weight, uint64_t *useful, tn_error *error);
+/* Sets the ranks to the useful ones. */
+tn_status tn_weight_trim_ranks(tn_weight *weight, tn_error *error);
 
 /* The network of one product with `tokens` rows: forward Y (tokens, m...) from X (tokens, n...) and the
  * cores; input gradient dX from dY and the cores; gradient of core k from X, dY and the other cores. Tensor

@@ -91,7 +91,7 @@ static void equals_brute_force(void **state) {
             assert_int_equal(tn_archive_offer(&part[point[i].id % 2], &point[i], NULL), TN_OK);
         }
         assert_front(&whole, expected, front, objectives);
-        assert_int_equal(tn_archive_merge(&part[0], &part[1], NULL), TN_OK);
+        assert_int_equal(tn_archive_absorb(&part[0], &part[1], NULL), TN_OK);
         assert_front(&part[0], expected, front, objectives);
         tn_archive_free(&whole);
         tn_archive_free(&part[0]);

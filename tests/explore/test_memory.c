@@ -21,16 +21,13 @@ static tn_status whole_sweep(tn_error *error) {
     const tn_sweep_options options = {.threads = 1, .resume = true};
     tn_arena arena = {0};
     tn_space space;
-    tn_outcome outcome = {0};
     tn_summary summary;
     tn_result result;
     tn_status status =
         tn_space_load(test_source("tests/explore/data/mini.yaml"), NULL, 0, NULL, &arena, &space, error);
-    if (status == TN_OK) status = tn_sweep_run(&space, &options, folder, NULL, &outcome, error);
-    if (status == TN_OK) status = tn_result_write(folder, &space, &options, &outcome, &summary, error);
+    if (status == TN_OK) status = tn_sweep_folder(&space, &options, folder, NULL, &summary, error);
     if (status == TN_OK) status = tn_result_load(folder, &arena, &result, error);
     if (status == TN_OK) assert_true(result.front_count > 0 && result.recommended_count > 1);
-    tn_outcome_free(&outcome);
     tn_arena_free(&arena);
     return status;
 }

@@ -57,11 +57,8 @@ static const char *in_folder(const char *name) {
 
 static tn_summary sweep(const tn_sweep_options *options, const char *name, const tn_progress *progress) {
     tn_error error = {0};
-    tn_outcome outcome;
     tn_summary summary;
-    ok(tn_sweep_run(&space, options, in_folder(name), progress, &outcome, &error), &error);
-    ok(tn_result_write(in_folder(name), &space, options, &outcome, &summary, &error), &error);
-    tn_outcome_free(&outcome);
+    ok(tn_sweep_folder(&space, options, in_folder(name), progress, &summary, &error), &error);
     return summary;
 }
 
@@ -217,6 +214,7 @@ static void threads_do_not_matter(void **state) {
 static void shards_merge_to_the_whole(void **state) {
     tn_error error = {0};
     tn_summary summary;
+    const char *missing;
     (void)state;
     for (uint64_t i = 1; i <= 3; i++) {
         char part[16];
@@ -224,11 +222,12 @@ static void shards_merge_to_the_whole(void **state) {
         sweep(&(tn_sweep_options){.shard = i, .shards = 3}, part, NULL);
     }
     const char *parts[] = {in_folder("part3"), in_folder("part1"), in_folder("part2")};
-    ok(tn_merge_folders(parts, 3, in_folder("merged"), &arena, &summary, &error), &error);
+    ok(tn_merge_folders(parts, 3, in_folder("merged"), &arena, &summary, &missing, &error), &error);
     assert_string_equal(summary.space, "small");
     assert_same_results("one", "merged");
     const char *twice[] = {parts[0], parts[1], parts[0]};
-    assert_int_equal(tn_merge_folders(twice, 3, in_folder("twice"), &arena, &summary, &error), TN_INPUT);
+    assert_int_equal(tn_merge_folders(twice, 3, in_folder("twice"), &arena, &summary, &missing, &error),
+                     TN_INPUT);
 }
 
 static void stop_half_way(void *user, uint64_t done, uint64_t total) {
@@ -245,12 +244,11 @@ static void interrupted_goes_on(void **state) {
     assert_true(half.evaluated < space.designs && half.evaluated > space.designs / 3);
 
     tn_error error = {0};
-    tn_outcome outcome;
     assert_int_equal(
-        tn_sweep_run(&space, &(tn_sweep_options){0}, in_folder("stopped"), NULL, &outcome, &error), TN_INPUT);
+        tn_sweep_folder(&space, &(tn_sweep_options){0}, in_folder("stopped"), NULL, &half, &error), TN_INPUT);
     assert_non_null(strstr(error.message, "--resume"));
-    assert_int_equal(tn_sweep_run(&space, &(tn_sweep_options){.resume = true, .seed = 3},
-                                  in_folder("stopped"), NULL, &outcome, &error),
+    assert_int_equal(tn_sweep_folder(&space, &(tn_sweep_options){.resume = true, .seed = 3},
+                                     in_folder("stopped"), NULL, &half, &error),
                      TN_INPUT);
     assert_non_null(strstr(error.message, "another sweep"));
 

@@ -1,0 +1,163 @@
+/* Reading a folder of results, which anybody may have made. */
+#include "explore/result.h"
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "text/csv.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const size_t input_limit_bytes = (size_t)256 << 20, provenance_limit_bytes = (size_t)16 << 20;
+
+/* ---- provenance */
+
+static tn_status load_json(const char *path, json_t **json, tn_error *error) {
+    char *text;
+    size_t length;
+    json_error_t problem;
+    TN_TRY(tn_file_read(path, provenance_limit_bytes, &text, &length, error));
+    *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+    tn_free(text);
+    if (*json && json_is_object(*json)) return TN_OK;
+    bool none = !*json && json_error_code(&problem) == json_error_out_of_memory;
+    if (none) return tn_fail(error, TN_MEMORY, "no memory to read %s", path);
+    const tn_position at = {path, *json ? 1 : (unsigned)problem.line, *json ? 1 : (unsigned)problem.column};
+    json_decref(*json);
+    return tn_fail_at(error, TN_INPUT, at, "is no record of a sweep: %s",
+                      *json ? "not an object" : problem.text);
+}
+
+static tn_status read_completion(const json_t *json, const char *path, tn_result *result, tn_error *error) {
+    const char *complete = json_string_value(json_object_get(json, "complete"));
+    const json_t *evaluated = json_object_get(json, "evaluated");
+    for (int i = 0; complete && tn_completion_names[i]; i++)
+        if (strcmp(complete, tn_completion_names[i]) == 0 && json_is_integer(evaluated) &&
+            json_integer_value(evaluated) >= 0) {
+            result->completion = (tn_completion)i;
+            result->evaluated = (uint64_t)json_integer_value(evaluated);
+            return TN_OK;
+        }
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = path},
+                      "does not say how far the sweep came (complete, evaluated)");
+}
+
+/* The file must be the one whose hash was recorded under `key`. *present: there is a hash of it. */
+static tn_status check_input(const json_t *json, const char *key, const char *path, bool *present,
+                             tn_error *error) {
+    const char *recorded = json_string_value(json_object_get(json_object_get(json, "sha256"), key));
+    char *data, digest[TN_DIGEST_TEXT];
+    size_t length;
+    *present = recorded != NULL;
+    if (!recorded) return TN_OK;
+    TN_TRY(tn_file_read(path, input_limit_bytes, &data, &length, error));
+    tn_digest(data, length, digest);
+    tn_free(data);
+    if (strcmp(digest, recorded) == 0) return TN_OK;
+    return tn_fail_at(
+        error, TN_INPUT, (tn_position){.file = path},
+        "is not the one that was swept (its SHA-256 differs from that in sweep.json); sweep into "
+        "another folder to see what a change does");
+}
+
+/* ---- the space */
+
+static tn_status read_space(const json_t *json, const char *folder, tn_arena *arena, tn_space *space,
+                            tn_error *error) {
+    static const char *const keys[] = {"space", "model", "device", "error_table"};
+    static const char *const names[] = {"space.yaml", "model.yaml", "device.yaml", "error_table.csv"};
+    const char *path[4];
+    for (int i = 0; i < 4; i++) {
+        bool present;
+        TN_TRY(tn_arena_format(arena, &path[i], error, "%s/%s", folder, names[i]));
+        TN_TRY(check_input(json, keys[i], path[i], &present, error));
+        if (!present && i < 3)
+            return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
+                              "its sweep.json has no hash of %s; it is no record of a sweep", names[i]);
+        if (!present) path[i] = NULL;
+    }
+    const tn_space_inputs own = {.model = path[1], .device = path[2], .error_table = path[3]};
+    TN_TRY(tn_space_load(path[0], NULL, 0, &own, arena, space, error));
+    if (space->error_table.count && !path[3])
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
+                          "has no copy of the error table that its space names");
+    return TN_OK;
+}
+
+static tn_status check_folder(const char *folder, tn_error *error) {
+    struct stat about;
+    if (stat(folder, &about) == 0 && S_ISDIR(about.st_mode)) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
+                      "is no folder of results; `tenfold sweep SPACE -o DIR` makes one");
+}
+
+tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space, tn_result *result,
+                          tn_error *error) {
+    const char *path;
+    json_t *json;
+    tn_result ignored;
+    TN_TRY(check_folder(folder, error));
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof **space, space, error));
+    TN_TRY(tn_arena_format(arena, &path, error, "%s/sweep.json", folder));
+    TN_TRY(load_json(path, &json, error));
+    tn_status status = read_completion(json, path, result ? result : &ignored, error);
+    if (status == TN_OK) status = read_space(json, folder, arena, *space, error);
+    json_decref(json);
+    return status;
+}
+
+/* ---- rows */
+
+/* "nan" stands for what is not known. */
+static tn_status read_quantity(const tn_csv *csv, size_t row, size_t column, double *value, tn_error *error) {
+    if (strcmp(tn_csv_at(csv, row, column)->text, "nan") != 0)
+        return tn_csv_real(csv, row, column, -INFINITY, INFINITY, value, error);
+    *value = NAN;
+    return TN_OK;
+}
+
+static tn_status load_rows(const char *folder, const char *name, const tn_space *space, tn_arena *arena,
+                           tn_result_row **row_out, size_t *count, tn_error *error) {
+    const char *path, *id_name = "id";
+    tn_csv csv;
+    size_t id_column, *column;
+    tn_result_row *made;
+    TN_TRY(tn_arena_format(arena, &path, error, "%s/%s", folder, name));
+    TN_TRY(tn_csv_load(path, arena, &csv, error));
+    TN_TRY(tn_csv_columns(&csv, &id_name, 1, false, &id_column, error));
+    TN_TRY(tn_arena_alloc(arena, tn_quantities_count, sizeof *column, &column, error));
+    for (size_t q = 0; q < tn_quantities_count; q++)
+        TN_TRY(tn_csv_columns(&csv, &tn_quantities[q].name, 1, false, &column[q], error));
+    size_t reason = tn_csv_column(&csv, "reason");
+    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *made, &made, error));
+    for (size_t i = 0; i < csv.rows; i++) {
+        double *value;
+        TN_TRY(tn_arena_alloc(arena, tn_quantities_count, sizeof *value, &value, error));
+        TN_TRY(tn_csv_count(&csv, i, id_column, 0, space->designs - 1, &made[i].id, error));
+        for (size_t q = 0; q < tn_quantities_count; q++)
+            TN_TRY(read_quantity(&csv, i, column[q], &value[q], error));
+        made[i].value = value;
+        made[i].reason = reason < csv.columns ? tn_csv_at(&csv, i, reason)->text : "";
+    }
+    *row_out = made;
+    *count = csv.rows;
+    return TN_OK;
+}
+
+tn_status tn_result_load(const char *folder, tn_arena *arena, tn_result *result, tn_error *error) {
+    *result = (tn_result){.folder = folder};
+    TN_TRY(tn_result_space(folder, arena, &result->space, result, error));
+    TN_TRY(load_rows(folder, "front.csv", result->space, arena, &result->front, &result->front_count, error));
+    TN_TRY(load_rows(folder, "recommended.csv", result->space, arena, &result->recommended,
+                     &result->recommended_count, error));
+    if ((result->front_count == 0) != (result->recommended_count == 0))
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
+                          "has %s; a sweep writes both or none",
+                          result->front_count ? "designs in front.csv and none in recommended.csv"
+                                              : "designs in recommended.csv and none in front.csv");
+    return TN_OK;
+}

@@ -1,0 +1,41 @@
+#include "explore/sweep_plan.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "explore/chunk.h"
+
+/* Draws chunks by the seed until the budget is reached; all of them, in order, without one. */
+static tn_status choose(const tn_space *space, const tn_sweep_options *options, tn_sweep_plan *plan,
+                        tn_error *error) {
+    for (uint64_t chunk = 0; chunk < plan->chunks; chunk++)
+        if (options->shards == 0 || chunk % options->shards == options->shard - 1)
+            plan->chunk[plan->chosen++] = chunk;
+    if (options->budget == 0 || options->budget >= space->designs) return TN_OK;
+    tn_random *random;
+    TN_TRY(tn_random_open(options->seed, &random, error));
+    tn_random_shuffle(random, plan->chunk, plan->chosen, sizeof *plan->chunk);
+    tn_random_close(random);
+    uint64_t designs = 0, kept = 0;
+    while (kept < plan->chosen && designs < options->budget)
+        designs += tn_chunk_at(space, plan->chunk[kept++]).designs;
+    plan->sampled = kept < plan->chosen;
+    plan->chosen = kept;
+    return TN_OK;
+}
+
+tn_status tn_sweep_plan_make(const tn_space *space, const tn_sweep_options *options, tn_sweep_plan *plan,
+                             tn_error *error) {
+    *plan = (tn_sweep_plan){0};
+    if (options->shards && (options->shard == 0 || options->shard > options->shards))
+        return tn_fail(error, TN_INPUT, "no such shard; shards are numbered from 1 to their number");
+    TN_TRY(tn_chunk_count(space, &plan->chunks, error));
+    TN_TRY(tn_alloc(plan->chunks, sizeof *plan->chunk, &plan->chunk, error));
+    tn_status status = choose(space, options, plan, error);
+    if (status != TN_OK) tn_sweep_plan_free(plan);
+    return status;
+}
+
+void tn_sweep_plan_free(tn_sweep_plan *plan) {
+    tn_free(plan->chunk);
+    *plan = (tn_sweep_plan){0};
+}

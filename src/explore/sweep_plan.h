@@ -1,0 +1,38 @@
+/* What a sweep is asked for, and which chunks of the space that means. */
+#ifndef TN_EXPLORE_SWEEP_PLAN_H
+#define TN_EXPLORE_SWEEP_PLAN_H
+
+#include "base/error.h"
+#include "base/public.h"
+#include "explore/space.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+TN_PUBLIC_BEGIN
+
+typedef struct tn_sweep_options {
+    unsigned threads;       /* 0: all */
+    uint64_t shard, shards; /* this is shard 1..shards; 0 of 0: the whole */
+    uint64_t budget;        /* evaluate at most about so many designs, of chunks drawn by `seed`; 0: all */
+    uint64_t seed;
+    bool resume;   /* go on with what the folder holds of this sweep */
+    bool repair;   /* with resume: drop what the folder's store can't be trusted in, instead of refusing it */
+    bool keep_all; /* keep every feasible design */
+} tn_sweep_options;
+
+typedef struct tn_sweep_plan {
+    uint64_t chunks; /* of the space */
+    uint64_t *chunk; /* [chosen] those to evaluate, in the order of evaluation */
+    uint64_t chosen;
+    bool sampled; /* the budget leaves some out */
+} tn_sweep_plan;
+
+/* TN_INPUT where the shard does not exist. Free with tn_sweep_plan_free. */
+tn_status tn_sweep_plan_make(const tn_space *space, const tn_sweep_options *options, tn_sweep_plan *plan,
+                             tn_error *error);
+void tn_sweep_plan_free(tn_sweep_plan *plan);
+
+TN_PUBLIC_END
+
+#endif
