@@ -13,6 +13,11 @@ void tn_interrupt(void); /* safe in a signal handler */
 void tn_interrupt_clear(void);
 bool tn_interrupted(void);
 
+/* For short work that must end as it does without an interruption, such as writing down what was finished: between
+ * the two, tn_interrupted() is false in this thread. They nest. */
+void tn_interrupt_hold(void);
+void tn_interrupt_release(void);
+
 TN_PUBLIC_END
 
 #endif

@@ -1,6 +1,7 @@
 #include "explore/result.h"
 
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "explore/identity.h"
 #include "explore/knee.h"
@@ -37,6 +38,8 @@ static tn_status evaluate_rows(const tn_sweep_db *store, const tn_space *space, 
     tn_evaluator *evaluator;
     TN_TRY(tn_evaluator_new(space, &evaluator, error));
     tn_status status = TN_OK;
+    /* An interrupted search of flows ends with what it has: another design than the one that was found. */
+    tn_interrupt_hold();
     for (size_t i = 0; status == TN_OK && i < of->count; i++) {
         bool same;
         status = tn_evaluator_confirm(evaluator, &point[i], &of->item[i].evaluation, &same, error);
@@ -47,6 +50,7 @@ static tn_status evaluate_rows(const tn_sweep_db *store, const tn_space *space, 
                                 "can't be trusted",
                                 point[i].id);
     }
+    tn_interrupt_release();
     tn_evaluator_free(evaluator);
     return status;
 }

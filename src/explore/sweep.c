@@ -109,7 +109,8 @@ static void work_through(run *all) {
     tn_outcome_begin(all->space, &with.found);
     for (uint64_t chunk; status == TN_OK && take_chunk(all, &chunk);) {
         status = run_chunk(all->space, all->options, chunk, &with, &error);
-        if (status != TN_OK) break;
+        /* An interrupted search of flows ends with what it has, so what was evaluated meanwhile does not count. */
+        if (status != TN_OK || tn_interrupted()) break;
 #pragma omp critical(tenfold_sweep)
         status = all->torn ? TN_OK : finish_chunk(all, &with, chunk, &error);
     }

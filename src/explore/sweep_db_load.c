@@ -180,8 +180,8 @@ static tn_status rescue_chunk(reading *with, uint64_t chunk, const uint64_t kept
                               tn_error *error) {
     repair *all = user;
     bool hold;
-    if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
     TN_TRY(points_hold(with, all->evaluator, &hold, error));
+    if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
     if (!hold) return TN_OK;
     TN_TRY(tn_sweep_db_chunk(with->store, chunk, &with->found, kept, error));
     return take_chunk(with, chunk, kept, &all->into, error);

@@ -170,7 +170,8 @@ static void recommends_members_of_the_front(void **state) {
     for (size_t i = 0; i < result.recommended_count; i++) {
         const tn_result_row *row = &result.recommended[i], *same = front_row(&result, row->id);
         assert_non_null(same);
-        for (size_t q = 0; q < tn_quantities_count; q++) assert_true(row->value[q] == same->value[q]);
+        for (size_t q = 0; q < tn_quantities_count; q++)
+            assert_memory_equal(&row->value[q], &same->value[q], sizeof *row->value);
         for (size_t f = 0; i > 0 && f < result.front_count; f++)
             if (tn_space_digit(&space, result.front[f].id, choice) == tn_space_digit(&space, row->id, choice))
                 assert_true(result.front[f].value[SECONDS] >= row->value[SECONDS]);
