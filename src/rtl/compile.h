@@ -1,0 +1,64 @@
+/* From a design to what its engine is built and run with: patterns of the ports, one descriptor an operation, and the
+ * cycles that each operation takes.
+ *
+ * Cycles of a product: the sum of its issues (templates/engine.sv says how long one is), less one, plus the operators
+ * (a product, the tree, the accumulating addition), plus TN_RTL_PRODUCT_EXTRA, plus the phases of its last write less one.
+ * Of an update: its trips, less one, plus a product and an addition, plus TN_RTL_UPDATE_EXTRA.
+ */
+#ifndef TN_RTL_COMPILE_H
+#define TN_RTL_COMPILE_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "rtl/access.h"
+#include "rtl/design.h"
+
+/* Load, four from issue to multiplier, result to bank. */
+enum { TN_RTL_PRODUCT_EXTRA = 6, TN_RTL_UPDATE_EXTRA = 7 };
+
+typedef enum tn_rtl_port { TN_RTL_LEFT, TN_RTL_RIGHT, TN_RTL_RESULT, TN_RTL_PORTS } tn_rtl_port;
+
+/* Fields of a descriptor; compile.c has the one list that packs them and names them for the templates. */
+enum { TN_RTL_FIELD_MOST = 40, TN_RTL_LEVELS_MOST = 12 };
+
+/* One operation, as its descriptor says it. */
+typedef struct tn_rtl_step {
+    bool vector;
+    uint64_t memory[TN_RTL_PORTS], base[TN_RTL_PORTS], pattern[TN_RTL_PORTS];
+    uint64_t open, tiles, interval;
+    uint64_t write_phases; /* the most that a tile of the result takes */
+    bool edge_row, edge_column, edge_term;
+    uint32_t tile_levels, group_levels;
+    uint64_t tile_count[TN_RTL_LEVELS_MOST], group_count[TN_RTL_LEVELS_MOST];
+    tn_rtl_counter tile[TN_RTL_LEVELS_MOST][TN_RTL_PORTS], group[TN_RTL_LEVELS_MOST][2];
+    uint64_t cycles; /* predicted */
+} tn_rtl_step;
+
+/* Patterns of a port: for a product four in a row, of which bit 0 says that the first direction is cut by the array's
+ * edge, bit 1 the second. */
+typedef struct tn_rtl_patterns {
+    uint32_t count;
+    tn_rtl_pattern *pattern;
+} tn_rtl_patterns;
+
+typedef struct tn_rtl_engine {
+    const tn_rtl_design *design;
+    tn_rtl_patterns port[TN_RTL_PORTS], vector;
+    tn_rtl_step *step; /* [operations] */
+    uint64_t cycles;   /* of the program */
+    /* Sizes of the templates. */
+    uint64_t banks, word, phases, open, tile_levels, group_levels;
+    uint64_t address_bits, rotate_bits, inside_bits, count_bits, tile_bits, phase_bits, slot_bits, code_bits,
+        choice_bits, memory_bits, program_bits, descriptor_bits;
+} tn_rtl_engine;
+
+/* Everything lives in `arena`; *design must outlive it. index_size: of every index that operations name. */
+tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size, tn_arena *arena,
+                         tn_rtl_engine *engine, tn_error *error);
+
+/* engine.svh, memories.svh and program.hex. */
+void tn_rtl_engine_header(const tn_rtl_engine *engine, tn_buffer *out);
+void tn_rtl_engine_memories(const tn_rtl_engine *engine, tn_buffer *out);
+void tn_rtl_engine_program(const tn_rtl_engine *engine, tn_buffer *out);
+
+#endif

@@ -1,0 +1,104 @@
+#include "rtl/files.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/search_path.h"
+
+#include <inttypes.h>
+
+static const char *const templates[] = {
+    "pipe.sv",      "delay.sv",     "fp32_multiply.sv", "fp32_add.sv", "bank.sv",   "memory.sv",
+    "odometer.sv",  "addresses.sv", "turn.sv",          "lanes.sv",    "spread.sv", "read_port.sv",
+    "dot_lanes.sv", "engine.sv",    "testbench.sv",     "Makefile",    NULL};
+
+enum { TEMPLATE_BYTES_MOST = 1 << 20 };
+
+typedef struct {
+    const char *folder;
+    tn_arena *arena;
+    tn_error *error;
+} writer;
+
+static tn_status put(const writer *to, const char *name, const void *data, size_t length) {
+    const char *path;
+    TN_TRY(tn_arena_format(to->arena, &path, to->error, "%s/%s", to->folder, name));
+    return tn_file_write(path, data, length, to->error);
+}
+
+static tn_status put_buffer(const writer *to, const char *name, tn_buffer *text) {
+    tn_status status = text->status;
+    if (status != TN_OK)
+        tn_fail(to->error, status, "no memory for %s", name);
+    else
+        status = put(to, name, text->data ? text->data : "", text->length);
+    tn_buffer_free(text);
+    return status;
+}
+
+static tn_status copy_templates(const writer *to) {
+    for (const char *const *name = templates; *name; name++) {
+        const char *path;
+        char *data;
+        size_t length;
+        TN_TRY(tn_search_path_find_file("src/rtl/templates", *name, to->arena, &path, to->error));
+        TN_TRY(tn_file_read(path, TEMPLATE_BYTES_MOST, &data, &length, to->error));
+        tn_status status = put(to, *name, data, length);
+        tn_free(data);
+        TN_TRY(status);
+    }
+    return TN_OK;
+}
+
+static tn_status put_images(const writer *to, const tn_rtl_engine *engine, const tn_rtl_image *image,
+                            const char *ending) {
+    for (uint32_t m = 0; m < engine->design->memories; m++) {
+        for (uint64_t b = 0; b < engine->design->memory[m].banks; b++) {
+            tn_buffer text = {0};
+            const char *name;
+            TN_TRY(tn_arena_format(to->arena, &name, to->error, "memory%" PRIu32 "_%" PRIu64 "%" PRIu64 ".%s",
+                                   m, b / 10, b % 10, ending));
+            tn_rtl_image_bank(engine->design, image, m, b, &text);
+            TN_TRY(put_buffer(to, name, &text));
+        }
+    }
+    return TN_OK;
+}
+
+static tn_status put_testbench(const writer *to, const tn_rtl_engine *engine, uint32_t runs) {
+    uint64_t elements = 0;
+    for (uint32_t m = 0; m < engine->design->memories; m++)
+        elements += engine->design->memory[m].banks * engine->design->memory[m].word *
+                    engine->design->memory[m].depth;
+    tn_buffer text = {0};
+    tn_buffer_format(&text,
+                     "localparam int RUNS = %" PRIu32 ";\n"
+                     "localparam longint ELEMENTS = %" PRIu64 ";\n"
+                     "localparam longint CYCLES_MOST = %" PRIu64 ";\n",
+                     runs, elements, (2 * engine->cycles + 1000) * runs);
+    return put_buffer(to, "testbench.svh", &text);
+}
+
+static tn_status put_all(const writer *to, const tn_rtl_engine *engine, const tn_rtl_image *begin,
+                         const tn_rtl_image *end, uint32_t runs) {
+    tn_buffer header = {0}, memories = {0}, program = {0};
+    TN_TRY(tn_folder_make(to->folder, to->error));
+    TN_TRY(copy_templates(to));
+    tn_rtl_engine_header(engine, &header);
+    TN_TRY(put_buffer(to, "engine.svh", &header));
+    tn_rtl_engine_memories(engine, &memories);
+    TN_TRY(put_buffer(to, "memories.svh", &memories));
+    tn_rtl_engine_program(engine, &program);
+    TN_TRY(put_buffer(to, "program.hex", &program));
+    TN_TRY(put_images(to, engine, begin, "hex"));
+    TN_TRY(put_images(to, engine, end, "expected"));
+    return put_testbench(to, engine, runs);
+}
+
+tn_status tn_rtl_files_write(const tn_rtl_engine *engine, const tn_rtl_image *begin, const tn_rtl_image *end,
+                             uint32_t runs, const char *folder, tn_error *error) {
+    tn_arena arena = {0};
+    const writer to = {folder, &arena, error};
+    tn_status status = put_all(&to, engine, begin, end, runs);
+    tn_arena_free(&arena);
+    return status;
+}

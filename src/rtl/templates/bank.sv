@@ -1,0 +1,46 @@
+// One bank: DEPTH words of ELEMENTS 32-bit elements, one read and one write a cycle, each element with its own write
+// enable. A word is there the cycle after its address. What is read while it is written is the old word.
+//
+// In simulation the bank begins as NAME.hex says and, at the rising edge of `check`, writes what it holds to NAME.out
+// and counts the elements that differ from NAME.expected.
+module bank #(
+    parameter int ELEMENTS = 4,
+    parameter int DEPTH = 512,
+    parameter int ADDRESS = 16,
+    parameter STYLE = "block",
+    parameter NAME = "bank"
+) (
+    input  logic                   clk,
+    input  logic                   check,
+    input  logic                   read,
+    input  logic [    ADDRESS-1:0] read_address,
+    output logic [ELEMENTS*32-1:0] q,
+    input  logic [   ELEMENTS-1:0] write,
+    input  logic [    ADDRESS-1:0] write_address,
+    input  logic [ELEMENTS*32-1:0] d,
+    output int unsigned            wrong
+);
+  localparam int BITS = DEPTH > 1 ? $clog2(DEPTH) : 1;
+  (* ram_style = STYLE *) logic [ELEMENTS*32-1:0] word[DEPTH];
+
+  always_ff @(posedge clk) if (read) q <= word[read_address[BITS-1:0]];
+  always_ff @(posedge clk)
+    for (int e = 0; e < ELEMENTS; e++)
+      if (write[e]) word[write_address[BITS-1:0]][e*32+:32] <= d[e*32+:32];
+
+`ifdef SYNTHESIS
+  assign wrong = 0;
+`else
+  logic [ELEMENTS*32-1:0] expected[DEPTH];
+  initial begin
+    $readmemh({NAME, ".hex"}, word);
+    wrong = 0;
+  end
+  always @(posedge check) begin
+    $readmemh({NAME, ".expected"}, expected);
+    $writememh({NAME, ".out"}, word);
+    for (int i = 0; i < DEPTH; i++)
+      for (int e = 0; e < ELEMENTS; e++) if (word[i][e*32+:32] !== expected[i][e*32+:32]) wrong = wrong + 1;
+  end
+`endif
+endmodule

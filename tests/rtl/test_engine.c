@@ -1,0 +1,297 @@
+/* The generated engine in simulation: cycles of every operation as predicted, every bit of every memory as the in-order
+ * reference has it, on linear layers with drawn layouts, cuts and kernels. */
+#include "base/arena.h"
+#include "flow/program.h"
+#include "rtl/compile.h"
+#include "rtl/files.h"
+#include "rtl/image.h"
+#include "rtl/reference.h"
+#include "support/program.h"
+#include "tensor/spec.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    const char *spec; /* of the layer */
+    tn_flow_name flow;
+    uint64_t rows, columns, terms, vector, multiply, add;
+    bool update;
+    uint32_t runs;
+    uint64_t seed;
+} drawn_case;
+
+static uint64_t draw(uint64_t *state, uint64_t below) {
+    uint64_t z = *state += 0x9E3779B97F4A7C15;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return (z ^ (z >> 31)) % below;
+}
+
+/* The word's elements dealt to the axes at random; skews at random, one of them odd. */
+static tn_bank_layout draw_layout(const tn_rtl_memory *memory, const uint64_t *dims, uint32_t axes,
+                                  uint64_t *state) {
+    tn_bank_layout layout = {.axes = axes, .forms = 1, .banks = {memory->banks}};
+    for (uint32_t k = 0; k < axes; k++) {
+        layout.dims[k] = dims[k];
+        layout.word[k] = 1;
+        layout.skew[0][k] = draw(state, 4);
+    }
+    for (uint64_t word = memory->word; word > 1; word /= 2) layout.word[draw(state, axes)] *= 2;
+    layout.skew[0][draw(state, axes)] |= 1;
+    return layout;
+}
+
+typedef struct {
+    tn_arena arena;
+    tn_program program;
+    tn_rtl_design design;
+    tn_rtl_memory memory[3];
+    tn_rtl_array *array;
+    tn_rtl_operation *operation;
+    float **values;
+} layer;
+
+static void check(tn_status status, const tn_error *error) {
+    if (status != TN_OK) fail_msg("%s", error->message);
+}
+
+static uint32_t draw_index(const layer *with, uint32_t a, uint32_t b, bool shared, uint32_t c,
+                           uint64_t *state) {
+    uint32_t found[TN_BANK_LAYOUT_AXES], count = 0;
+    const tn_rtl_array *first = &with->array[a];
+    for (uint32_t k = 0; k < first->layout.axes; k++) {
+        bool in_b = tn_rtl_axis_of(&with->array[b], first->index[k]) != TN_RTL_NONE,
+             in_c = tn_rtl_axis_of(&with->array[c], first->index[k]) != TN_RTL_NONE;
+        if (in_b == shared && !in_c) found[count++] = first->index[k];
+    }
+    return count ? found[draw(state, count)] : TN_RTL_NONE;
+}
+
+/* Operands of a step lie in different memories: a colouring, tried from a drawn colour. */
+static void place_arrays(layer *with, uint64_t *state) {
+    const tn_program *program = &with->program;
+    for (uint32_t t = 0; t < program->tensors; t++) {
+        uint32_t start = (uint32_t)draw(state, 3), tried = 0;
+        for (; tried < 3; tried++) {
+            uint32_t memory = (start + tried) % 3;
+            bool free = true;
+            for (uint32_t s = 0; s < program->steps; s++) {
+                const tn_program_step *step = &program->step[s];
+                uint32_t other = step->a == t ? step->b : step->b == t ? step->a : t;
+                free = free && !(other < t && with->array[other].memory == memory);
+            }
+            if (program->tensor[t].role == TN_ROLE_CORE_GRADIENT) /* beside its core, for the update */
+                free = free && with->array[program->tensor[t].core + 1].memory != memory;
+            if (free) {
+                with->array[t].memory = memory;
+                break;
+            }
+        }
+        assert_true(tried < 3);
+    }
+}
+
+static void build(layer *with, const drawn_case *of) {
+    uint64_t state = of->seed, tokens;
+    tn_error error;
+    tn_weight weight;
+    with->arena = (tn_arena){0};
+    check(tn_spec_parse(of->spec, (tn_position){0}, &weight, &tokens, &error), &error);
+    check(tn_program_named(&weight, tokens, of->flow, &(tn_program_options){.training = true}, &with->arena,
+                           &with->program, &error),
+          &error);
+    const tn_program *program = &with->program;
+    uint32_t updates = 0;
+    for (uint32_t t = 0; t < program->tensors; t++)
+        updates += program->tensor[t].role == TN_ROLE_CORE_GRADIENT;
+    check(tn_arena_alloc(&with->arena, program->tensors, sizeof *with->array, &with->array, &error), &error);
+    check(tn_arena_alloc(&with->arena, program->tensors, sizeof *with->values, &with->values, &error),
+          &error);
+    check(tn_arena_alloc(&with->arena, program->steps + updates, sizeof *with->operation, &with->operation,
+                         &error),
+          &error);
+    uint64_t widest = of->rows > of->columns ? of->rows : of->columns;
+    for (int m = 0; m < 3; m++)
+        with->memory[m] = (tn_rtl_memory){.banks = UINT64_C(1) << draw(&state, 3),
+                                          .word = draw(&state, 3) ? widest : 2,
+                                          .style = TN_STYLE_BLOCK};
+    if (of->update) { /* the same words for all, so that any core may be updated from any memory */
+        with->memory[1] = with->memory[2] = with->memory[0];
+    }
+    for (uint32_t t = 0; t < program->tensors; t++) with->array[t].memory = UINT32_MAX;
+    place_arrays(with, &state);
+    for (uint32_t t = 0; t < program->tensors; t++) {
+        tn_rtl_array *array = &with->array[t];
+        tn_rtl_memory *memory = &with->memory[array->memory];
+        const tn_program_tensor *tensor = &program->tensor[t];
+        char name[32];
+        uint64_t dims[TN_BANK_LAYOUT_AXES] = {1}, elements = 1;
+        uint32_t axes = tensor->indices.count;
+        assert_in_range(axes, 1, TN_BANK_LAYOUT_AXES);
+        for (uint32_t k = 0; k < axes; k++) {
+            array->index[k] = tensor->indices.index[k];
+            dims[k] = program->index_size[tensor->indices.index[k]];
+            elements *= dims[k];
+        }
+        array->layout = draw_layout(memory, dims, axes, &state);
+        if (of->update && tensor->role == TN_ROLE_CORE_GRADIENT) {
+            const tn_rtl_array *core = &with->array[tensor->core + 1];
+            array->layout = core->layout;
+        }
+        array->base = memory->depth;
+        memory->depth += tn_rtl_strides_of(&array->layout).depth + draw(&state, 3);
+        check(tn_arena_format(&with->arena, &array->name, &error, "%s",
+                              tn_program_tensor_name(program, t, name)),
+              &error);
+        check(tn_arena_alloc(&with->arena, elements, sizeof **with->values, &with->values[t], &error),
+              &error);
+        for (uint64_t i = 0; t < program->inputs && i < elements; i++)
+            with->values[t][i] = (float)((double)draw(&state, 1 << 24) / (1 << 23) - 1);
+    }
+    uint32_t operations = 0;
+    for (uint32_t s = 0; s < program->steps; s++) {
+        const tn_program_step *step = &program->step[s];
+        with->operation[operations++] =
+            (tn_rtl_operation){.name = "product",
+                               .left = step->a,
+                               .right = step->b,
+                               .result = step->out,
+                               .row = draw_index(with, step->a, step->out, true, step->b, &state),
+                               .column = draw_index(with, step->b, step->out, true, step->a, &state),
+                               .term = draw_index(with, step->a, step->b, true, step->out, &state)};
+    }
+    for (uint32_t t = 0; t < program->tensors && of->update; t++)
+        if (program->tensor[t].role == TN_ROLE_CORE_GRADIENT) {
+            uint32_t core = program->tensor[t].core + 1;
+            with->operation[operations++] = (tn_rtl_operation){
+                .name = "update", .update = true, .left = core, .right = t, .result = core};
+        }
+    with->design = (tn_rtl_design){.rows = of->rows,
+                                   .columns = of->columns,
+                                   .terms = of->terms,
+                                   .vector = of->vector,
+                                   .multiply_cycles = of->multiply,
+                                   .add_cycles = of->add,
+                                   .rate = 0.01,
+                                   .memories = 3,
+                                   .arrays = program->tensors,
+                                   .operations = operations,
+                                   .memory = with->memory,
+                                   .array = with->array,
+                                   .operation = with->operation};
+    for (int m = 0; m < 3; m++)
+        if (with->memory[m].depth == 0) with->memory[m].depth = 1;
+}
+
+static void put_all(const layer *with, tn_rtl_image *image) {
+    tn_error error;
+    check(tn_rtl_image_make(&with->design, (tn_arena *)&with->arena, image, &error), &error);
+    for (uint32_t t = 0; t < with->design.arrays; t++)
+        tn_rtl_image_put(&with->design, &with->array[t], with->values[t], image);
+}
+
+static void simulate(const drawn_case *of) {
+    layer with;
+    tn_rtl_engine engine;
+    tn_rtl_image begin, end;
+    tn_error error;
+    char folder[] = "engine-XXXXXX", command[256], line[64];
+    memset(&with, 0, sizeof with);
+    build(&with, of);
+    check(tn_rtl_compile(&with.design, with.program.index_size, &with.arena, &engine, &error), &error);
+    put_all(&with, &begin);
+    for (uint32_t run = 0; run < of->runs; run++)
+        check(tn_rtl_reference_run(&with.design, with.program.index_size, with.values, &error), &error);
+    put_all(&with, &end);
+    assert_non_null(mkdtemp(folder));
+    check(tn_rtl_files_write(&engine, &begin, &end, of->runs, folder, &error), &error);
+    snprintf(command, sizeof command, "make -C '%s' simulate OPTIMISE=-O0 2>&1", folder);
+    test_run run = test_shell(command);
+    if (run.status != 0) fail_msg("%s: %s\n%s", of->spec, folder, run.out);
+    assert_non_null(strstr(run.out, " wrong 0\n"));
+    for (uint32_t i = 0; i < with.design.operations; i++) {
+        snprintf(line, sizeof line, "operation %" PRIu32 " cycles %" PRIu64 "\n", i, engine.step[i].cycles);
+        if (!strstr(run.out, line)) fail_msg("%s: expected '%s' in %s\n%s", of->spec, line, folder, run.out);
+    }
+    test_run_free(&run);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    run = test_shell(command);
+    test_run_free(&run);
+    tn_arena_free(&with.arena);
+}
+
+/* Layers and kernels; the first QUICK run in every suite, the others where TENFOLD_RTL_CASES asks for so many. */
+enum { QUICK = 2 };
+static const drawn_case cases[] = {
+    {"tt:m=4x3,n=3x4,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 1, 4, 4, 7, true, 2, 1},
+    {"ttm:m=4x3,n=2x5,rank=3,tokens=5", TN_FLOW_OPTIMAL, 4, 2, 2, 2, 3, 4, true, 1, 3},
+    {"dense:m=12,n=20,tokens=5", TN_FLOW_DENSE, 2, 2, 2, 1, 4, 7, true, 1, 4},
+    {"tt:m=6x4,n=4x6,rank=5,tokens=3", TN_FLOW_RIGHT_TO_LEFT, 4, 2, 2, 2, 3, 4, false, 1, 2},
+    {"tt:m=12,n=12,rank=4,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 4, 8, 4, 7, true, 1, 5},
+    {"tt:m=3x4,n=5x2,rank=4,tokens=1", TN_FLOW_OPTIMAL, 4, 4, 1, 4, 4, 7, true, 2, 6},
+    {"tt:m=4x4x4,n=4x4x4,rank=4,tokens=5", TN_FLOW_BIDIRECTIONAL, 4, 4, 4, 4, 4, 7, true, 1, 7},
+    {"tt:m=4x3x2,n=2x3x4,rank=5,tokens=32", TN_FLOW_OPTIMAL, 8, 4, 2, 4, 4, 7, true, 1, 8},
+    {"tt:m=2x3x4,n=4x3x2,rank=6,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 2, 4, 8, 4, 4, 7, true, 1, 9},
+    {"tt:m=2x2x3x2,n=2x3x2x2,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 4, 2, 3, 4, true, 1, 10},
+    {"tt:m=3x2x2x2,n=2x2x2x3,rank=2,tokens=1", TN_FLOW_BIDIRECTIONAL, 4, 2, 1, 8, 4, 7, true, 1, 11},
+    {"tt:m=4x2x2x4,n=2x4x4x2,rank=4,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 2, 4, 4, 7, true, 1, 12},
+    {"ttm:m=4x4,n=4x4,rank=4,tokens=32", TN_FLOW_RIGHT_TO_LEFT, 4, 4, 4, 4, 4, 7, true, 1, 13},
+    {"ttm:m=3x5,n=4x3,rank=7,tokens=1", TN_FLOW_OPTIMAL, 2, 2, 1, 2, 4, 7, true, 1, 14},
+    {"ttm:m=2x3x4,n=3x2x2,rank=4,tokens=5", TN_FLOW_OPTIMAL, 8, 2, 2, 4, 4, 7, true, 1, 15},
+    {"ttm:m=4x4x2,n=2x4x4,rank=8,tokens=32", TN_FLOW_OPTIMAL, 4, 8, 4, 8, 3, 7, true, 1, 16},
+    {"ttm:m=2x2x2x2,n=2x2x2x2,rank=3,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 2, 2, 2, 4, 4, 4, true, 1, 17},
+    {"dense:m=16,n=16,tokens=32", TN_FLOW_DENSE, 4, 4, 4, 4, 4, 7, true, 1, 18},
+    {"dense:m=24,n=10,tokens=1", TN_FLOW_DENSE, 8, 2, 1, 4, 4, 7, true, 2, 19},
+    {"dense:m=4x6,n=5x4,tokens=5", TN_FLOW_DENSE, 4, 2, 8, 16, 4, 7, true, 1, 20},
+    {"tt:m=8x4,n=4x8,rank=8,tokens=32", TN_FLOW_BIDIRECTIONAL, 8, 8, 8, 8, 4, 7, true, 1, 21},
+    {"tt:m=8x8,n=8x8,rank=12,tokens=5", TN_FLOW_OPTIMAL, 8, 8, 4, 8, 4, 7, true, 1, 22},
+    {"ttm:m=8x4,n=4x8,rank=6,tokens=5", TN_FLOW_OPTIMAL, 8, 8, 1, 8, 4, 7, true, 1, 23},
+    {"tt:m=5x3,n=7x2,rank=5,tokens=1", TN_FLOW_RIGHT_TO_LEFT, 8, 8, 2, 4, 4, 7, true, 1, 24},
+    {"tt:m=5x3,n=7x2,rank=5,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 1, 4, 4, 4, 5, 8, true, 1, 25},
+    {"tt:m=4x3,n=3x4,rank=3,tokens=32", TN_FLOW_OPTIMAL, 4, 1, 4, 4, 2, 3, true, 1, 26},
+    {"tt:m=4x3,n=3x4,rank=4,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 8, 4, 1, 1, true, 1, 27},
+    {"dense:m=7,n=9,tokens=5", TN_FLOW_DENSE, 2, 8, 2, 2, 6, 9, true, 1, 28},
+    {"tt:m=4x4,n=4x4,rank=1x4x8x4x1,tokens=5", TN_FLOW_OPTIMAL, 4, 4, 2, 2, 4, 7, true, 1, 29},
+    {"tt:m=6x4x2,n=2x4x6,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 4, 2, 4, 4, 4, 7, true, 2, 30},
+    {"ttm:m=6x4,n=4x6,rank=5,tokens=32", TN_FLOW_OPTIMAL, 2, 4, 2, 4, 4, 7, true, 2, 31},
+    {"tt:m=3x3x3,n=3x3x3,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 2, 1, 4, 7, true, 2, 32},
+};
+
+static void test_engine(void **state) {
+    (void)state;
+    test_run found = test_shell("command -v verilator");
+    bool present = found.status == 0;
+    test_run_free(&found);
+    if (!present) {
+        print_message("SKIPPED: verilator is absent\n");
+        skip();
+    }
+    const char *asked = getenv("TENFOLD_RTL_CASES");
+    size_t first = 0, end = QUICK;
+    if (asked) {
+        end = strtoul(asked, NULL, 10);
+        if (strchr(asked, '-')) {
+            first = end;
+            end = strtoul(strchr(asked, '-') + 1, NULL, 10);
+        }
+    }
+    for (size_t i = first; i < end && i < sizeof cases / sizeof *cases; i++) {
+        simulate(&cases[i]);
+        print_message("%zu %s on %" PRIu64 "x%" PRIu64 "x%" PRIu64 "\n", i, cases[i].spec, cases[i].rows,
+                      cases[i].columns, cases[i].terms);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_engine)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
