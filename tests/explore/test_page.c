@@ -1,4 +1,5 @@
 /* The page of the space file says what the code reads. */
+#include "explore/claims.h"
 #include "explore/space.h"
 #include "support/pages.h"
 
@@ -26,10 +27,19 @@ static void quantities(void **state) {
     tn_buffer_free(&rows);
 }
 
+static void keys_of_the_claims_file(void **state) {
+    tn_buffer keys = {0};
+    (void)state;
+    tn_schema_document(&tn_claims_schema, &keys);
+    test_page("compare.md", "schema", &keys);
+    tn_buffer_free(&keys);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_of_the_space_file),
         cmocka_unit_test(quantities),
+        cmocka_unit_test(keys_of_the_claims_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

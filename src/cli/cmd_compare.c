@@ -1,0 +1,381 @@
+/* tenfold compare MODEL... --fpga DEVICE --gpu DEVICE [--gpu ...] [--design DIR]... */
+#include "cli/cmd_roofline.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "explore/comparison.h"
+#include "explore/result.h"
+#include "explore/verdict.h"
+#include "text/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MODELS_MOST = 32, GPUS_MOST = 16 };
+
+/* A row as it is printed. */
+typedef struct {
+    const char *model, *system, *training;
+    double parameters_bytes, live_bytes, seconds_per_step, seconds_per_epoch, joules_per_step,
+        joules_per_epoch;
+    double kernels_seconds_per_step, bram_bytes, uram_bytes; /* NAN where the row has none */
+    const char *build, *unverified, *published;              /* published: for people */
+    const tn_comparison_row *row;
+    const tn_claims *claims;
+} view;
+
+typedef struct {
+    const char *fpga, *claims_name;
+    tn_option_list gpu, design, set;
+    tn_common common;
+    size_t models;
+    const char *model[MODELS_MOST];
+    tn_arena arena;
+    tn_roofline *roofline[GPUS_MOST];
+    tn_result result[MODELS_MOST]; /* of --design */
+    size_t rows;
+    tn_comparison_row *row;
+    const char **build; /* [rows] */
+    view *view;
+    tn_claims claims;
+    tn_verdicts verdicts;
+    const char *source; /* of the claims */
+    size_t verdict_count;
+    const tn_verdict *verdict;
+} request;
+
+/* ---- what was published of a row ---- */
+
+/* The claim of that kind that speaks of the row: of its model, of its system. */
+static const tn_claim *claim_of(const view *of, tn_claim_kind what) {
+    bool ratio = what == TN_CLAIM_MEMORY_RATIO || what == TN_CLAIM_ENERGY_RATIO;
+    const tn_comparison_row *row = of->row;
+    if (row->is_dense != (what == TN_CLAIM_DENSE_BYTES)) return NULL;
+    if (row->is_fpga == (what == TN_CLAIM_DENSE_BYTES)) return NULL;
+    if (!tn_claims_cover(of->claims, row->model)) return NULL;
+    for (size_t i = 0; i < of->claims->count; i++) {
+        const tn_claim *claim = &of->claims->claim[i];
+        if (claim->what != (uint32_t)what) continue;
+        if (claim->model && strcmp(claim->model, row->model) != 0) continue;
+        if (ratio && !row->is_fpga) continue;
+        return claim;
+    }
+    return NULL;
+}
+
+static void put_claim(tn_json *json, const char *key, const tn_claim *claim) {
+    tn_json_key(json, key);
+    if (!claim) {
+        tn_json_null(json);
+    } else if (claim->what == TN_CLAIM_DENSE_BYTES) {
+        tn_json_real(json, (claim->least + claim->most) / 2);
+    } else if (claim->least > 0) {
+        tn_json_array(json);
+        tn_json_real(json, claim->least);
+        tn_json_real(json, claim->most);
+        tn_json_end(json);
+    } else {
+        tn_json_real(json, claim->most);
+    }
+}
+
+static void put_published(const void *row, tn_json *json) {
+    tn_json_object(json);
+    put_claim(json, "parameters_bytes", claim_of(row, TN_CLAIM_DENSE_BYTES));
+    put_claim(json, "memory_ratio", claim_of(row, TN_CLAIM_MEMORY_RATIO));
+    put_claim(json, "bram_bytes", claim_of(row, TN_CLAIM_BRAM_BYTES));
+    put_claim(json, "uram_bytes", claim_of(row, TN_CLAIM_URAM_BYTES));
+    put_claim(json, "energy_ratio", claim_of(row, TN_CLAIM_ENERGY_RATIO));
+    tn_json_end(json);
+}
+
+static tn_status published_text(const view *of, tn_arena *arena, const char **text, tn_error *error) {
+    const tn_claim *size = claim_of(of, TN_CLAIM_DENSE_BYTES), *memory = claim_of(of, TN_CLAIM_MEMORY_RATIO);
+    const tn_claim *energy = claim_of(of, TN_CLAIM_ENERGY_RATIO);
+    *text = "";
+    if (size) return tn_arena_format(arena, text, error, "%.1f MB", (size->least + size->most) / 2e6);
+    if (memory) TN_TRY(tn_arena_format(arena, text, error, "memory / %g to %g", memory->least, memory->most));
+    if (energy)
+        TN_TRY(tn_arena_format(arena, text, error, "%s%senergy / %g at most", *text, **text ? ", " : "",
+                               energy->most));
+    return TN_OK;
+}
+
+/* ---- ranges ---- */
+
+static void put_range(tn_json *json, const char *key, tn_interval range, double factor) {
+    tn_json_key(json, key);
+    tn_json_array(json);
+    tn_json_real(json, range.least * factor);
+    tn_json_real(json, range.most * factor);
+    tn_json_end(json);
+}
+
+static void put_ranges(const void *row, tn_json *json) {
+    const tn_comparison_row *of = ((const view *)row)->row;
+    tn_json_object(json);
+    put_range(json, "seconds_per_step", of->seconds, 1);
+    put_range(json, "seconds_per_epoch", of->seconds, of->steps_per_epoch);
+    put_range(json, "joules_per_step", of->joules, 1);
+    put_range(json, "joules_per_epoch", of->joules, of->steps_per_epoch);
+    tn_json_end(json);
+}
+
+static void milliseconds_range(const void *row, tn_buffer *cell) {
+    const tn_interval range = ((const view *)row)->row->seconds;
+    tn_buffer_format(cell, "%.3g .. %.3g", 1e3 * range.least, 1e3 * range.most);
+}
+
+static void joules_range(const void *row, tn_buffer *cell) {
+    const tn_comparison_row *of = ((const view *)row)->row;
+    tn_buffer_format(cell, "%.0f .. %.0f", of->joules.least * of->steps_per_epoch,
+                     of->joules.most * of->steps_per_epoch);
+}
+
+/* ---- records ---- */
+
+static const tn_column view_columns[] = {
+    TN_COLUMN(view, model, "model"),
+    TN_COLUMN(view, system, "system"),
+    TN_COLUMN(view, training, "training"),
+    TN_COLUMN(view, parameters_bytes, "parameters", TN_IN("MB", 1e-6)),
+    TN_COLUMN(view, live_bytes, "live memory", TN_IN("MB", 1e-6)),
+    TN_COLUMN(view, seconds_per_step, "step", TN_IN("ms", 1e3)),
+    {.cell = milliseconds_range, .title = "range", .kind = TN_COLUMN_TEXT},
+    TN_COLUMN(view, kernels_seconds_per_step, "kernels alone", TN_IN("ms", 1e3), TN_OPTIONAL),
+    TN_COLUMN(view, seconds_per_epoch, "epoch", TN_IN("s", 1)),
+    TN_COLUMN(view, joules_per_step, NULL),
+    TN_COLUMN(view, joules_per_epoch, "energy of an epoch", TN_IN("J", 1), TN_FIXED(0)),
+    {.cell = joules_range, .title = "range", .kind = TN_COLUMN_TEXT},
+    TN_WRITTEN("range", put_ranges, NULL),
+    TN_COLUMN(view, bram_bytes, NULL, TN_OPTIONAL),
+    TN_COLUMN(view, uram_bytes, NULL, TN_OPTIONAL),
+    TN_COLUMN(view, build, NULL, TN_OPTIONAL),
+    TN_COLUMN(view, unverified, NULL),
+    TN_WRITTEN("published", put_published, NULL),
+    {.key = NULL, .kind = TN_COLUMN_TEXT, .offset = offsetof(view, published), .title = "published"},
+};
+static const tn_record view_record = TN_RECORD(view, view_columns);
+
+static void put_published_range(const void *row, tn_json *json) {
+    const tn_verdict *of = row;
+    tn_json_array(json);
+    tn_json_real(json, of->published_least);
+    tn_json_real(json, of->published_most);
+    tn_json_end(json);
+}
+
+static void put_our_range(const void *row, tn_json *json) {
+    const tn_verdict *of = row;
+    tn_json_array(json);
+    tn_json_real(json, of->range.least);
+    tn_json_real(json, of->range.most);
+    tn_json_end(json);
+}
+
+static const tn_column verdict_columns[] = {
+    TN_COLUMN(tn_verdict, claim, NULL),   TN_COLUMN(tn_verdict, model, NULL),
+    TN_COLUMN(tn_verdict, measure, NULL), TN_WRITTEN("published", put_published_range, NULL),
+    TN_COLUMN(tn_verdict, ours, NULL),    TN_WRITTEN("range", put_our_range, NULL),
+    TN_COLUMN(tn_verdict, verdict, NULL), TN_COLUMN(tn_verdict, why, NULL),
+};
+static const tn_record verdict_record = TN_RECORD(tn_verdict, verdict_columns);
+
+static const tn_column answer_columns[] = {
+    TN_ROWS("rows", request, view, rows, view_record, NULL),
+    TN_COLUMN_AS("claims_of", request, source, NULL),
+    TN_ROWS("claims", request, verdict, verdict_count, verdict_record, NULL),
+};
+static const tn_record answer_record = TN_RECORD(request, answer_columns);
+
+/* ---- rows ---- */
+
+static tn_status load_gpus(request *r, tn_error *error) {
+    static const tn_option_list none; /* overrides are the model's */
+    if (r->gpu.count == 0)
+        return tn_fail(error, TN_INPUT, "no GPU to compare with; --gpu DEVICE names one: rtx3090, h200, ...");
+    if (r->gpu.count > GPUS_MOST)
+        return tn_fail(error, TN_LIMIT, "%zu GPUs; at most %d are compared", r->gpu.count, GPUS_MOST);
+    for (size_t i = 0; i < r->gpu.count; i++)
+        TN_TRY(tn_roofline_load(r->gpu.item[i], &none, &r->arena, &r->roofline[i], error));
+    return TN_OK;
+}
+
+static tn_status load_designs(request *r, tn_error *error) {
+    if (r->design.count > MODELS_MOST)
+        return tn_fail(error, TN_LIMIT, "%zu folders; at most %d are read", r->design.count, MODELS_MOST);
+    for (size_t i = 0; i < r->design.count; i++) {
+        TN_TRY(tn_result_load(r->design.item[i], &r->arena, &r->result[i], error));
+        if (r->result[i].recommended_count == 0)
+            return tn_fail_at(error, TN_INPUT, (tn_position){.file = r->design.item[i]},
+                              "holds no design that fits");
+    }
+    return TN_OK;
+}
+
+/* The choices of a design: "build.rows=4 build.columns=4 ...". */
+static tn_status build_text(const tn_space *space, uint64_t id, tn_arena *arena, const char **text,
+                            tn_error *error) {
+    tn_buffer all = {0};
+    for (size_t i = 0; i < space->choices; i++) {
+        tn_buffer_format(&all, "%s%s=", i ? " " : "", space->choice[i].key);
+        tn_axis_value(&space->choice[i], tn_space_digit(space, id, i), &all);
+    }
+    tn_status status = all.status == TN_OK ? tn_arena_copy_text(arena, all.data, all.length, text, error)
+                                           : tn_fail(error, all.status, "no memory for a design");
+    tn_buffer_free(&all);
+    return status;
+}
+
+/* The recommended design of a folder for that model, else of the build search. */
+static tn_status find_design(request *r, const char *model, const char *name, tn_space **space, uint64_t *id,
+                             tn_error *error) {
+    for (size_t i = 0; i < r->design.count; i++) {
+        if (strcmp(tn_model_name(r->result[i].space->model), name) != 0) continue;
+        *space = r->result[i].space;
+        *id = r->result[i].recommended[0].id;
+        return TN_OK;
+    }
+    return tn_compare_search(model, r->set.item, r->set.count, r->fpga, &r->arena, space, id, error);
+}
+
+static tn_status add_model(request *r, const char *model, tn_error *error) {
+    tn_space *space;
+    uint64_t id;
+    const char *name = "";
+    for (size_t i = 0; i < r->gpu.count; i++)
+        for (int dense = 1; dense >= 0; dense--) {
+            tn_comparison_row *row = &r->row[r->rows++];
+            TN_TRY(tn_compare_gpu(model, r->set.item, r->set.count, r->roofline[i], dense, &r->arena, row,
+                                  error));
+            name = row->model;
+        }
+    TN_TRY(find_design(r, model, name, &space, &id, error));
+    TN_TRY(tn_compare_fpga(space, id, &r->arena, &r->row[r->rows], error));
+    return build_text(space, id, &r->arena, &r->build[r->rows++], error);
+}
+
+static tn_status view_row(request *r, size_t at, tn_error *error) {
+    const tn_comparison_row *row = &r->row[at];
+    view *of = &r->view[at];
+    *of = (view){.model = row->model,
+                 .system = row->system,
+                 .training = row->is_dense ? "dense" : "tensor",
+                 .parameters_bytes = row->parameters_bytes,
+                 .live_bytes = row->live_bytes,
+                 .seconds_per_step = row->seconds_per_step,
+                 .seconds_per_epoch = row->seconds_per_step * row->steps_per_epoch,
+                 .joules_per_step = row->joules_per_step,
+                 .joules_per_epoch = row->joules_per_step * row->steps_per_epoch,
+                 .kernels_seconds_per_step = row->is_fpga ? NAN : row->kernels_seconds,
+                 .bram_bytes = row->is_fpga ? row->bram_bytes : NAN,
+                 .uram_bytes = row->is_fpga ? row->uram_bytes : NAN,
+                 .build = r->build[at],
+                 .unverified = row->unverified,
+                 .row = row,
+                 .claims = &r->claims};
+    return published_text(of, &r->arena, &of->published, error);
+}
+
+/* ---- people ---- */
+
+static bool said_before(const request *r, size_t at) {
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(r->row[i].system, r->row[at].system) == 0) return true;
+    return false;
+}
+
+static void say_verdict(const request *r, size_t at) {
+    const tn_verdict *v = &r->verdict[at];
+    if (at == 0 || strcmp(v->claim, v[-1].claim) != 0) tn_say("\n  \"%s\"\n", v->claim);
+    bool bytes = v->published_most > 1e5;
+    double unit = !bytes ? 1 : v->published_least > 0 ? 1e6 : 1048576;
+    const char *name = !bytes ? "x" : v->published_least > 0 ? " MB" : " MiB";
+    tn_say("    %-11s %s: %.1f%s", v->model, v->measure, v->ours / unit, name);
+    if (v->range.most > v->range.least)
+        tn_say(" (%.3g to %.3g)", v->range.least / unit, v->range.most / unit);
+    tn_say(": %s\n", v->verdict);
+    bool said = false;
+    for (size_t i = 0; i < at && !said; i++) said = strcmp(r->verdict[i].why, v->why) == 0;
+    if (!said) tn_say("                %s\n", v->why);
+}
+
+static tn_status print_people(const request *r, tn_error *error) {
+    tn_say("Training on %s beside GPUs: time and energy with what the unverified figures leave open\n\n",
+           r->fpga);
+    TN_TRY(tn_output_rows(&view_record, r->view, r->rows, error));
+    tn_say("\n");
+    for (size_t i = 0; i < r->rows; i++)
+        if (r->build[i]) tn_say("%s on %s: %s\n", r->row[i].model, r->row[i].system, r->build[i]);
+    for (size_t i = 0; i < r->rows; i++)
+        if (!said_before(r, i) && *r->row[i].unverified)
+            tn_say("unverified, %s: %s\n", r->row[i].system, r->row[i].unverified);
+    if (r->verdict_count == 0) return TN_OK;
+    tn_say_heading("What is published, and what follows from this");
+    tn_say("%s\n", r->source);
+    for (size_t i = 0; i < r->verdict_count; i++) say_verdict(r, i);
+    return TN_OK;
+}
+
+/* ---- the command ---- */
+
+static tn_status check_model(const char *name, tn_error *error) {
+    struct stat found;
+    if (stat(name, &found) != 0 || !S_ISDIR(found.st_mode)) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = name},
+                      "is a folder; models are compared, and --design takes the folders of their sweeps");
+}
+
+static tn_status work(request *r, tn_error *error) {
+    size_t most = r->models * (2 * r->gpu.count + 1);
+    TN_TRY(tn_claims_load(r->claims_name, &r->arena, &r->claims, error));
+    TN_TRY(load_gpus(r, error));
+    TN_TRY(load_designs(r, error));
+    TN_TRY(tn_arena_alloc(&r->arena, most, sizeof *r->row, &r->row, error));
+    TN_TRY(tn_arena_alloc(&r->arena, most, sizeof *r->build, &r->build, error));
+    TN_TRY(tn_arena_alloc(&r->arena, most, sizeof *r->view, &r->view, error));
+    for (size_t i = 0; i < r->models; i++) TN_TRY(check_model(r->model[i], error));
+    for (size_t i = 0; i < r->models; i++) TN_TRY(add_model(r, r->model[i], error));
+    for (size_t i = 0; i < r->rows; i++) TN_TRY(view_row(r, i, error));
+    TN_TRY(tn_claims_judge(&r->claims, r->row, r->rows, &r->arena, &r->verdicts, error));
+    r->source = r->claims.source;
+    r->verdict = r->verdicts.verdict;
+    r->verdict_count = r->verdicts.count;
+    return r->common.json ? tn_output_json(&answer_record, r, error) : print_people(r, error);
+}
+
+static tn_status read_request(request *r, const tn_command *command, int argc, char **argv, tn_error *error) {
+    const tn_option options[] = {
+        {"--fpga", TN_OPTION_TEXT, &r->fpga, "DEVICE", "FPGA to train on; default u50@user-area"},
+        {"--gpu", TN_OPTION_LIST, &r->gpu, "DEVICE", "roofline device to compare with; repeatable"},
+        {"--design", TN_OPTION_LIST, &r->design, "DIR",
+         "take the recommended design of this sweep for its model, instead of searching a build; repeatable"},
+        {"--claims", TN_OPTION_TEXT, &r->claims_name, "FILE",
+         "published claims to set beside; default arxiv-2501.06663"},
+        {"--set", TN_OPTION_LIST, &r->set, "KEY=VALUE", "overrides a key of every model; repeatable"},
+    };
+    enum { OPTIONS = sizeof options / sizeof *options };
+    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, MODELS_MOST, r->model, &r->models,
+                           &r->common, error));
+    if (!r->common.help) return work(r, error);
+    tn_options_usage(command, options, OPTIONS);
+    return TN_OK;
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    static request r; /* lists of options: large for the stack */
+    (void)answer;
+    r = (request){.fpga = "u50@user-area", .claims_name = "arxiv-2501.06663"};
+    tn_status status = read_request(&r, command, argc, argv, error);
+    tn_arena_free(&r.arena);
+    return status;
+}
+
+const tn_command tn_command_compare = {
+    .name = "compare",
+    .summary = "training on an FPGA beside training on GPUs, and what a publication claims of it",
+    .usage = "MODEL... --fpga DEVICE --gpu DEVICE [--gpu DEVICE]... [--design DIR]...",
+    .run = run,
+};

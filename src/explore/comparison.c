@@ -1,0 +1,217 @@
+#include "explore/comparison.h"
+
+#include "base/buffer.h"
+#include "explore/evaluator.h"
+#include "explore/knee.h"
+#include "hardware/figure_range.h"
+#include "hardware/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- GPUs ---- */
+
+static tn_status step_of(const char *model_name, const char *const *set, size_t sets, bool dense,
+                         tn_program_cache *cache, tn_arena *arena, tn_step *step, tn_error *error) {
+    const char **all;
+    tn_model *model;
+    TN_TRY(tn_arena_alloc(arena, sets + 1, sizeof *all, &all, error));
+    for (size_t i = 0; i < sets; i++) all[i] = set[i];
+    all[sets] = "format=dense";
+    TN_TRY(tn_model_load(model_name, all, sets + dense, arena, &model, error));
+    return tn_step_build(model, cache, arena, step, error);
+}
+
+static tn_status check_host(const tn_roofline *r, const tn_roofline_step *predicted, tn_error *error) {
+    if (predicted->launched_us > 0 && predicted->joules > 0) return TN_OK;
+    return tn_fail(
+        error, TN_INPUT,
+        "device %s does not say %s; give it, measured or assumed with a range, to compare with it", r->name,
+        predicted->launched_us > 0 ? "step_power_W" : "host_us_per_operation and host_us_per_contraction");
+}
+
+static tn_status fill_gpu(const tn_roofline *r, const tn_step *step, bool dense, tn_arena *arena,
+                          tn_comparison_row *row, tn_error *error) {
+    tn_roofline_step predicted;
+    TN_TRY(tn_roofline_step_predict(r, step, 0, arena, &predicted, error));
+    TN_TRY(check_host(r, &predicted, error));
+    double bytes = (double)step->element_bytes;
+    *row = (tn_comparison_row){.model = step->name,
+                               .system = r->name,
+                               .is_dense = dense,
+                               .parameters_bytes = (double)step->parameters * bytes,
+                               .live_bytes = (double)step->peak_elements * bytes,
+                               .steps_per_epoch = (double)step->steps_per_epoch,
+                               .seconds_per_step = 1e-6 * predicted.launched_us,
+                               .joules_per_step = predicted.joules,
+                               .seconds = {1e-6 * predicted.least_us, 1e-6 * predicted.most_us},
+                               .joules = {predicted.least_joules, predicted.most_joules},
+                               .kernels_seconds = 1e-6 * predicted.graph_us,
+                               .host_seconds = 1e-6 * predicted.launched_us,
+                               .power_W = r->step_power_W};
+    return tn_roofline_unverified_step(r, tn_precision_names[step->precision], arena, &row->unverified,
+                                       error);
+}
+
+tn_status tn_compare_gpu(const char *model, const char *const *set, size_t sets, const tn_roofline *roofline,
+                         bool dense, tn_arena *arena, tn_comparison_row *row, tn_error *error) {
+    tn_program_cache *cache;
+    tn_step step;
+    TN_TRY(tn_program_cache_new(&cache, error));
+    tn_status status = step_of(model, set, sets, dense, cache, arena, &step, error);
+    if (status == TN_OK) status = fill_gpu(roofline, &step, dense, arena, row, error);
+    tn_program_cache_free(cache);
+    return status;
+}
+
+/* ---- the FPGA ---- */
+
+static tn_status evaluate_on(const tn_space *space, tn_device *device, uint64_t id, tn_evaluation *evaluation,
+                             tn_error *error) {
+    tn_space other = *space;
+    tn_evaluator *evaluator;
+    uint64_t outer, inner;
+    uint32_t cause;
+    other.device = device;
+    TN_TRY(tn_evaluator_new(&other, &evaluator, error));
+    tn_space_split(&other, id, &outer, &inner);
+    tn_status status = tn_evaluate(evaluator, outer, inner, evaluation, &cause, error);
+    tn_evaluator_free(evaluator);
+    if (status == TN_OK && cause != TN_CAUSE_NONE && cause < TN_CAUSE_RESOURCE)
+        status = tn_fail(error, TN_INPUT, "the design has no price: %s", tn_cause_name(space, cause));
+    return status;
+}
+
+/* The same design where every unverified figure of the device is at one end. */
+static tn_status evaluate_extreme(const tn_space *space, bool most, uint64_t id, tn_arena *arena,
+                                  tn_evaluation *evaluation, tn_error *error) {
+    tn_external_memory external;
+    tn_device energy = tn_energy_extreme(space->device, most, &external), *extreme;
+    TN_TRY(tn_operators_extreme(&energy, most, arena, &extreme, error));
+    return evaluate_on(space, extreme, id, evaluation, error);
+}
+
+static tn_status unverified_text(const tn_explanation *why, tn_arena *arena, const char **text,
+                                 tn_error *error) {
+    *text = "";
+    for (uint32_t i = 0; i < why->unverified_count; i++)
+        TN_TRY(tn_arena_format(arena, text, error, "%s%s%s", *text, i ? ", " : "", why->unverified[i]));
+    return TN_OK;
+}
+
+static tn_status explain(const tn_space *space, uint64_t id, tn_arena *arena, tn_comparison_row *row,
+                         tn_error *error) {
+    tn_evaluator *evaluator;
+    tn_explanation why;
+    TN_TRY(tn_evaluator_new(space, &evaluator, error));
+    tn_status status = tn_evaluate_explain(evaluator, id, arena, &why, error);
+    if (status == TN_OK) {
+        const tn_step *step = tn_evaluator_step(evaluator);
+        double bytes = (double)step->element_bytes;
+        *row = (tn_comparison_row){
+            .model = tn_model_name(space->model),
+            .system = tn_device_name(space->device),
+            .is_fpga = true,
+            .design = id,
+            .parameters_bytes = (double)step->parameters * bytes,
+            .live_bytes = (double)step->peak_elements * bytes,
+            .steps_per_epoch = (double)step->steps_per_epoch,
+            .seconds_per_step = why.price.seconds_per_step,
+            .joules_per_step = why.price.joules_per_step,
+            .bram_bytes = (double)why.price.used.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS / 8,
+            .uram_bytes = (double)why.price.used.uram * TN_MEMORY_CAPACITY_URAM_BITS / 8};
+        status = unverified_text(&why, arena, &row->unverified, error);
+    }
+    tn_evaluator_free(evaluator);
+    return status;
+}
+
+tn_status tn_compare_fpga(const tn_space *space, uint64_t id, tn_arena *arena, tn_comparison_row *row,
+                          tn_error *error) {
+    tn_evaluation least, most;
+    TN_TRY(explain(space, id, arena, row, error));
+    TN_TRY(evaluate_extreme(space, false, id, arena, &least, error));
+    TN_TRY(evaluate_extreme(space, true, id, arena, &most, error));
+    row->seconds = (tn_interval){least.price.seconds_per_step, most.price.seconds_per_step};
+    row->joules = (tn_interval){least.price.joules_per_step, most.price.joules_per_step};
+    return TN_OK;
+}
+
+/* ---- the search ---- */
+
+static void put_quoted(tn_buffer *out, const char *text) {
+    tn_buffer_text(out, "\"");
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') tn_buffer_text(out, "\\");
+        tn_buffer_bytes(out, text, 1);
+    }
+    tn_buffer_text(out, "\"");
+}
+
+/* The space with its model, device and the model's overrides replaced. */
+static tn_status load_search(const char *model, const char *const *set, size_t sets, const char *device,
+                             tn_arena *arena, tn_space *space, tn_error *error) {
+    tn_buffer text[3] = {{0}};
+    tn_buffer_text(&text[0], "model=");
+    put_quoted(&text[0], model);
+    tn_buffer_text(&text[1], "device=");
+    put_quoted(&text[1], device);
+    tn_buffer_text(&text[2], "set=[");
+    for (size_t i = 0; i < sets; i++) {
+        if (i) tn_buffer_text(&text[2], ", ");
+        put_quoted(&text[2], set[i]);
+    }
+    tn_buffer_text(&text[2], "]");
+    tn_status status = TN_OK;
+    for (int i = 0; i < 3; i++)
+        if (text[i].status != TN_OK) status = tn_fail(error, text[i].status, "no memory for a search");
+    const char *own[] = {text[0].data, text[1].data, text[2].data};
+    if (status == TN_OK) status = tn_space_load("build-search", own, 3, NULL, arena, space, error);
+    for (int i = 0; i < 3; i++) tn_buffer_free(&text[i]);
+    return status;
+}
+
+static tn_status sweep_all(const tn_space *space, tn_archive *front, tn_error *error) {
+    tn_evaluator *evaluator;
+    TN_TRY(tn_evaluator_new(space, &evaluator, error));
+    tn_status status = TN_OK;
+    for (uint64_t outer = 0; status == TN_OK && outer < space->outer_count; outer++)
+        for (uint64_t inner = 0; status == TN_OK && inner < space->inner_count; inner++) {
+            tn_evaluation evaluation;
+            tn_point point;
+            uint32_t cause;
+            status = tn_evaluate(evaluator, outer, inner, &evaluation, &cause, error);
+            if (status != TN_OK || cause != TN_CAUSE_NONE) continue;
+            tn_space_point(space, &evaluation, tn_space_id(space, outer, inner), &point);
+            status = tn_archive_offer(front, &point, error);
+        }
+    tn_evaluator_free(evaluator);
+    return status;
+}
+
+static tn_status knee_of(const tn_space *space, const tn_archive *front, tn_arena *arena, uint64_t *id,
+                         tn_error *error) {
+    tn_point *point;
+    if (front->count == 0)
+        return tn_fail(
+            error, TN_INPUT,
+            "no build of space %s makes %s fit %s; sweep a space of lower ranks and give its folder "
+            "with --design",
+            space->name, tn_model_name(space->model), tn_device_name(space->device));
+    TN_TRY(tn_arena_alloc(arena, front->count, sizeof *point, &point, error));
+    tn_archive_points(front, point);
+    *id = point[tn_knee(point, front->count, space->objectives)].id;
+    return TN_OK;
+}
+
+tn_status tn_compare_search(const char *model, const char *const *set, size_t sets, const char *device,
+                            tn_arena *arena, tn_space **space, uint64_t *id, tn_error *error) {
+    tn_archive front;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof **space, space, error));
+    TN_TRY(load_search(model, set, sets, device, arena, *space, error));
+    tn_archive_begin(&front, (*space)->objectives);
+    tn_status status = sweep_all(*space, &front, error);
+    if (status == TN_OK) status = knee_of(*space, &front, arena, id, error);
+    tn_archive_free(&front);
+    return status;
+}
