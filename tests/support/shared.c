@@ -22,6 +22,8 @@ const char *test_shared(const char *name) {
     const char *folder = getenv("TENFOLD_SHARED");
     const char *path = join(folder ? folder : TEST_SHARED_DIR, name);
     if (access(path, R_OK) == 0) return path;
+    const char *own = join(TEST_SOURCE_DIR "/tests", name);
+    if (access(own, R_OK) == 0) return own;
     printf("SKIPPED: %s is absent\n", path);
     return NULL;
 }

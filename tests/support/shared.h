@@ -1,9 +1,10 @@
-/* Reference data that lies beside the source tree. Where it is absent a test skips and says so. */
+/* Reference data: all of it in a shared folder beside the source tree, the small cases also in tests/oracles. Where it
+ * is absent in both a test skips and says so. */
 #ifndef TEST_SUPPORT_SHARED_H
 #define TEST_SUPPORT_SHARED_H
 
 /* Path of `name` under the shared folder (environment TENFOLD_SHARED, else ../shared beside the source tree),
- * or NULL after printing "SKIPPED: NAME is absent" where it does not exist. The text lives until the next 8
+ * else under tests/; NULL after printing "SKIPPED: NAME is absent" where it exists in neither. The text lives until the next 8
  * calls. */
 const char *test_shared(const char *name);
 
