@@ -37,12 +37,12 @@ typedef struct answer_data {
 } answer_data;
 
 static tn_status find_flow(const char *name, tn_flow_name *flow, tn_error *error) {
-    *flow = TN_FLOWS;
+    *flow = TN_FLOW_NAMES;
     if (!name) return TN_OK;
-    for (int i = 0; i < TN_FLOWS; i++)
+    for (int i = 0; i < TN_FLOW_NAMES; i++)
         if (strcmp(name, tn_flow_names[i]) == 0) *flow = (tn_flow_name)i;
-    if (*flow != TN_FLOWS) return TN_OK;
-    const char *near = tn_suggest(name, tn_flow_names, TN_FLOWS);
+    if (*flow != TN_FLOW_NAMES) return TN_OK;
+    const char *near = tn_suggest(name, tn_flow_names, TN_FLOW_NAMES);
     if (near) return tn_fail(error, TN_INPUT, "unknown flow '%s'; did you mean %s?", name, near);
     return tn_fail(error, TN_INPUT, "unknown flow '%s'; `tenfold list flows` lists them", name);
 }

@@ -5,7 +5,24 @@
 #include <inttypes.h>
 
 const char *const tn_flow_names[] = {
-    "dense", "right-to-left", "bidirectional", "bidirectional-published", "optimal", NULL};
+    "dense",
+    "right-to-left",
+    "bidirectional",
+    "bidirectional-published",
+    "optimal",
+    "training-optimal",
+    "training-least-saved",
+    "training-least-peak",
+    "training-front-2",
+    "training-front-3",
+    "training-front-4",
+    "training-front-5",
+    "training-front-6",
+    "training-front-7",
+    "training-front-8",
+    NULL,
+};
+_Static_assert(sizeof tn_flow_names / sizeof *tn_flow_names == TN_FLOW_NAMES + 1, "every flow has a name");
 
 bool tn_flow_exists(const tn_weight *weight, tn_flow_name name) {
     switch (name) {
@@ -14,7 +31,7 @@ bool tn_flow_exists(const tn_weight *weight, tn_flow_name name) {
     case TN_FLOW_BIDIRECTIONAL_PUBLISHED:
         return weight->format == TN_TT && weight->d == 3;
     default:
-        return name < TN_FLOWS;
+        return name < TN_FLOW_NAMES && (!tn_flow_is_training(name) || weight->format != TN_DENSE);
     }
 }
 
@@ -140,9 +157,12 @@ tn_status tn_flow_tree(const tn_weight *weight, uint64_t tokens, tn_flow_name na
     TN_TRY(tn_weight_forward(weight, tokens, arena, &network, error));
     if (!tn_flow_exists(weight, name))
         return tn_fail(error, TN_INPUT, "format %s with %" PRIu32 " factors per side has no flow %s%s",
-                       tn_format_names[weight->format], weight->d, name < TN_FLOWS ? tn_flow_names[name] : "",
+                       tn_format_names[weight->format], weight->d,
+                       name < TN_FLOW_NAMES ? tn_flow_names[name] : "",
                        name == TN_FLOW_BIDIRECTIONAL_PUBLISHED ? "; the publication gives it for tt with 3"
                                                                : "; right-to-left and optimal always exist");
+    if (tn_flow_is_training(name))
+        return tn_fail(error, TN_INPUT, "flow %s is of a training step, not one tree", tn_flow_names[name]);
     if (name == TN_FLOW_OPTIMAL) {
         tn_search_result best;
         TN_TRY(tn_search(&network, NULL, arena, &best, error));

@@ -1,5 +1,5 @@
-/* The flows that have names, as trees of a weight's forward network (tn_weight_forward: tensor 0 is X, tensor
- * k+1 core k). */
+/* The flows that have names: trees of a weight's forward network (tn_weight_forward: tensor 0 is X, tensor
+ * k+1 core k), and points of the front of its training flows. */
 #ifndef TN_FLOW_NAMED_H
 #define TN_FLOW_NAMED_H
 
@@ -27,16 +27,27 @@ typedef enum tn_flow_name {
                               dense */
     TN_FLOW_BIDIRECTIONAL_PUBLISHED, /* the same forward; the backward order of the publication (TT, d = 3) */
     TN_FLOW_OPTIMAL,                 /* least MACs over all trees */
-    TN_FLOWS
+    TN_FLOWS,                        /* those that are trees */
+    /* Points of the front of training flows (flow/training.h) of the weight's network: of total MACs, saved
+     * elements and peak, fewest MACs first. Which values are kept and which recomputed is part of each. */
+    TN_FLOW_TRAINING_OPTIMAL = TN_FLOWS, /* the first: fewest MACs of forward and all gradients */
+    TN_FLOW_TRAINING_LEAST_SAVED, /* fewest elements kept from the forward phase; of equals, fewest MACs */
+    TN_FLOW_TRAINING_LEAST_PEAK,  /* lowest peak of live elements; of equals, fewest MACs */
+    TN_FLOW_TRAINING_FRONT_2,     /* the second point ... */
+    TN_FLOW_TRAINING_FRONT_8 = TN_FLOW_TRAINING_FRONT_2 + 6, /* ... to the 8th */
+    TN_FLOW_NAMES
 } tn_flow_name;
 
 extern const char *const tn_flow_names[]; /* in that order, ended by NULL */
 
-/* True if the format has the flow. */
+/* True if the format has the flow. (How many points a front has, only its search tells.) */
 bool tn_flow_exists(const tn_weight *weight, tn_flow_name name);
+static inline bool tn_flow_is_training(tn_flow_name name) {
+    return name >= TN_FLOW_TRAINING_OPTIMAL;
+}
 
 /* The forward tree of the flow for `tokens` rows, in its best execution order. A flow that the format does
- * not have is TN_INPUT. */
+ * not have is TN_INPUT, and so is a training flow, which is more than one tree. */
 tn_status tn_flow_tree(const tn_weight *weight, uint64_t tokens, tn_flow_name name, tn_arena *arena,
                        tn_tree *tree, tn_error *error);
 

@@ -5,6 +5,7 @@
  * and B with G6, G5, G4 in the place of A with G1, G2, G3. */
 #include "flow/program.h"
 #include "flow/program_writer.h"
+#include "flow/training_named.h"
 
 #include <inttypes.h>
 
@@ -87,6 +88,8 @@ static tn_status write_named(const tn_weight *weight, uint64_t tokens, tn_flow_n
                              const tn_program_options *options, tn_arena *arena, tn_arena *scratch,
                              tn_program *program, tn_error *error) {
     tn_tree tree;
+    if (tn_flow_is_training(name) && tn_flow_exists(weight, name))
+        return tn_training_named(weight, tokens, name, options, arena, program, error);
     TN_TRY(tn_flow_tree(weight, tokens, name, scratch, &tree, error));
     if (name == TN_FLOW_BIDIRECTIONAL_PUBLISHED && options && options->training)
         return write_published(weight, tokens, &tree, options, arena, scratch, program, error);

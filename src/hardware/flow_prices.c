@@ -14,8 +14,8 @@ typedef struct {
     bool *varies;        /* [weights] */
     tn_flow_name *given; /* [weights] */
     tn_program_cache *cache;
-    tn_precision precision;
-    tn_arena arena; /* of one step */
+    tn_arithmetic arithmetic; /* of the step's products */
+    tn_arena arena;           /* of one step */
     tn_error *error;
 } comparison;
 
@@ -67,7 +67,9 @@ static tn_status price_flow(comparison *with, tn_program_cache *cache, tn_flow_n
             return tn_fail(with->error, TN_OVERFLOW, "a step of more than 2^64 multiply-adds");
     line->saved_elements = step.activation_elements;
     line->peak_elements = step.peak_elements;
-    with->precision = step.precision;
+    with->arithmetic = (tn_arithmetic){.precision = step.precision};
+    for (uint32_t i = 0; i < step.operations; i++)
+        if (step.operation[i].arithmetic) with->arithmetic = *step.operation[i].arithmetic;
     TN_TRY(tn_workload_prepare(&step, with->device, &with->arena, &workload, with->error));
     return tn_price_step(workload, with->build, &line->price, with->error);
 }
@@ -93,10 +95,9 @@ static uint64_t merge_price(void *user, const tn_product_shape *shape) {
 
 static tn_status price_least_cycles(comparison *with, tn_flow_price *line) {
     const tn_build *build = with->build;
-    const tn_arithmetic arithmetic = {.precision = with->precision};
     tn_matmul kernel = {build->rows, build->columns, build->reduction, {.group = 0}};
     tn_program_cache *cache;
-    TN_TRY(tn_lane_load(with->device, &arithmetic, &kernel.lane, with->error));
+    TN_TRY(tn_lane_load(with->device, &with->arithmetic, &kernel.lane, with->error));
     const tn_pricing pricing = {.price = merge_price, .user = &kernel};
     TN_TRY(tn_program_cache_new(&cache, with->error));
     tn_program_cache_price(cache, &pricing);
@@ -110,6 +111,10 @@ static tn_status price_least_cycles(comparison *with, tn_flow_price *line) {
 static tn_status compare(comparison *with, tn_flow_price *line, uint32_t *count) {
     for (int flow = 0; flow < TN_FLOWS; flow++)
         if (all_have(with, (tn_flow_name)flow))
+            TN_TRY(price_flow(with, with->cache, (tn_flow_name)flow, &line[(*count)++]));
+    /* Searching a training flow takes a while: only what the model asks for. */
+    for (int flow = TN_FLOWS; flow < TN_FLOW_NAMES; flow++)
+        if (all_given(with, (tn_flow_name)flow))
             TN_TRY(price_flow(with, with->cache, (tn_flow_name)flow, &line[(*count)++]));
     return price_least_cycles(with, &line[(*count)++]);
 }

@@ -2,7 +2,7 @@
  *
  * For each named flow, every weight in a tensor format that linear layers multiply with takes that flow;
  * tables that are looked up and dense weights stay as they are. A flow that one of these weights does not
- * have is left out. One line more, `optimal-cycles`, has the tree whose products, forward and backward,
+ * have is left out; a training flow is priced only where all of them have it. One line more, `optimal-cycles`, has the tree whose products, forward and backward,
  * take the fewest cycles of this build's matmul kernel together (exactly: each merge is priced with the two
  * gradients that reverse mode makes of it). That is the time of the products where nothing runs side by side;
  * for other schedules it is a good guess.
@@ -29,7 +29,7 @@ typedef struct tn_flow_price {
     tn_price price;
 } tn_flow_price;
 
-enum { TN_FLOW_PRICES_MOST = TN_FLOWS + 1 };
+enum { TN_FLOW_PRICES_MOST = TN_FLOWS + 2 };
 
 /* line[TN_FLOW_PRICES_MOST]; *count is 0 where no weight is in a tensor format. The model is as before
  * afterwards. */

@@ -39,7 +39,8 @@ typedef struct tn_weight_use {
 struct tn_model {
     const char *name;
     const tn_yaml *root, *build, *checkpoint;
-    tn_precision precision;
+    tn_precision precision; /* of arrays */
+    tn_arithmetic products;
     tn_optimizer optimizer;
     bool dense;      /* every weight uncompressed */
     bool write_back; /* parameters are updated where their gradients are finished */

@@ -11,7 +11,12 @@ static bool holds_keys(const tn_field *field) {
     return field->type == TN_FIELD_NODE || field->type == TN_FIELD_TABLE || field->type == TN_FIELD_MAPPING;
 }
 
-/* `build.rows=8` may be set in a model that has no `build:` yet. */
+static bool is_precision(const tn_field *field) {
+    return strcmp(field->key, "precision") == 0;
+}
+
+/* `build.rows=8` may be set in a model that has no `build:` yet, `precision.products=fp16` in one that says
+ * `precision: fp32`, which is short for {stored: fp32}. */
 static tn_status make_parent(tn_yaml *root, const char *assignment, tn_arena *arena, tn_error *error) {
     size_t length = strcspn(assignment, ".=");
     if (assignment[length] != '.') return TN_OK;
@@ -21,8 +26,12 @@ static tn_status make_parent(tn_yaml *root, const char *assignment, tn_arena *ar
         if (!holds_keys(field) || strlen(field->key) != length ||
             strncmp(field->key, assignment, length) != 0)
             continue;
-        if (tn_yaml_get(root, field->key)) return TN_OK;
-        TN_TRY(tn_arena_format(arena, &empty, error, "%s={}", field->key));
+        const tn_yaml *there = tn_yaml_get(root, field->key);
+        if (there && !(is_precision(field) && there->kind == TN_YAML_SCALAR)) return TN_OK;
+        if (there)
+            TN_TRY(tn_arena_format(arena, &empty, error, "%s={stored: %s}", field->key, there->text));
+        else
+            TN_TRY(tn_arena_format(arena, &empty, error, "%s={}", field->key));
         return tn_yaml_set(root, empty, arena, error);
     }
     return TN_OK;
@@ -69,7 +78,8 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
                        .root = root,
                        .build = file.build,
                        .checkpoint = file.checkpoint,
-                       .precision = (tn_precision)file.precision,
+                       .precision = file.precision,
+                       .products = file.products,
                        .optimizer = (tn_optimizer)file.optimizer,
                        .dense = file.format == TN_POLICY_DENSE,
                        .write_back = file.update.when == TN_UPDATE_WRITE_BACK,

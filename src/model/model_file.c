@@ -1,5 +1,6 @@
 #include "model/model_file.h"
 
+#include "base/suggest.h"
 #include "flow/named.h"
 #include "model/layer_kind.h"
 #include "model/model.h"
@@ -37,14 +38,30 @@ static const tn_field update_fields[] = {
 };
 static const tn_schema update_schema = TN_SCHEMA("update", tn_model_update, update_fields);
 
+typedef struct precision_entry {
+    uint32_t stored;
+    const char *products;
+    tn_position products_at;
+} precision_entry;
+static const tn_field precision_fields[] = {
+    TN_KEY(CHOICE, precision_entry, stored, "of every array: 4, 2, 2 and 1 bytes an element",
+           TN_DEFAULT("fp32"), TN_ONE_OF(tn_precision_names)),
+    TN_KEY(TEXT, precision_entry, products,
+           "how products multiply: a precision, or bfpG,E,M: block floating point, G values sharing an "
+           "exponent of "
+           "E bits, each with a mantissa of M bits and a sign; absent: as stored",
+           TN_SEEN(precision_entry, products_at)),
+};
+static const tn_schema precision_schema = TN_SCHEMA("precision", precision_entry, precision_fields);
+
 static const tn_field model_fields[] = {
     TN_KEY(CHOICE, tn_model_file, kind, "what the file is", TN_REQUIRED, TN_ONE_OF(file_kinds)),
     TN_KEY(TEXT, tn_model_file, name, "name in results: letters, digits, - and _", TN_REQUIRED,
            TN_SEEN(tn_model_file, name_at)),
     TN_KEY(COUNT, tn_model_file, batch, "examples of a training step", TN_DEFAULT("1"), TN_FROM(1)),
     TN_KEY(COUNT, tn_model_file, sequence, "tokens of an example", TN_REQUIRED, TN_FROM(1)),
-    TN_KEY(CHOICE, tn_model_file, precision, "of every number: 4, 2, 2 and 1 bytes", TN_DEFAULT("fp32"),
-           TN_ONE_OF(tn_precision_names)),
+    TN_KEY_AS("precision", NODE, tn_model_file, precision_node,
+              "of every number, one of fp32, fp16, bf16, int8; or a mapping (below); absent: fp32"),
     TN_KEY(CHOICE, tn_model_file, optimizer, "sgd keeps no state, momentum one number a parameter, adam two",
            TN_DEFAULT("sgd"), TN_ONE_OF(tn_optimizer_names)),
     TN_KEY(MAPPING, tn_model_file, update, "when the optimizer changes the parameters",
@@ -66,6 +83,8 @@ const tn_schema tn_model_schema = TN_SCHEMA("model", tn_model_file, model_fields
 
 void tn_model_document(tn_buffer *out) {
     tn_schema_document(&tn_model_schema, out);
+    tn_buffer_text(out, "\n");
+    tn_schema_document(&precision_schema, out);
     tn_layer_kind_document(out);
 }
 
@@ -76,7 +95,44 @@ tn_status tn_model_name_check(const char *name, tn_position at, const char *what
                       name);
 }
 
+static tn_status unknown_precision(const tn_yaml *node, tn_error *error) {
+    const char *given = node->kind == TN_YAML_SCALAR ? node->text : "a list";
+    const char *near = tn_suggest(given, tn_precision_names, TN_PRECISIONS);
+    if (near)
+        return tn_fail_at(
+            error, TN_INPUT, node->at,
+            "\"precision\" of model is %.100s; did you mean %s? It must be fp32, fp16, bf16 or int8", given,
+            near);
+    return tn_fail_at(
+        error, TN_INPUT, node->at,
+        "\"precision\" of model is %.100s; it must be fp32, fp16, bf16 or int8, or a mapping such as "
+        "{stored: fp32, products: \"bfp16,8,4\"}",
+        given);
+}
+
+static tn_status decode_precision(const tn_yaml *node, tn_arena *arena, tn_model_file *file,
+                                  tn_error *error) {
+    precision_entry entry = {.stored = TN_FP32};
+    if (node && node->kind == TN_YAML_MAPPING) {
+        TN_TRY(tn_schema_decode(&precision_schema, node, arena, &entry, error));
+    } else if (node) {
+        while (entry.stored < TN_PRECISIONS &&
+               (node->kind != TN_YAML_SCALAR || strcmp(node->text, tn_precision_names[entry.stored]) != 0))
+            entry.stored++;
+        if (entry.stored == TN_PRECISIONS) return unknown_precision(node, error);
+    }
+    file->precision = (tn_precision)entry.stored;
+    file->products = (tn_arithmetic){.precision = file->precision};
+    if (!entry.products || tn_arithmetic_read(entry.products, &file->products)) return TN_OK;
+    return tn_fail_at(
+        error, TN_INPUT, entry.products_at,
+        "\"products\" of precision is %.100s; it must be fp32, fp16, bf16, int8, or block floating "
+        "point as bfp16,8,4: values that share an exponent, bits of the exponent, bits of a mantissa",
+        entry.products);
+}
+
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error) {
     TN_TRY(tn_schema_decode(&tn_model_schema, root, arena, file, error));
+    TN_TRY(decode_precision(file->precision_node, arena, file, error));
     return tn_model_name_check(file->name, file->name_at, "model", error);
 }

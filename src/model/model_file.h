@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "model/precision.h"
 #include "text/schema.h"
 #include "text/yaml.h"
 
@@ -29,7 +30,10 @@ typedef struct tn_model_update {
 } tn_model_update;
 
 typedef struct tn_model_file {
-    uint32_t kind, precision, optimizer, format, flow;
+    uint32_t kind, optimizer, format, flow;
+    const tn_yaml *precision_node;
+    tn_precision precision; /* of arrays */
+    tn_arithmetic products;
     const char *name;
     uint64_t batch, sequence, examples;
     tn_item_list weights; /* of tn_weight_entry */

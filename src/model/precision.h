@@ -4,6 +4,7 @@
 
 #include "base/public.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 TN_PUBLIC_BEGIN
@@ -18,6 +19,9 @@ typedef struct tn_arithmetic {
     tn_precision precision;
     uint64_t group, exponent_bits, mantissa_bits;
 } tn_arithmetic;
+
+/* Reads "fp32", .., or "bfp16,8,4": group, exponent bits, mantissa bits. False where it is neither. */
+bool tn_arithmetic_read(const char *text, tn_arithmetic *arithmetic);
 
 TN_PUBLIC_END
 

@@ -24,7 +24,7 @@ static tn_status validate_flow(tn_checks *checks, const tn_trial *trial, tn_flow
 
 tn_status tn_validate_trial(tn_checks *checks, const tn_trial *trial, tn_flow_name flow,
                             const tn_cpu_rates *rates, tn_error *error) {
-    if (flow < TN_FLOWS) return validate_flow(checks, trial, flow, rates, error);
+    if (flow < TN_FLOW_NAMES) return validate_flow(checks, trial, flow, rates, error);
     for (int each = 0; each < TN_FLOWS; each++)
         if (tn_flow_exists(&trial->weight, (tn_flow_name)each))
             TN_TRY(validate_flow(checks, trial, (tn_flow_name)each, rates, error));

@@ -15,8 +15,8 @@
 
 TN_PUBLIC_BEGIN
 
-/* Forward and all gradients of the trial, by each flow that its format has, or by `flow` alone unless that is
- * TN_FLOWS (TN_INPUT where the format has no such flow). */
+/* Forward and all gradients of the trial, by each tree that its format has a name for, or by `flow` alone unless that is
+ * TN_FLOW_NAMES (TN_INPUT where the format has no such flow). */
 tn_status tn_validate_trial(tn_checks *checks, const tn_trial *trial, tn_flow_name flow,
                             const tn_cpu_rates *rates, tn_error *error);
 

@@ -139,6 +139,51 @@ static void write_back_on_a_device(void **state) {
     tn_arena_free(&arena);
 }
 
+/* Only products change, and only how they are multiplied. */
+static void arithmetic_of_products(void **state) {
+    (void)state;
+    static const struct {
+        const char *set;
+        tn_arithmetic wanted;
+    } row[] = {{"precision.products=bfp16,8,4", {TN_FP32, 16, 8, 4}},
+               {"precision.products=fp16", {.precision = TN_FP16}},
+               {"precision={products: \"bfp8,3,2\", stored: bf16}", {TN_FP32, 8, 3, 2}}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tn_arena arena = {0};
+        tn_step plain = loaded(NULL, 0, &arena), step = loaded(&row[i].set, 1, &arena);
+        check_same_work(&plain, &step);
+        assert_int_equal(step.peak_elements, plain.peak_elements);
+        assert_int_equal(step.precision, i == 2 ? TN_BF16 : TN_FP32);
+        for (uint32_t o = 0; o < step.operations; o++) {
+            const tn_arithmetic *arithmetic = step.operation[o].arithmetic;
+            assert_int_equal(arithmetic != NULL, step.operation[o].kind == TN_OP_PRODUCT);
+            if (!arithmetic) continue;
+            assert_int_equal(arithmetic->precision, row[i].wanted.precision);
+            assert_int_equal(arithmetic->group, row[i].wanted.group);
+            assert_int_equal(arithmetic->exponent_bits, row[i].wanted.exponent_bits);
+            assert_int_equal(arithmetic->mantissa_bits, row[i].wanted.mantissa_bits);
+        }
+        tn_price one = price_of(&plain, &arena), other = price_of(&step, &arena);
+        assert_true(other.used.dsp < one.used.dsp);
+        tn_arena_free(&arena);
+    }
+    static const char *const wrong[] = {"precision.products=bfp16,8",
+                                        "precision.products=bfp16,8,4,2",
+                                        "precision.products=bfp0,8,4",
+                                        "precision.products=fp8",
+                                        "precision.products=bfp16,8,-4",
+                                        "precision=[fp32]",
+                                        "precision=fp31"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        tn_arena arena = {0};
+        tn_model *model;
+        tn_error error = {0};
+        assert_int_equal(tn_model_load("atis-2enc", &wrong[i], 1, &arena, &model, &error), TN_INPUT);
+        assert_true(error.line > 0 && error.message[0]);
+        tn_arena_free(&arena);
+    }
+}
+
 static bool always(const tn_model *model) {
     (void)model;
     return true;
@@ -194,6 +239,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(write_back),
         cmocka_unit_test(write_back_on_a_device),
+        cmocka_unit_test(arithmetic_of_products),
         cmocka_unit_test(order_and_conflicts),
     };
     return cmocka_run_group_tests(tests, NULL, end);

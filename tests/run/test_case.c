@@ -108,7 +108,7 @@ static void a_train(void **state) {
     assert_int_equal(trial.cores, 4);
     assert_true(trial.input[2][0] == numbers[7] && trial.input[5][23] == numbers[136]);
     assert_null(trial.given.y);
-    assert_int_equal(tn_validate_trial(&checks, &trial, TN_FLOWS, &rates, NULL), TN_OK);
+    assert_int_equal(tn_validate_trial(&checks, &trial, TN_FLOW_NAMES, &rates, NULL), TN_OK);
     assert_false(checks.failed);
     assert_int_equal(checks.count, 4 * 6); /* four flows: the published one is of d = 3 */
     tn_checks_free(&checks);
@@ -325,7 +325,7 @@ static void reference_cases(void **state) {
         assert_int_equal(tn_case_load_folder(path, &arena, &trial, NULL), TN_OK);
         assert_true(trial.given.y && trial.given.dx && trial.given.dcore &&
                     trial.given.dcore[trial.cores - 1]);
-        assert_int_equal(tn_validate_trial(&checks, &trial, TN_FLOWS, &rates, NULL), TN_OK);
+        assert_int_equal(tn_validate_trial(&checks, &trial, TN_FLOW_NAMES, &rates, NULL), TN_OK);
         for (size_t i = 0; i < checks.count; i++) {
             const tn_check *check = &checks.item[i];
             if (!check->ok) print_error("%s %s: %g\n", check->name, check->flow, check->relative_error);

@@ -64,6 +64,76 @@ static void every_flow_of_a_front(void **state) {
     assert_true(rows > 300);
 }
 
+static const tn_training_flow *least_of(const tn_training_front *front, size_t count_offset) {
+    const tn_training_flow *best = &front->item[0];
+    for (size_t i = 1; i < front->count; i++) {
+        uint64_t one, other;
+        memcpy(&one, (const char *)&front->item[i].cost + count_offset, sizeof one);
+        memcpy(&other, (const char *)&best->cost + count_offset, sizeof other);
+        if (one < other) best = &front->item[i];
+    }
+    return best;
+}
+
+static void check_named(const tn_trial *trial, tn_flow_name name, bool no_input_gradient,
+                        const tn_training_flow *wanted) {
+    const tn_program_options options = {.training = true, .no_input_gradient = no_input_gradient};
+    tn_arena arena = {0};
+    tn_checks checks = {0};
+    tn_program program;
+    tn_training_cost cost;
+    assert_int_equal(tn_program_named(&trial->weight, trial->tokens, name, &options, &arena, &program, NULL),
+                     TN_OK);
+    assert_int_equal(tn_training_cost_of(&program, &cost, NULL), TN_OK);
+    assert_int_equal(cost.total_macs, wanted->cost.total_macs);
+    assert_int_equal(cost.saved_elements, wanted->cost.saved_elements);
+    assert_int_equal(cost.peak_elements, wanted->cost.peak_elements);
+    assert_int_equal(tn_check_program(&checks, trial, &program, "named", tn_flow_names[name], &rates, NULL),
+                     TN_OK);
+    assert_true(checks.count > 0);
+    report(&checks);
+    tn_checks_free(&checks);
+    tn_arena_free(&arena);
+}
+
+/* Names of points say which point, and each is executed with the predicted work and memory. */
+static void named_points_of_a_front(void **state) {
+    (void)state;
+    static const struct {
+        tn_format format;
+        uint32_t d;
+    } row[] = {{TN_TT, 2}, {TN_RING, 2}, {TN_CP, 2}};
+    for (size_t i = 0; i < 2 * sizeof row / sizeof *row; i++) {
+        tn_arena arena = {0};
+        tn_trial trial;
+        tn_network network;
+        tn_training_front front;
+        tn_program program;
+        tn_weight weight = weight_of(row[i / 2].format, row[i / 2].d, 3);
+        bool first_layer = i % 2;
+        const tn_training_options options = {.no_input_gradient = first_layer};
+        const tn_program_options training = {.training = true, .no_input_gradient = first_layer};
+        assert_int_equal(tn_trial_draw(&weight, 6, 3, &arena, &trial, NULL), TN_OK);
+        assert_int_equal(tn_weight_forward(&weight, 6, &arena, &network, NULL), TN_OK);
+        assert_int_equal(tn_training_search(&network, &options, &arena, &front, NULL), TN_OK);
+        check_named(&trial, TN_FLOW_TRAINING_OPTIMAL, first_layer,
+                    least_of(&front, offsetof(tn_training_cost, total_macs)));
+        check_named(&trial, TN_FLOW_TRAINING_LEAST_SAVED, first_layer,
+                    least_of(&front, offsetof(tn_training_cost, saved_elements)));
+        check_named(&trial, TN_FLOW_TRAINING_LEAST_PEAK, first_layer,
+                    least_of(&front, offsetof(tn_training_cost, peak_elements)));
+        for (size_t point = 2; point <= 8; point++) {
+            tn_flow_name name = (tn_flow_name)(TN_FLOW_TRAINING_FRONT_2 + point - 2);
+            if (point <= front.count)
+                check_named(&trial, name, first_layer, &front.item[point - 1]);
+            else
+                assert_int_equal(tn_program_named(&weight, 6, name, &training, &arena, &program, NULL),
+                                 TN_INPUT);
+        }
+        tn_arena_free(&arena);
+    }
+}
+
 static void rows_divide_into_micro_batches(void **state) {
     (void)state;
     tn_arena arena = {0};
@@ -185,6 +255,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_flow_of_a_front),
+        cmocka_unit_test(named_points_of_a_front),
         cmocka_unit_test(rows_divide_into_micro_batches),
         cmocka_unit_test(micro_batches_give_the_whole_batch),
         cmocka_unit_test(look_ups),
