@@ -38,7 +38,7 @@ typedef struct tn_weight_use {
 
 struct tn_model {
     const char *name;
-    const tn_yaml *root, *build, *checkpoint;
+    const tn_yaml *root, *build, *checkpoint, *training;
     tn_precision precision; /* of arrays */
     tn_arithmetic products;
     tn_optimizer optimizer;

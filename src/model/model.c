@@ -78,6 +78,7 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
                        .root = root,
                        .build = file.build,
                        .checkpoint = file.checkpoint,
+                       .training = file.training,
                        .precision = file.precision,
                        .products = file.products,
                        .optimizer = (tn_optimizer)file.optimizer,
@@ -107,6 +108,14 @@ const tn_yaml *tn_model_build(const tn_model *model) {
 
 const tn_yaml *tn_model_checkpoint(const tn_model *model) {
     return model->checkpoint;
+}
+
+uint64_t tn_model_sequence(const tn_model *model) {
+    return model->sequence;
+}
+
+const tn_yaml *tn_model_training(const tn_model *model) {
+    return model->training;
 }
 
 size_t tn_model_weights(const tn_model *model) {

@@ -25,6 +25,7 @@
  *           ...
  *     build: {...}               # hardware choices, read by hardware/build.h
  *     checkpoint: {...}          # where trained weights lie, read by ranks
+ *     training: {...}            # how it is trained, read by train
  *
  * Layers are a dataflow: each takes what the layer before it gives, or what `input` or `inputs` name: an
  * earlier layer, a block (its last layer), or inside a block `entry`, what enters the block. Every layer must
@@ -75,6 +76,8 @@ const char *tn_model_name(const tn_model *model);
 const tn_yaml *tn_model_root(const tn_model *model);  /* the tree it came from, sets applied */
 const tn_yaml *tn_model_build(const tn_model *model); /* node of `build:`, or NULL */
 const tn_yaml *tn_model_checkpoint(const tn_model *model);
+uint64_t tn_model_sequence(const tn_model *model); /* tokens of an example */
+const tn_yaml *tn_model_training(const tn_model *model);
 
 /* The named weights, which the caller may change (format, folding, ranks, flow) before building a step; each
  * change is checked by tn_step_build. */

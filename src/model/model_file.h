@@ -38,7 +38,7 @@ typedef struct tn_model_file {
     uint64_t batch, sequence, examples;
     tn_item_list weights; /* of tn_weight_entry */
     tn_model_update update;
-    const tn_yaml *layers, *build, *checkpoint;
+    const tn_yaml *layers, *build, *checkpoint, *training;
     tn_position name_at;
 } tn_model_file;
 

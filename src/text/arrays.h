@@ -60,6 +60,8 @@ typedef struct tn_array_out {
 tn_status tn_npy_write(const char *path, const tn_array_out *array, tn_error *error);
 /* Members NAME.npy, stored. */
 tn_status tn_npz_write(const char *path, const tn_array_out *array, size_t count, tn_error *error);
+/* F32 or F64 tensors in the order given. */
+tn_status tn_safetensors_write(const char *path, const tn_array_out *array, size_t count, tn_error *error);
 
 TN_PUBLIC_END
 

@@ -1,4 +1,4 @@
-/* .npy and .npz out: little-endian, C order. */
+/* .npy, .npz and .safetensors out: little-endian, C order. */
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -142,5 +143,66 @@ tn_status tn_npz_write(const char *path, const tn_array_out *array, size_t count
     tn_arena_free(&arena);
     if (status == TN_OK) return tn_file_commit(&writer, error);
     tn_file_abandon(&writer);
+    return status;
+}
+
+/* JSON text between quotes. */
+static void put_name(tn_buffer *out, const char *name) {
+    tn_buffer_text(out, "\"");
+    for (; *name; name++) {
+        if ((unsigned char)*name < ' ')
+            tn_buffer_format(out, "\\u%04x", (unsigned char)*name);
+        else
+            tn_buffer_format(out, *name == '"' || *name == '\\' ? "\\%c" : "%c", *name);
+    }
+    tn_buffer_text(out, "\"");
+}
+
+/* The JSON of names, types, shapes and places, filled with blanks to a multiple of 8, so that values are aligned. */
+static tn_status safetensors_header(const tn_array_out *array, size_t count, tn_buffer *header,
+                                    tn_error *error) {
+    uint64_t offset = 0, elements, bytes;
+    enum { ALIGN_BYTES = 8 };
+    tn_buffer_text(header, "{");
+    for (size_t i = 0; i < count; i++) {
+        TN_TRY(check(&array[i], &elements, &bytes, error));
+        if (i) tn_buffer_text(header, ",");
+        put_name(header, array[i].name);
+        tn_buffer_format(header, ":{\"dtype\":\"%s\",\"shape\":[", array[i].single ? "F32" : "F64");
+        for (size_t axis = 0; axis < array[i].axes; axis++)
+            tn_buffer_format(header, "%s%" PRIu64, axis ? "," : "", array[i].shape[axis]);
+        tn_buffer_format(header, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", offset, offset + bytes);
+        offset += bytes;
+    }
+    tn_buffer_text(header, "}");
+    while (header->status == TN_OK && header->length % ALIGN_BYTES) tn_buffer_text(header, " ");
+    return header->status == TN_OK ? TN_OK
+                                   : tn_fail(error, header->status, "no memory for a .safetensors header");
+}
+
+static int put_tensors(const tn_array_out *array, size_t count, const tn_buffer *header, FILE *stream) {
+    unsigned char length[8];
+    uint32_t crc = 0;
+    for (size_t i = 0; i < sizeof length; i++)
+        length[i] = (unsigned char)((uint64_t)header->length >> (8 * i));
+    if (fwrite(length, 1, sizeof length, stream) != sizeof length) return errno;
+    int failed = put_buffer(header, stream);
+    for (size_t i = 0; !failed && i < count; i++) {
+        uint64_t elements = 1;
+        for (size_t axis = 0; axis < array[i].axes; axis++) elements *= array[i].shape[axis];
+        failed = put_values(&array[i], elements, stream, &crc);
+    }
+    return failed;
+}
+
+tn_status tn_safetensors_write(const char *path, const tn_array_out *array, size_t count, tn_error *error) {
+    tn_file_writer writer;
+    tn_buffer header = {0};
+    TN_TRY(refuse_equal_names(array, count, error));
+    tn_status status = safetensors_header(array, count, &header, error);
+    if (status == TN_OK) status = tn_file_open(&writer, path, error);
+    if (status == TN_OK)
+        status = close_writer(&writer, path, put_tensors(array, count, &header, writer.stream), error);
+    tn_buffer_free(&header);
     return status;
 }

@@ -1,0 +1,107 @@
+/* Time of a training step on one core: the 2-encoder model at 32 tokens, dense and by each flow; the share of
+ * time in products; and the floor, the time that one large product of OpenBLAS takes for as many multiply-adds. */
+#include "base/blas.h"
+#include "base/random.h"
+#include "model/model.h"
+#include "train/initial.h"
+#include "train/trainer.h"
+
+#include <cblas.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TOKENS = 32, ROUNDS = 7, SIDE = 1024 };
+
+/* Of this thread's own work: other programs on the machine do not count. */
+static double cpu_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void check(tn_status status, const tn_error *error) {
+    if (status == TN_OK) return;
+    fprintf(stderr, "%s\n", error->message);
+    exit(1);
+}
+
+/* The best of several runs of `steps` steps. */
+static double seconds_per_step(tn_trainer *trainer, int steps, tn_step_result *result, tn_error *error) {
+    uint32_t token[TOKENS];
+    int32_t slot[TOKENS];
+    uint64_t state = 1;
+    double best = 1e9;
+    const tn_example example = {TOKENS, token, slot, 3};
+    for (int i = 0; i < TOKENS; i++) {
+        token[i] = tn_splitmix_below(&state, 1000);
+        slot[i] = (int32_t)tn_splitmix_below(&state, 120);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        double started = cpu_seconds();
+        for (int i = 0; i < steps; i++)
+            check(tn_trainer_step(trainer, &example, 1, true, 1e-4, result, error), error);
+        double seconds = (cpu_seconds() - started) / steps;
+        if (seconds < best) best = seconds;
+    }
+    return best;
+}
+
+/* Multiply-adds a second of one large product. */
+static double large_product_rate(void) {
+    float *values = malloc(3 * (size_t)SIDE * SIDE * sizeof *values), *a = values, *b = a + SIDE * SIDE,
+          *out = b + SIDE * SIDE;
+    double best = 1e9;
+    for (size_t i = 0; i < 3 * (size_t)SIDE * SIDE; i++) values[i] = (float)(i % 7) - 3;
+    for (int round = 0; round < ROUNDS; round++) {
+        double started = cpu_seconds();
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDE, SIDE, SIDE, 1, a, SIDE, b, SIDE, 0, out,
+                    SIDE);
+        double seconds = cpu_seconds() - started;
+        if (seconds < best) best = seconds;
+    }
+    free(values);
+    return (double)SIDE * SIDE * SIDE / best;
+}
+
+static double measure(const char *name, tn_flow_name flow, bool dense, double rate) {
+    static const char *const as_dense[] = {"format=dense"};
+    tn_arena arena = {0};
+    tn_error error = {0};
+    tn_model *model;
+    tn_trainer *trainer;
+    tn_train_settings settings;
+    tn_step_result result;
+    check(tn_model_load("atis-2enc", as_dense, dense, &arena, &model, &error), &error);
+    tn_model_weight_find(model, "square")->flow = flow;
+    check(tn_train_settings_decode(NULL, &arena, &settings, &error), &error);
+    check(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, &error), &error);
+    check(tn_initialise(trainer, &settings, &error), &error);
+    int steps = dense ? 10 : 100;
+    double seconds = seconds_per_step(trainer, steps, &result, &error), floor = (double)result.macs / rate;
+    tn_trainer_time(trainer, true);
+    double started = cpu_seconds();
+    (void)seconds_per_step(trainer, steps, &result, &error);
+    double share = tn_trainer_product_seconds(trainer) / (cpu_seconds() - started);
+    printf("%-24s %8.2f %8.1f %9.0f %8.2f %8.2f\n", name, 1e3 * seconds, (double)result.macs / 1e6,
+           100 * share, 1e3 * floor, seconds / floor);
+    tn_trainer_free(trainer);
+    tn_arena_free(&arena);
+    return seconds;
+}
+
+int main(void) {
+    tn_blas_serial();
+    double rate = large_product_rate(), best = 1e9;
+    printf("one product of %d x %d x %d: %.1f G multiply-adds a second, one thread\n", SIDE, SIDE, SIDE,
+           rate / 1e9);
+    printf("%-24s %8s %8s %9s %8s %8s\n", "flow", "ms/step", "M MACs", "products%", "floor ms", "x floor");
+    for (int flow = 0; flow < TN_FLOWS; flow++) {
+        double seconds = measure(tn_flow_names[flow], (tn_flow_name)flow, false, rate);
+        if (seconds < best) best = seconds;
+    }
+    double dense = measure("uncompressed", TN_FLOW_DENSE, true, rate);
+    printf("uncompressed takes %.1f times as long as the best flow\n", dense / best);
+    tn_blas_restore();
+    return 0;
+}

@@ -1,0 +1,307 @@
+/* tenfold train (MODEL | DIR --point ID) --data FOLDER | --case FOLDER */
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/watch.h"
+#include "explore/evaluator.h"
+#include "explore/result.h"
+#include "train/train_case.h"
+#include "train/training.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct request {
+    const char *target, *path, *point, *data, *schedule, *tokens, *weights, *folder;
+    uint64_t epochs, seed, steps, threads;
+    double rate;
+    tn_real real;
+    bool resume;
+    tn_option_list loss_weight, set;
+    tn_common common;
+} request;
+
+static bool counts_agree(const tn_training_result *r) {
+    return r->macs_per_step.predicted == r->macs_per_step.executed &&
+           r->peak_elements.predicted == r->peak_elements.executed && r->macs.predicted == r->macs.executed;
+}
+
+static const tn_column check_columns[] = {
+    TN_COLUMN(tn_train_check, name, "check"),
+    TN_COLUMN(tn_train_check, quantity, "quantity"),
+    TN_NAME("precision", tn_train_check, real, tn_real_names, "precision"),
+    TN_COLUMN(tn_train_check, flow, "flow"),
+    TN_COLUMN(tn_train_check, relative_error, "relative error", TN_POWER(1)),
+    TN_COLUMN(tn_train_check, tolerance, "tolerance", TN_POWER(0)),
+    TN_COLUMN(tn_train_check, worst, "worst array"),
+    TN_COLUMN(tn_train_check, ok, "ok"),
+};
+static const tn_record check_record = TN_RECORD(tn_train_check, check_columns);
+
+typedef struct case_answer {
+    const tn_train_check *check;
+    size_t count;
+    bool ok;
+} case_answer;
+static const tn_column case_columns[] = {
+    TN_ROWS("checks", case_answer, check, count, check_record, NULL),
+    TN_COLUMN(case_answer, ok, NULL),
+};
+static const tn_record case_record = TN_RECORD(case_answer, case_columns);
+
+static tn_status print_case(const request *asked, const tn_train_checks *checks, tn_error *error) {
+    const case_answer answer = {checks->item, checks->count, !checks->failed};
+    if (asked->common.json) return tn_output_json(&case_record, &answer, error);
+    return tn_output_rows(&check_record, checks->item, checks->count, error);
+}
+
+static tn_status run_case(const request *asked, int *answer, tn_error *error) {
+    tn_train_checks checks = {0};
+    tn_status status = tn_train_case(asked->path, &checks, error);
+    if (status == TN_OK) status = print_case(asked, &checks, error);
+    *answer = checks.failed ? 1 : 0;
+    tn_train_checks_free(&checks);
+    return status;
+}
+
+static const tn_column scores_columns[] = {
+    TN_COLUMN(tn_scores, loss, NULL),
+    TN_COLUMN(tn_scores, intent_accuracy, NULL),
+    TN_COLUMN(tn_scores, slot_accuracy, NULL),
+    TN_COLUMN(tn_scores, slot_f1, NULL),
+};
+static const tn_record scores_record = TN_RECORD(tn_scores, scores_columns);
+static const tn_column epoch_columns[] = {
+    TN_COLUMN(tn_epoch, epoch, "epoch"),
+    TN_COLUMN(tn_epoch, loss, "training loss"),
+    TN_COLUMN(tn_epoch, learning_rate, "rate"),
+    TN_OBJECT("dev", tn_epoch, dev, scores_record, NULL),
+    TN_COLUMN_AS(NULL, tn_epoch, dev.intent_accuracy, "dev intent", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_epoch, dev.slot_accuracy, "slot", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_epoch, dev.slot_f1, "F1", TN_PERCENT),
+    TN_OBJECT("test", tn_epoch, test, scores_record, NULL),
+    TN_COLUMN_AS(NULL, tn_epoch, test.intent_accuracy, "test intent", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_epoch, test.slot_accuracy, "slot", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_epoch, test.slot_f1, "F1", TN_PERCENT),
+};
+static const tn_record epoch_record = TN_RECORD(tn_epoch, epoch_columns);
+static const tn_column pair_columns[] = {
+    TN_COLUMN(tn_predicted_executed, predicted, NULL),
+    TN_COLUMN(tn_predicted_executed, executed, NULL),
+};
+static const tn_record pair_record = TN_RECORD(tn_predicted_executed, pair_columns);
+
+typedef struct answer_data {
+    const char *model, *data, *tokens, *precision;
+    tn_training_result result;
+} answer_data;
+static const tn_column answer_columns[] = {
+    TN_COLUMN(answer_data, model, NULL),
+    TN_COLUMN(answer_data, data, NULL),
+    TN_COLUMN(answer_data, tokens, NULL),
+    TN_COLUMN(answer_data, precision, NULL),
+    TN_COLUMN_AS("seed", answer_data, result.seed, NULL),
+    TN_COLUMN_AS("parameters", answer_data, result.parameters, NULL),
+    TN_COLUMN_AS("steps", answer_data, result.steps, NULL),
+    TN_OBJECT("macs_per_step", answer_data, result.macs_per_step, pair_record, NULL),
+    TN_OBJECT("peak_elements", answer_data, result.peak_elements, pair_record, NULL),
+    TN_OBJECT("macs", answer_data, result.macs, pair_record, NULL),
+    TN_COLUMN_AS("seconds_per_step", answer_data, result.seconds_per_step, NULL),
+    TN_ROWS("epochs", answer_data, result.epoch, result.epochs, epoch_record, NULL),
+};
+static const tn_record answer_record = TN_RECORD(answer_data, answer_columns);
+
+static tn_status print_training(const request *asked, const answer_data *answer, tn_error *error) {
+    const tn_training_result *r = &answer->result;
+    char macs[32], peak[32], parameters[32];
+    if (asked->common.json) return tn_output_json(&answer_record, answer, error);
+    tn_say("%s: %s parameters, %s, seed %llu\n", answer->model, tn_count_text(r->parameters, parameters),
+           answer->precision, (unsigned long long)r->seed);
+    tn_say("a step of the full sequence: %s multiply-adds and %s live elements, executed %s\n",
+           tn_count_text(r->macs_per_step.executed, macs), tn_count_text(r->peak_elements.executed, peak),
+           counts_agree(r) ? "as predicted" : "and NOT as predicted");
+    tn_say("%llu steps, %.3f ms each\n", (unsigned long long)r->steps, 1e3 * r->seconds_per_step);
+    return r->epochs ? tn_output_rows(&epoch_record, r->epoch, r->epochs, error) : TN_OK;
+}
+
+/* The bar names the latest loss and rate. */
+typedef struct watched {
+    tn_watch watch;
+    char what[96];
+} watched;
+
+static void report(void *user, uint64_t step, uint64_t steps, double loss, double rate) {
+    watched *w = user;
+    snprintf(w->what, sizeof w->what, "steps (loss %.4f, rate %.2g)", loss, rate);
+    w->watch.what = w->what;
+    tn_progress_report(&w->watch.progress, step, steps);
+}
+
+static tn_status override_settings(const request *asked, tn_train_settings *settings, tn_arena *arena,
+                                   tn_error *error) {
+    tn_yaml *root;
+    const char *text;
+    tn_train_settings given;
+    if (asked->epochs) settings->epochs = asked->epochs;
+    if (asked->seed != UINT64_MAX) settings->seed = asked->seed;
+    if (!isnan(asked->rate)) settings->learning_rate = asked->rate;
+    if (settings->learning_rate < 0 || settings->learning_rate > 1e6)
+        return tn_fail(error, TN_INPUT, "--learning-rate %g; it must be from 0 to 1e6",
+                       settings->learning_rate);
+    for (size_t i = 0; i < asked->loss_weight.count; i++)
+        TN_TRY(tn_train_settings_weight(settings, asked->loss_weight.item[i], arena, error));
+    if (!asked->schedule && !asked->tokens) return TN_OK;
+    TN_TRY(tn_arena_format(arena, &text, error, "{%s%s%s%s%s}", asked->schedule ? "schedule: " : "",
+                           asked->schedule ? asked->schedule : "",
+                           asked->schedule && asked->tokens ? ", " : "", asked->tokens ? "tokens: " : "",
+                           asked->tokens ? asked->tokens : ""));
+    TN_TRY(tn_yaml_parse("the options", text, strlen(text), arena, &root, error));
+    TN_TRY(tn_train_settings_decode(root, arena, &given, error));
+    if (asked->schedule) settings->schedule = given.schedule;
+    if (asked->tokens) settings->lengths = given.lengths;
+    return TN_OK;
+}
+
+static bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The model of the file, or of one design of a sweep: *evaluator is to be freed. */
+static tn_status find_model(const request *asked, tn_arena *arena, tn_evaluator **evaluator, tn_model **model,
+                            tn_error *error) {
+    *evaluator = NULL;
+    if (!is_folder(asked->target)) {
+        if (asked->point) return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
+        return tn_model_load(asked->target, asked->set.item, asked->set.count, arena, model, error);
+    }
+    uint64_t id;
+    tn_space *space;
+    tn_evaluation evaluation;
+    if (asked->set.count)
+        return tn_fail(error, TN_INPUT, "a sweep's folder says its keys itself; --set goes with a model");
+    if (!asked->point || tn_read_count(asked->point, &id) != TN_NUMBER_OK)
+        return tn_fail(error, TN_INPUT, "a sweep's folder needs --point ID, the id of one of its designs");
+    TN_TRY(tn_result_space(asked->target, arena, &space, NULL, error));
+    TN_TRY(tn_evaluator_new(space, evaluator, error));
+    TN_TRY(tn_evaluate_design(*evaluator, id, &evaluation, error));
+    *model = tn_evaluator_model(*evaluator);
+    return TN_OK;
+}
+
+static tn_status train(const request *asked, tn_model *model, tn_arena *arena, answer_data *answer,
+                       tn_error *error) {
+    tn_dataset data;
+    watched watch = {.what = "steps"};
+    tn_training run = {.model = model,
+                       .steps = asked->steps,
+                       .real = asked->real,
+                       .weights = asked->weights,
+                       .folder = asked->folder,
+                       .resume = asked->resume,
+                       .watch = {.report = asked->common.quiet ? NULL : report, .user = &watch}};
+    TN_TRY(tn_train_settings_decode(tn_model_training(model), arena, &run.settings, error));
+    TN_TRY(override_settings(asked, &run.settings, arena, error));
+    *answer = (answer_data){.model = tn_model_name(model),
+                            .data = asked->data,
+                            .tokens = tn_length_names[run.settings.lengths],
+                            .precision = tn_real_names[asked->real]};
+    if (asked->steps) {
+        answer->tokens = tn_length_names[TN_LENGTHS_PADDED];
+    } else {
+        TN_TRY(tn_dataset_load(asked->data, tn_model_sequence(model), arena, &data, error));
+        run.data = &data;
+    }
+    tn_watch_begin(&watch.watch, watch.what, asked->common.quiet);
+    tn_status status = tn_training_run(&run, arena, &answer->result, error);
+    tn_watch_end(&watch.watch);
+    return status;
+}
+
+static tn_status run_training(const request *asked, int *status_answer, tn_error *error) {
+    tn_arena arena = {0};
+    tn_evaluator *evaluator = NULL;
+    tn_model *model;
+    answer_data answer;
+    tn_status status = find_model(asked, &arena, &evaluator, &model, error);
+    if (status == TN_OK) status = train(asked, model, &arena, &answer, error);
+    if (status == TN_OK && answer.result.diverged) {
+        fprintf(stderr, "tenfold: %s\n", answer.result.diverged);
+        *status_answer = 1;
+    } else if (status == TN_OK) {
+        *status_answer = counts_agree(&answer.result) ? 0 : 1;
+        status = print_training(asked, &answer, error);
+    }
+    tn_evaluator_free(evaluator);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static tn_status check_request(request *asked, const char *precision, size_t given, tn_error *error) {
+    if ((given == 1) == (asked->path != NULL))
+        return tn_fail(error, TN_INPUT,
+                       "train takes a model or a sweep's folder, or --case; see tenfold help train");
+    if (asked->path) return TN_OK;
+    bool none = asked->data && strcmp(asked->data, "none") == 0;
+    if (!asked->data)
+        return tn_fail(error, TN_INPUT, "--data FOLDER is missing; --data none --steps N times steps alone");
+    if (none != (asked->steps > 0))
+        return tn_fail(error, TN_INPUT, "--steps N goes with --data none, and that with it");
+    if (asked->resume && !asked->folder)
+        return tn_fail(error, TN_INPUT, "--resume needs -o OUT, where the checkpoint lies");
+    for (int real = 0; real < TN_REALS; real++)
+        if (strcmp(precision, tn_real_names[real]) == 0) {
+            asked->real = (tn_real)real;
+            return TN_OK;
+        }
+    return tn_fail(error, TN_INPUT, "--precision %s; it is float32 or float64", precision);
+}
+
+static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    request asked = {.seed = UINT64_MAX, .rate = NAN, .threads = 1};
+    const char *precision = "float32";
+    size_t given;
+    const tn_option option[] = {
+        {"--data", TN_OPTION_TEXT, &asked.data, "FOLDER|none",
+         "train, dev and test with seq.in, seq.out, label"},
+        {"--epochs", TN_OPTION_COUNT, &asked.epochs, "N", "passes over the data (training.epochs, 8)"},
+        {"--seed", TN_OPTION_COUNT, &asked.seed, "N", "of initial values and order (training.seed, 1)"},
+        {"--learning-rate", TN_OPTION_REAL, &asked.rate, "X",
+         "of the first step (training.learning_rate, 0.01)"},
+        {"--schedule", TN_OPTION_TEXT, &asked.schedule, "constant|linear",
+         "of the rate (linear: to 0 at the end)"},
+        {"--loss-weight", TN_OPTION_LIST, &asked.loss_weight, "NAME=FACTOR",
+         "factor of a loss, slot=4 (repeatable)"},
+        {"--tokens", TN_OPTION_TEXT, &asked.tokens, "true|padded",
+         "run the true lengths, or all padded (true)"},
+        {"--precision", TN_OPTION_TEXT, &precision, "float32|float64", "of the arithmetic (float32)"},
+        {"--threads", TN_OPTION_COUNT, &asked.threads, "N", "the result is the same for any number (1)"},
+        {"--weights", TN_OPTION_TEXT, &asked.weights, "FILE",
+         "initial parameters, .npz or .safetensors (drawn)"},
+        {"--resume", TN_OPTION_FLAG, &asked.resume, NULL, "go on from the checkpoint in OUT"},
+        {"-o", TN_OPTION_TEXT, &asked.folder, "OUT", "folder of checkpoint and weights (none)"},
+        {"--steps", TN_OPTION_COUNT, &asked.steps, "N", "with --data none: time N steps on random words"},
+        {"--point", TN_OPTION_TEXT, &asked.point, "ID", "with a sweep's folder: this design"},
+        {"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE", "override a key of the model (repeatable)"},
+        {"--case", TN_OPTION_TEXT, &asked.path, "FOLDER", "compare with a reference run"},
+    };
+    enum { OPTIONS = sizeof option / sizeof *option };
+    TN_TRY(tn_options_read(command, option, OPTIONS, argc, argv, 0, 1, &asked.target, &given, &asked.common,
+                           error));
+    if (asked.common.help) {
+        tn_options_usage(command, option, OPTIONS);
+        return TN_OK;
+    }
+    TN_TRY(check_request(&asked, precision, given, error));
+    return asked.path ? run_case(&asked, answer, error) : run_training(&asked, answer, error);
+}
+
+const tn_command tn_command_train = {
+    .name = "train",
+    .summary = "train a model on this CPU: the priced step, executed; or compare with a reference run",
+    .usage = "MODEL --data FOLDER [--set KEY=VALUE]... [-o OUT]\nDIR --point ID --data FOLDER [-o "
+             "OUT]\nMODEL --data none "
+             "--steps N\n--case FOLDER",
+    .run = run,
+};

@@ -1,0 +1,54 @@
+/* Labelled sentences for training: words by number, a label per word, a class per sentence.
+ *
+ * A folder has `train`, `dev` and `test`, each
+ *     seq.in, seq.out, label   a sentence a line, its words, its labels and its class (the ATIS form); or
+ *     conll.txt                a word a line, its label in the last column, an empty line behind each sentence; a
+ *                              line `# class = NAME` in front of a sentence gives its class.
+ * A folder without seq.out has no labels per word, one without label no classes; at least one of the two is needed.
+ *
+ * The vocabulary is that of `train`: 0 padding, 1 unknown, 2 the [CLS] in front of every sentence, then its words by
+ * falling count, ties by code point. Labels and classes are those of `train`, by code point. A word that `train`
+ * has not is unknown; a label or class that it has not counts as an error: label TN_UNSEEN - k is unseen_label[k].
+ */
+#ifndef TN_TRAIN_DATASET_H
+#define TN_TRAIN_DATASET_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "train/trainer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TN_WORD_PADDING, TN_WORD_UNKNOWN, TN_WORD_CLASS, TN_WORDS_SPECIAL };
+enum { TN_NO_LABEL = -1, TN_UNSEEN = -2 };
+
+typedef struct tn_split {
+    size_t count;
+    tn_example *example;              /* token 0 is [CLS], without a label */
+    size_t words, unknown_words, cut; /* in all; cut: sentences longer than the sequence */
+} tn_split;
+
+typedef struct tn_dataset {
+    const char *path;
+    uint32_t words, labels, classes;
+    const char **word, **label, **class_name;
+    uint32_t unseen_labels;
+    const char **unseen_label;
+    bool *rare; /* [words] stands once in `train` */
+    bool has_labels, has_classes;
+    tn_split train, dev, test;
+} tn_dataset;
+
+/* `sequence`: the most tokens of an example, [CLS] included; what is longer is cut. */
+tn_status tn_dataset_load(const char *folder, uint64_t sequence, tn_arena *arena, tn_dataset *data,
+                          tn_error *error);
+
+/* The text of a label by its number; NULL: none. */
+const char *tn_dataset_label(const tn_dataset *data, int32_t label);
+
+/* Whether the trainer's model can take it: vocabulary, labels and classes fit its table and its outputs. */
+tn_status tn_dataset_check(const tn_dataset *data, const tn_trainer *trainer, tn_error *error);
+
+#endif

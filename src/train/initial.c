@@ -1,0 +1,71 @@
+#include "train/initial.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "train/trainer_state.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Terms of the sum that an element of the matrix is: the product of the sizes of all indices that are summed,
+ * each once, however many cores carry it. */
+static tn_status terms_of(const tn_weight *weight, tn_arena *scratch, double *terms, tn_error *error) {
+    tn_network network;
+    TN_TRY(tn_weight_matrix(weight, scratch, &network, error));
+    *terms = 1;
+    for (uint32_t index = 0; index < network.indices; index++) {
+        bool used = false, outside = false;
+        for (uint32_t k = 0; k < network.tensors; k++)
+            for (uint32_t i = 0; i < network.tensor[k].count; i++)
+                used |= network.tensor[k].index[i] == index;
+        for (uint32_t i = 0; i < network.output.count; i++) outside |= network.output.index[i] == index;
+        if (used && !outside) *terms *= (double)network.index_size[index];
+    }
+    return TN_OK;
+}
+
+/* Standard deviation of the parameter's elements; 0: they are constant. */
+static tn_status deviation_of(const tn_trainer *t, const tn_train_settings *settings,
+                              const tn_train_parameter *p, double *deviation, tn_error *error) {
+    const tn_step_layer *layer = &t->whole->lowered.step.layer[p->layer];
+    bool positions = p->is_table && !layer->weight;
+    *deviation = 0;
+    if (positions) *deviation = settings->positions_deviation;
+    if (positions || p->axes < 2) return TN_OK;
+    uint64_t columns;
+    TN_TRY(tn_weight_columns(layer->weight, &columns, error));
+    double whole = settings->matrix_deviation > 0 ? settings->matrix_deviation : 1 / sqrt((double)columns);
+    if (p->is_table) whole = settings->table_deviation;
+    *deviation = whole;
+    if (!p->is_core) return TN_OK;
+    tn_arena scratch = {0};
+    double terms;
+    tn_status status = terms_of(layer->weight, &scratch, &terms, error);
+    tn_arena_free(&scratch);
+    TN_TRY(status);
+    *deviation = pow(whole * whole / terms, 0.5 / (double)tn_weight_cores(layer->weight));
+    return TN_OK;
+}
+
+tn_status tn_initialise(tn_trainer *t, const tn_train_settings *settings, tn_error *error) {
+    uint64_t state = settings->seed, most = 0;
+    double *values;
+    for (size_t i = 0; i < t->parameters; i++)
+        if (t->parameter[i].elements > most) most = t->parameter[i].elements;
+    TN_TRY(tn_alloc(most, sizeof *values, &values, error));
+    tn_status status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < t->parameters; i++) {
+        tn_train_parameter *p = &t->parameter[i];
+        double deviation, amplitude;
+        status = deviation_of(t, settings, p, &deviation, error);
+        if (status != TN_OK) break;
+        amplitude = sqrt(3) * deviation;
+        for (uint64_t k = 0; k < p->elements; k++)
+            values[k] = deviation > 0 ? (2 * tn_splitmix_unit(&state) - 1) * amplitude : p->is_scale ? 1 : 0;
+        t->kernels->from_double(values, p->values, p->elements);
+        if (p->state) memset(p->state, 0, p->state_elements * t->kernels->bytes);
+    }
+    t->steps = 0;
+    tn_free(values);
+    return status;
+}

@@ -1,0 +1,301 @@
+#include "train/lowered_step.h"
+
+#include "base/checked.h"
+#include "model/graph.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { ALIGN_BYTES = 64, TOKEN = 0 };
+
+typedef struct lowering {
+    const tn_model *model;
+    tn_real real;
+    tn_arena *arena;
+    tn_lowered_step *to;
+    uint32_t *touches; /* [arrays] operations that touch it and are still to come */
+    bool *live;        /* [arrays] */
+    tn_error *error;
+} lowering;
+
+/* The axes of attention's arrays: e example, h head, q token of the query, k of the key, d width of a head, v of
+ * a value's head. */
+typedef struct attention_product {
+    const char *result; /* the part it makes */
+    const char *a, *b, *out;
+} attention_product;
+static const attention_product attention_products[] = {
+    {"scores", "eqhd", "ekhd", "ehqk"},         {"output", "ehqk", "ekhv", "eqhv"},
+    {"value-gradient", "ehqk", "eqhv", "ekhv"}, {"scores-gradient", "eqhv", "ekhv", "ehqk"},
+    {"query-gradient", "ehqk", "ekhd", "eqhd"}, {"key-gradient", "ehqk", "eqhd", "ekhd"},
+};
+
+static tn_status view_of_letters(const lowering *l, const tn_layer *layer, const char *letters,
+                                 tn_view *view) {
+    const tn_layer *query = &l->model->layer[layer->input[0]], *key = &l->model->layer[layer->input[1]];
+    *view = (tn_view){0};
+    for (const char *letter = letters; *letter; letter++) {
+        uint64_t size = *letter == 'e'   ? l->model->batch
+                        : *letter == 'h' ? layer->heads
+                        : *letter == 'q' ? query->sequence
+                        : *letter == 'k' ? key->sequence
+                        : *letter == 'd' ? query->width / layer->heads
+                                         : layer->width / layer->heads;
+        TN_TRY(tn_view_add(view, (uint32_t)*letter, size, l->error));
+    }
+    tn_view_lay(view, 0);
+    return TN_OK;
+}
+
+static tn_status attention_views(const lowering *l, const tn_operation *operation, tn_view view[3]) {
+    const tn_layer *layer = &l->model->layer[operation->layer];
+    const char *part = l->to->step.array[operation->writes[0]].part;
+    for (size_t i = 0; i < sizeof attention_products / sizeof *attention_products; i++) {
+        const attention_product *product = &attention_products[i];
+        if (strcmp(product->result, part) != 0) continue;
+        TN_TRY(view_of_letters(l, layer, product->a, &view[0]));
+        TN_TRY(view_of_letters(l, layer, product->b, &view[1]));
+        return view_of_letters(l, layer, product->out, &view[2]);
+    }
+    return tn_fail(l->error, TN_INPUT, "layer %s makes %s, which is not known how to train", layer->name,
+                   part);
+}
+
+/* A tensor of a layer's program. Of a look-up, cores and their gradients are cut at the tokens' digits. */
+static tn_status view_of_tensor(const lowering *l, const tn_operation *operation, uint32_t array, uint32_t t,
+                                tn_view *view) {
+    const tn_program *program = l->to->step.layer[operation->layer].program;
+    const tn_program_tensor *tensor = &program->tensor[t];
+    bool looked_up = l->model->layer[operation->layer].kind->is_lookup;
+    uint64_t others = 1, elements = l->to->step.array[array].elements;
+    bool has_token = false;
+    *view = (tn_view){0};
+    for (uint32_t i = 0; i < tensor->indices.count; i++) {
+        uint32_t index = tensor->indices.index[i];
+        TN_TRY(tn_view_add(view, index, program->index_size[index], l->error));
+        has_token |= index == TOKEN;
+        if (index != TOKEN) others *= program->index_size[index];
+    }
+    if (looked_up && has_token && tensor->role != TN_ROLE_INTERMEDIATE && tensor->role != TN_ROLE_Y &&
+        tensor->role != TN_ROLE_DY) {
+        bool first = tensor->role == TN_ROLE_X || tensor->role == TN_ROLE_DX;
+        view->cut = true;
+        view->token = TOKEN;
+        view->digit = first ? 0 : tensor->core + 1;
+    }
+    tn_view_lay(view, elements / others);
+    return TN_OK;
+}
+
+static tn_status program_views(const lowering *l, const tn_operation *operation, tn_view view[3]) {
+    const tn_program_step *step = operation->program_step;
+    TN_TRY(view_of_tensor(l, operation, operation->reads[0], step->a, &view[0]));
+    TN_TRY(view_of_tensor(l, operation, operation->reads[1], step->b, &view[1]));
+    return view_of_tensor(l, operation, operation->writes[0], step->out, &view[2]);
+}
+
+static const tn_table_digits *digits_of(const lowering *l, uint32_t layer) {
+    for (uint32_t i = 0; i < l->to->tables; i++)
+        if (l->to->table[i].layer == layer) return &l->to->table[i];
+    return NULL;
+}
+
+static tn_status lower_product(lowering *l, tn_instruction *to) {
+    const tn_operation *operation = to->operation;
+    tn_view view[3];
+    tn_contraction *plan;
+    if (operation->program_step)
+        TN_TRY(program_views(l, operation, view));
+    else
+        TN_TRY(attention_views(l, operation, view));
+    TN_TRY(tn_arena_alloc(l->arena, 1, sizeof *plan, &plan, l->error));
+    TN_TRY(tn_contraction_plan(&view[0], &view[1], &view[2], l->arena, plan, l->error));
+    to->contraction = plan;
+    const tn_table_digits *digits = digits_of(l, operation->layer);
+    if (digits) to->digits = (const uint32_t *const *)digits->digit;
+    if (view[2].cut) to->clear[to->clear_count++] = operation->writes[0];
+    if (plan->scratch_elements > l->to->scratch_elements) l->to->scratch_elements = plan->scratch_elements;
+    return TN_OK;
+}
+
+static tn_status lower_operation(lowering *l, uint32_t position) {
+    tn_instruction *to = &l->to->instruction[position];
+    const tn_operation *operation = &l->to->step.operation[position];
+    const tn_layer *layer = &l->model->layer[operation->layer];
+    to->operation = operation;
+    if (operation->kind == TN_OP_PRODUCT) return lower_product(l, to);
+    if (operation->kind == TN_OP_SOFTMAX || operation->kind == TN_OP_SOFTMAX_GRADIENT)
+        to->scale = 1 / sqrt((double)(l->model->layer[layer->input[0]].width / layer->heads));
+    if (operation->kind == TN_OP_CROSS_ENTROPY) {
+        to->head = l->to->heads;
+        l->to->head[l->to->heads++] = (tn_head){.layer = operation->layer,
+                                                .logits = operation->reads[0],
+                                                .outputs = operation->columns,
+                                                .of_example = layer->sequence == 1};
+    }
+    return TN_OK;
+}
+
+static tn_status add_table(lowering *l, uint32_t layer) {
+    const tn_weight *weight = l->to->step.layer[layer].weight;
+    tn_table_digits *table = &l->to->table[l->to->tables++];
+    uint64_t tokens = l->model->layer[layer].tokens;
+    bool cores = l->to->step.layer[layer].program != NULL;
+    *table = (tn_table_digits){.layer = layer, .count = cores ? weight->d : 1};
+    TN_TRY(tn_arena_alloc(l->arena, table->count, sizeof *table->digit, &table->digit, l->error));
+    for (uint32_t d = 0; d < table->count; d++) {
+        table->radix[d] = cores ? weight->m[d] : l->model->layer[layer].rows;
+        TN_TRY(tn_arena_alloc(l->arena, tokens, sizeof **table->digit, &table->digit[d], l->error));
+    }
+    return TN_OK;
+}
+
+/* Memory that is free, kept as stretches in ascending order. */
+typedef struct stretch {
+    size_t from, bytes;
+} stretch;
+typedef struct pool {
+    stretch *hole;
+    size_t holes, end;
+} pool;
+
+static size_t bytes_of(const lowering *l, uint32_t array) {
+    size_t bytes = l->to->step.array[array].elements * tn_real_bytes(l->real);
+    return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+}
+
+/* The smallest hole that is large enough, else the end. */
+static size_t take(pool *from, size_t bytes) {
+    size_t best = from->holes;
+    for (size_t i = 0; i < from->holes; i++)
+        if (from->hole[i].bytes >= bytes &&
+            (best == from->holes || from->hole[i].bytes < from->hole[best].bytes))
+            best = i;
+    if (best == from->holes) {
+        size_t at = from->end;
+        from->end += bytes;
+        return at;
+    }
+    size_t at = from->hole[best].from;
+    from->hole[best].from += bytes;
+    from->hole[best].bytes -= bytes;
+    if (from->hole[best].bytes == 0)
+        memmove(&from->hole[best], &from->hole[best + 1], (--from->holes - best) * sizeof *from->hole);
+    return at;
+}
+
+static void join(pool *of, size_t i) {
+    if (i + 1 >= of->holes || of->hole[i].from + of->hole[i].bytes != of->hole[i + 1].from) return;
+    of->hole[i].bytes += of->hole[i + 1].bytes;
+    memmove(&of->hole[i + 1], &of->hole[i + 2], (--of->holes - (i + 1)) * sizeof *of->hole);
+}
+
+static void give_back(pool *to, size_t at, size_t bytes) {
+    size_t i = to->holes;
+    while (i > 0 && to->hole[i - 1].from > at) i--;
+    memmove(&to->hole[i + 1], &to->hole[i], (to->holes++ - i) * sizeof *to->hole);
+    to->hole[i] = (stretch){at, bytes};
+    join(to, i);
+    if (i > 0) join(to, i - 1);
+}
+
+/* Calls `visit` for each array that the operation touches, each once. */
+static void each_touched(lowering *l, pool *memory, tn_instruction *to,
+                         void (*visit)(lowering *, pool *, tn_instruction *, uint32_t)) {
+    const tn_operation *operation = to->operation;
+    uint32_t seen[TN_OPERATION_READS + TN_OPERATION_WRITES], count = 0;
+    for (uint32_t i = 0; i < operation->read_count + operation->write_count; i++) {
+        uint32_t array =
+            i < operation->read_count ? operation->reads[i] : operation->writes[i - operation->read_count];
+        bool known = false;
+        for (uint32_t k = 0; k < count; k++) known |= seen[k] == array;
+        if (known) continue;
+        seen[count++] = array;
+        visit(l, memory, to, array);
+    }
+}
+
+static void count_touch(lowering *l, pool *memory, tn_instruction *to, uint32_t array) {
+    (void)memory;
+    (void)to;
+    l->touches[array]++;
+}
+
+static void come_alive(lowering *l, pool *memory, tn_instruction *to, uint32_t array) {
+    if (l->to->resident[array] || l->live[array]) return;
+    l->live[array] = true;
+    l->to->place[array] = take(memory, bytes_of(l, array));
+    to->made_elements += l->to->step.array[array].elements;
+}
+
+static void pass_away(lowering *l, pool *memory, tn_instruction *to, uint32_t array) {
+    if (--l->touches[array] > 0 || l->to->resident[array]) return;
+    l->live[array] = false;
+    give_back(memory, l->to->place[array], bytes_of(l, array));
+    to->dead_elements += l->to->step.array[array].elements;
+}
+
+/* A gradient that is added to is cleared by the first operation that writes it. */
+static void clear_once(tn_lowered_step *to) {
+    for (uint32_t i = 0; i < to->step.operations; i++) {
+        tn_instruction *at = &to->instruction[i];
+        if (at->clear_count && at->made_elements == 0) at->clear_count = 0;
+    }
+}
+
+static tn_status place_arrays(lowering *l) {
+    tn_lowered_step *to = l->to;
+    const tn_step *step = &to->step;
+    pool memory = {0};
+    TN_TRY(tn_arena_alloc(l->arena, step->arrays, sizeof *to->place, &to->place, l->error));
+    TN_TRY(tn_arena_alloc(l->arena, step->arrays, sizeof *to->resident, &to->resident, l->error));
+    TN_TRY(tn_arena_alloc(l->arena, step->arrays, sizeof *l->touches, &l->touches, l->error));
+    TN_TRY(tn_arena_alloc(l->arena, step->arrays, sizeof *l->live, &l->live, l->error));
+    TN_TRY(tn_arena_alloc(l->arena, (size_t)step->arrays + 1, sizeof *memory.hole, &memory.hole, l->error));
+    size_t kept = 0;
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        tn_array_role role = step->array[i].role;
+        to->resident[i] = role == TN_ARRAY_PARAMETER || role == TN_ARRAY_OPTIMIZER;
+        if (!to->resident[i]) continue;
+        to->place[i] = kept++;
+        to->resident_elements += step->array[i].elements;
+    }
+    for (uint32_t i = 0; i < step->operations; i++)
+        each_touched(l, &memory, &to->instruction[i], count_touch);
+    for (uint32_t i = 0; i < step->operations; i++) {
+        each_touched(l, &memory, &to->instruction[i], come_alive);
+        each_touched(l, &memory, &to->instruction[i], pass_away);
+    }
+    to->pool_bytes = memory.end;
+    clear_once(to);
+    return TN_OK;
+}
+
+static tn_status lower(lowering *l) {
+    tn_lowered_step *to = l->to;
+    const tn_step *step = &to->step;
+    TN_TRY(tn_arena_alloc(l->arena, step->operations, sizeof *to->instruction, &to->instruction, l->error));
+    TN_TRY(tn_arena_alloc(l->arena, step->layers, sizeof *to->head, &to->head, l->error));
+    TN_TRY(tn_arena_alloc(l->arena, step->layers, sizeof *to->table, &to->table, l->error));
+    for (uint32_t i = 0; i < step->layers; i++) {
+        if (strcmp(l->model->layer[i].kind->name, "input") == 0)
+            return tn_fail_at(
+                l->error, TN_INPUT, l->model->layer[i].at,
+                "layer %s takes features from outside; training reads words, through an embedding",
+                l->model->layer[i].name);
+        if (l->model->layer[i].kind->is_lookup) TN_TRY(add_table(l, i));
+    }
+    while (to->forward_end < step->operations && step->operation[to->forward_end].phase == TN_FORWARD)
+        to->forward_end++;
+    for (uint32_t i = 0; i < step->operations; i++) TN_TRY(lower_operation(l, i));
+    return place_arrays(l);
+}
+
+tn_status tn_lower_step(const tn_model *model, tn_program_cache *cache, tn_real real, tn_arena *arena,
+                        tn_lowered_step *lowered, tn_error *error) {
+    lowering l = {.model = model, .real = real, .arena = arena, .to = lowered, .error = error};
+    *lowered = (tn_lowered_step){.batch = model->batch, .sequence = model->sequence};
+    TN_TRY(tn_step_build(model, cache, arena, &lowered->step, error));
+    return lower(&l);
+}

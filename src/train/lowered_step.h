@@ -1,0 +1,68 @@
+/* A training step lowered to what this CPU executes: every operation of a tn_step with its kernel, the plans of its
+ * products, and a place in memory for every array.
+ *
+ * Lifetimes are found here anew, by counting which operations touch an array, and memory is dealt out by them:
+ * arrays whose lives do not meet share memory, so that a step allocates nothing. The live elements that the
+ * execution reports are counted as it goes: what an operation makes is added before it, what nobody touches
+ * any more is taken off behind it. Nothing here reads the predicted lifetimes, peaks or counts.
+ *
+ * Parameters and the optimizer's state lie outside (train/trainer.h); a step of a shorter sequence uses the
+ * first rows of the position table. Internal to the room.
+ */
+#ifndef TN_TRAIN_LOWERED_STEP_H
+#define TN_TRAIN_LOWERED_STEP_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/model.h"
+#include "model/step.h"
+#include "train/contraction.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A loss of the model: cross-entropy of one row an example (its class) or one a token. */
+typedef struct tn_head {
+    uint32_t layer;  /* in the step */
+    uint32_t logits; /* array */
+    uint64_t outputs;
+    bool of_example;
+} tn_head;
+
+typedef struct tn_instruction {
+    const tn_operation *operation;
+    const tn_contraction *contraction; /* of products */
+    const uint32_t *const *digits; /* of look-ups: [digit] -> [token], filled before a step; NULL elsewhere */
+    uint64_t made_elements, dead_elements;
+    uint32_t clear_count, clear[2]; /* results that products are added to, cleared before the operation */
+    uint32_t head;                  /* of a cross-entropy */
+    double scale;                   /* of attention's scores */
+} tn_instruction;
+
+typedef struct tn_table_digits {
+    uint32_t layer, count;           /* digits of a word */
+    uint64_t radix[TN_FACTORS_MOST]; /* the first is the slowest */
+    uint32_t **digit;                /* [count][tokens] */
+} tn_table_digits;
+
+typedef struct tn_lowered_step {
+    tn_step step;
+    uint64_t batch, sequence;
+    uint32_t forward_end; /* operations before it are the forward phase */
+    tn_instruction *instruction;
+    size_t *place;  /* [arrays] bytes from the start of the pool; of resident arrays: their number */
+    bool *resident; /* [arrays] */
+    uint64_t resident_elements;
+    size_t pool_bytes, scratch_elements;
+    uint32_t heads;
+    tn_head *head;
+    uint32_t tables;
+    tn_table_digits *table;
+} tn_lowered_step;
+
+/* Lowers the model's step; the model must outlive it. A model that takes features from outside is TN_INPUT. */
+tn_status tn_lower_step(const tn_model *model, tn_program_cache *cache, tn_real real, tn_arena *arena,
+                        tn_lowered_step *lowered, tn_error *error);
+
+#endif

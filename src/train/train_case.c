@@ -1,0 +1,512 @@
+#include "train/train_case.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "model/model.h"
+#include "text/arrays.h"
+#include "train/trainer.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+/* Below this share of the largest norm an array counts as zero but for rounding. */
+static const double ZERO_SHARE = 1e-9;
+
+typedef struct sample {
+    tn_example example;
+    double loss;
+} sample;
+
+typedef struct reference {
+    const char *folder;
+    json_t *root;
+    tn_model *model;
+    bool drawn; /* weights from the generator */
+    size_t samples, steps;
+    sample *sample;
+    double rate;
+    tn_train_settings settings;
+    tn_arena arena;
+    tn_train_checks *checks;
+    const char *flow; /* being run */
+    tn_real real;
+    tn_error *error;
+} reference;
+
+static double tolerance_of(tn_real real) {
+    return real == TN_FLOAT64 ? 1e-12 : 1e-5;
+}
+
+static tn_status add_check(reference *r, const char *name, const char *quantity, const char *worst,
+                           double relative, double tolerance) {
+    tn_train_checks *c = r->checks;
+    TN_TRY(tn_grow(&c->item, &c->capacity, c->count + 1, sizeof *c->item, r->error));
+    tn_train_check *check = &c->item[c->count];
+    *check = (tn_train_check){.quantity = quantity,
+                              .flow = r->flow,
+                              .real = r->real,
+                              .relative_error = relative,
+                              .tolerance = tolerance,
+                              .ok = relative <= tolerance};
+    TN_TRY(tn_arena_copy_text(&c->arena, name, strlen(name), &check->name, r->error));
+    if (worst) TN_TRY(tn_arena_copy_text(&c->arena, worst, strlen(worst), &check->worst, r->error));
+    c->failed |= !check->ok;
+    c->count++;
+    return TN_OK;
+}
+
+static tn_status malformed(const reference *r, const char *what) {
+    return tn_fail_at(r->error, TN_INPUT, (tn_position){.file = r->folder},
+                      "oracle.json has no usable \"%s\"; see docs/train.md for what a case holds", what);
+}
+
+static tn_status read_list(reference *r, const json_t *list, const char *what, size_t most, int64_t **values,
+                           size_t *count) {
+    *count = json_array_size(list);
+    if (!json_is_array(list) || *count == 0 || *count > most) return malformed(r, what);
+    TN_TRY(tn_arena_alloc(&r->arena, *count, sizeof **values, values, r->error));
+    for (size_t i = 0; i < *count; i++) {
+        if (!json_is_integer(json_array_get(list, i))) return malformed(r, what);
+        (*values)[i] = json_integer_value(json_array_get(list, i));
+    }
+    return TN_OK;
+}
+
+/* Padding stands at the end; what is before it is the example. */
+static tn_status read_sample(reference *r, const json_t *given, sample *to) {
+    int64_t *tokens, *slots;
+    size_t count, labels, length = 0;
+    enum { TOKENS_MOST = 1 << 20 };
+    TN_TRY(read_list(r, json_object_get(given, "tokens"), "tokens", TOKENS_MOST, &tokens, &count));
+    TN_TRY(read_list(r, json_object_get(given, "slots"), "slots", TOKENS_MOST, &slots, &labels));
+    const json_t *intent = json_object_get(given, "intent");
+    while (length < count && tokens[length] >= 0) length++;
+    if (labels != count || length == 0 || !json_is_integer(intent)) return malformed(r, "samples");
+    uint32_t *token;
+    int32_t *slot;
+    TN_TRY(tn_arena_alloc(&r->arena, length, sizeof *token, &token, r->error));
+    TN_TRY(tn_arena_alloc(&r->arena, length, sizeof *slot, &slot, r->error));
+    for (size_t i = 0; i < length; i++) {
+        if (tokens[i] > INT32_MAX || slots[i] > INT32_MAX) return malformed(r, "samples");
+        token[i] = (uint32_t)tokens[i];
+        slot[i] = (int32_t)(slots[i] < 0 ? -1 : slots[i]);
+    }
+    *to = (sample){{(uint32_t)length, token, slot, (int32_t)json_integer_value(intent)}, NAN};
+    const json_t *loss = json_object_get(given, "loss");
+    if (json_is_number(loss)) to->loss = json_number_value(loss);
+    return TN_OK;
+}
+
+static tn_status read_samples(reference *r) {
+    const json_t *list = json_object_get(r->root, "samples"), *rate = json_object_get(r->root, "lr");
+    const json_t *epsilon = json_object_get(r->root, "layer_norm_eps");
+    r->samples = json_array_size(list);
+    r->steps = json_array_size(json_object_get(r->root, "curve"));
+    if (r->samples == 0) return malformed(r, "samples");
+    if (r->steps == 0) return malformed(r, "curve");
+    if (!json_is_number(rate)) return malformed(r, "lr");
+    r->rate = json_number_value(rate);
+    TN_TRY(tn_train_settings_decode(NULL, &r->arena, &r->settings, r->error));
+    if (json_is_number(epsilon)) r->settings.layer_norm_epsilon = json_number_value(epsilon);
+    TN_TRY(tn_arena_alloc(&r->arena, r->samples, sizeof *r->sample, &r->sample, r->error));
+    for (size_t i = 0; i < r->samples; i++) TN_TRY(read_sample(r, json_array_get(list, i), &r->sample[i]));
+    return TN_OK;
+}
+
+static tn_status read_model(reference *r) {
+    const char *file = json_string_value(json_object_get(r->root, "model"));
+    const char *kind = json_string_value(json_object_get(r->root, "kind")), *path = "atis-2enc";
+    static const char *const dense[] = {"format=dense"};
+    r->drawn = file == NULL;
+    if (file) TN_TRY(tn_arena_format(&r->arena, &path, r->error, "%s/%s", r->folder, file));
+    bool uncompressed = kind && strcmp(kind, "dense") == 0;
+    if (!file && !uncompressed && (!kind || strcmp(kind, "tt12") != 0)) return malformed(r, "model");
+    return tn_model_load(path, dense, uncompressed ? 1 : 0, &r->arena, &r->model, r->error);
+}
+
+static tn_status open_reference(reference *r) {
+    const char *path;
+    json_error_t where;
+    TN_TRY(tn_arena_format(&r->arena, &path, r->error, "%s/oracle.json", r->folder));
+    r->root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+    if (!r->root)
+        return tn_fail_at(r->error, TN_INPUT,
+                          (tn_position){path, where.line > 0 ? (unsigned)where.line : 0,
+                                        where.column > 0 ? (unsigned)where.column : 0},
+                          "%s", where.text);
+    TN_TRY(read_model(r));
+    return read_samples(r);
+}
+
+/* Values of ours, as float64. */
+static tn_status ours_of(reference *r, const tn_trainer *t, const void *values, uint64_t count,
+                         double **ours) {
+    TN_TRY(tn_arena_alloc(&r->arena, count, sizeof **ours, ours, r->error));
+    tn_trainer_kernels(t)->to_double(values, *ours, count);
+    return TN_OK;
+}
+
+/* Sets every parameter from initial.npz. */
+static tn_status load_initial(reference *r, tn_trainer *t) {
+    const char *path;
+    tn_arrays *arrays;
+    TN_TRY(tn_arena_format(&r->arena, &path, r->error, "%s/initial.npz", r->folder));
+    TN_TRY(tn_arrays_open(path, &arrays, r->error));
+    tn_status status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < tn_trainer_parameters(t); i++) {
+        const tn_train_parameter *p = tn_trainer_parameter(t, i);
+        size_t position;
+        double *values;
+        status = tn_arrays_find(arrays, p->name, &position, r->error);
+        if (status != TN_OK) break;
+        if (tn_arrays_info(arrays, position)->elements != p->elements) {
+            status = tn_fail_at(r->error, TN_INPUT, (tn_position){.file = path},
+                                "array \"%s\" has %" PRIu64 " elements; the model needs %" PRIu64, p->name,
+                                tn_arrays_info(arrays, position)->elements, p->elements);
+            break;
+        }
+        status = tn_arena_alloc(&r->arena, p->elements, sizeof *values, &values, r->error);
+        if (status == TN_OK) status = tn_arrays_read(arrays, position, values, r->error);
+        if (status == TN_OK) tn_trainer_kernels(t)->from_double(values, p->values, p->elements);
+    }
+    tn_arrays_close(arrays);
+    return status;
+}
+
+/* Draws every parameter as oracle.json's `arrays` say. */
+static tn_status draw_initial(reference *r, tn_trainer *t) {
+    const json_t *list = json_object_get(r->root, "arrays"), *seed = json_object_get(r->root, "seed");
+    if (json_array_size(list) != tn_trainer_parameters(t)) return malformed(r, "arrays");
+    if (!json_is_integer(seed)) return malformed(r, "seed");
+    uint64_t state = (uint64_t)json_integer_value(seed);
+    for (size_t i = 0; i < tn_trainer_parameters(t); i++) {
+        const tn_train_parameter *p = tn_trainer_parameter(t, i);
+        const json_t *array = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(array, "name"));
+        const json_t *amplitude = json_object_get(array, "amplitude"), *fill = json_object_get(array, "fill");
+        double *values;
+        if (!name || strcmp(name, p->name) != 0) return malformed(r, "arrays");
+        TN_TRY(tn_arena_alloc(&r->arena, p->elements, sizeof *values, &values, r->error));
+        for (uint64_t k = 0; k < p->elements; k++)
+            values[k] = json_is_number(amplitude)
+                            ? (2 * tn_splitmix_unit(&state) - 1) * json_number_value(amplitude)
+                            : json_number_value(fill);
+        tn_trainer_kernels(t)->from_double(values, p->values, p->elements);
+    }
+    return TN_OK;
+}
+
+/* Arrays compared one by one, and the worst of them. */
+typedef struct comparison {
+    double largest_norm; /* of what is expected, over all arrays */
+    double worst, whole; /* of one array; of all arrays taken as one */
+    const char *worst_name;
+    size_t arrays;
+} comparison;
+
+typedef struct pair {
+    const char *name;
+    const double *ours, *expected;
+    uint64_t elements;
+} pair;
+
+static double norm_of(const double *values, uint64_t count) {
+    double sum = 0;
+    for (uint64_t i = 0; i < count; i++) sum += values[i] * values[i];
+    return sqrt(sum);
+}
+
+static void compare(const pair *of, size_t count, comparison *found) {
+    *found = (comparison){.arrays = count};
+    for (size_t i = 0; i < count; i++) {
+        double norm = norm_of(of[i].expected, of[i].elements);
+        if (norm > found->largest_norm) found->largest_norm = norm;
+    }
+    double all = 0, difference_all = 0;
+    for (size_t i = 0; i < count; i++) {
+        double norm = norm_of(of[i].expected, of[i].elements), sum = 0;
+        for (uint64_t k = 0; k < of[i].elements; k++) {
+            double difference = of[i].ours[k] - of[i].expected[k];
+            sum += difference * difference;
+        }
+        all += norm * norm;
+        difference_all += sum;
+        double against = norm < ZERO_SHARE * found->largest_norm ? found->largest_norm : norm;
+        double relative = against > 0 ? sqrt(sum) / against : sqrt(sum);
+        if (!(relative <= found->worst)) { /* NaN is worst */
+            found->worst = isnan(relative) ? INFINITY : relative;
+            found->worst_name = of[i].name;
+        }
+    }
+    found->whole = all > 0 ? sqrt(difference_all / all) : sqrt(difference_all);
+    if (isnan(found->whole)) found->whole = INFINITY;
+}
+
+/* What a step gives that outlives it only as a copy: outputs of layers, gradients of parameters. */
+typedef struct captured {
+    reference *r;
+    const tn_trainer *t;
+    double **output;   /* [layers] */
+    double **gradient; /* [parameters], in their order */
+    uint64_t *output_elements;
+    const tn_step *step;
+    tn_status status;
+} captured;
+
+static void capture(void *user, const tn_step *step, uint32_t operation, uint32_t array, const void *values) {
+    captured *c = user;
+    const tn_array *of = &step->array[array];
+    double **to = NULL;
+    c->step = step;
+    if (of->role == TN_ARRAY_GRADIENT) {
+        size_t parameter = 0;
+        for (uint32_t i = 0; i < array; i++) parameter += step->array[i].role == TN_ARRAY_PARAMETER;
+        to = &c->gradient[parameter - 1];
+    } else if (step->operation[operation].phase == TN_FORWARD && strcmp(of->part, "output") == 0) {
+        to = &c->output[of->layer];
+        c->output_elements[of->layer] = of->elements;
+    }
+    if (!to || c->status != TN_OK) return;
+    if (!*to) c->status = tn_arena_alloc(&c->r->arena, of->elements, sizeof **to, to, c->r->error);
+    if (c->status == TN_OK) tn_trainer_kernels(c->t)->to_double(values, *to, of->elements);
+}
+
+static tn_status read_array(reference *r, tn_arrays *arrays, size_t position, double **values) {
+    TN_TRY(tn_arena_alloc(&r->arena, tn_arrays_info(arrays, position)->elements, sizeof **values, values,
+                          r->error));
+    return tn_arrays_read(arrays, position, *values, r->error);
+}
+
+typedef struct current {
+    reference *r;
+    const tn_trainer *t;
+} current;
+
+static tn_status find_weight(void *user, const char *name, const double **ours, uint64_t *elements) {
+    current *c = user;
+    *ours = NULL;
+    for (size_t i = 0; i < tn_trainer_parameters(c->t); i++) {
+        const tn_train_parameter *p = tn_trainer_parameter(c->t, i);
+        if (strcmp(p->name, name) != 0) continue;
+        double *values;
+        TN_TRY(ours_of(c->r, c->t, p->values, p->elements, &values));
+        *ours = values;
+        *elements = p->elements;
+    }
+    return TN_OK;
+}
+
+/* Pairs of every array of a file with ours of that name; ours may have fewer elements: rows of padding are not
+ * compared. */
+typedef tn_status (*finder)(void *user, const char *name, const double **ours, uint64_t *elements);
+
+static tn_status compare_file(reference *r, const char *file, finder find, void *user, const char *name,
+                              const char *quantity) {
+    const char *path;
+    tn_arrays *arrays;
+    pair *of;
+    comparison found;
+    TN_TRY(tn_arena_format(&r->arena, &path, r->error, "%s/%s", r->folder, file));
+    TN_TRY(tn_arrays_open(path, &arrays, r->error));
+    size_t count = tn_arrays_count(arrays);
+    tn_status status = tn_arena_alloc(&r->arena, count, sizeof *of, &of, r->error);
+    for (size_t i = 0; status == TN_OK && i < count; i++) {
+        double *expected;
+        status = read_array(r, arrays, i, &expected);
+        of[i].expected = expected;
+        if (status == TN_OK)
+            status = find(user, tn_arrays_info(arrays, i)->name, &of[i].ours, &of[i].elements);
+        if (status == TN_OK && (!of[i].ours || of[i].elements > tn_arrays_info(arrays, i)->elements))
+            status = tn_fail_at(r->error, TN_INPUT, (tn_position){.file = path},
+                                "array \"%s\" is not one of the model, or has another size",
+                                tn_arrays_info(arrays, i)->name);
+        if (status == TN_OK)
+            status = tn_arena_copy_text(&r->arena, tn_arrays_info(arrays, i)->name,
+                                        strlen(tn_arrays_info(arrays, i)->name), &of[i].name, r->error);
+    }
+    tn_arrays_close(arrays);
+    TN_TRY(status);
+    compare(of, count, &found);
+    bool together = find == find_weight && r->real == TN_FLOAT32;
+    return add_check(r, name, quantity, found.worst_name, together ? found.whole : found.worst,
+                     tolerance_of(r->real));
+}
+
+static tn_status find_gradient(void *user, const char *name, const double **ours, uint64_t *elements) {
+    captured *c = user;
+    *ours = NULL;
+    for (size_t i = 0; i < tn_trainer_parameters(c->t); i++)
+        if (strcmp(tn_trainer_parameter(c->t, i)->name, name) == 0) {
+            *ours = c->gradient[i];
+            *elements = tn_trainer_parameter(c->t, i)->elements;
+        }
+    return TN_OK;
+}
+
+static tn_status find_output(void *user, const char *name, const double **ours, uint64_t *elements) {
+    captured *c = user;
+    *ours = NULL;
+    for (uint32_t i = 0; i < c->step->layers; i++)
+        if (strcmp(c->step->layer[i].name, name) == 0) {
+            *ours = c->output[i];
+            *elements = c->output_elements[i];
+        }
+    return TN_OK;
+}
+
+static double relative_to(double ours, double expected) {
+    double error = fabs(ours - expected) / (expected != 0 ? fabs(expected) : 1);
+    return isnan(error) ? INFINITY : error;
+}
+
+/* Gradients and activations of sample i at the initial weights: a step of rate 0. */
+static tn_status check_sample(reference *r, tn_trainer *t, size_t i, bool padded) {
+    const sample *s = &r->sample[i];
+    captured c = {.r = r, .t = t};
+    size_t layers = tn_model_layers(r->model);
+    const char *name, *file;
+    tn_step_result result;
+    TN_TRY(tn_arena_alloc(&r->arena, layers, sizeof *c.output, &c.output, r->error));
+    TN_TRY(tn_arena_alloc(&r->arena, layers, sizeof *c.output_elements, &c.output_elements, r->error));
+    TN_TRY(tn_arena_alloc(&r->arena, tn_trainer_parameters(t), sizeof *c.gradient, &c.gradient, r->error));
+    tn_trainer_watch(t, capture, &c);
+    tn_status status = tn_trainer_step(t, &s->example, 1, padded, 0, &result, r->error);
+    tn_trainer_watch(t, NULL, NULL);
+    TN_TRY(status);
+    TN_TRY(c.status);
+    TN_TRY(tn_arena_format(&r->arena, &name, r->error, "sample %zu", i));
+    TN_TRY(add_check(r, name, "loss", NULL, relative_to(result.loss, s->loss), tolerance_of(r->real)));
+    for (uint32_t k = 0; padded && k < c.step->layers; k++) { /* rows of padding mean nothing */
+        uint64_t rows = c.step->layer[k].tokens;
+        if (rows > s->example.tokens) c.output_elements[k] = c.output_elements[k] / rows * s->example.tokens;
+    }
+    TN_TRY(tn_arena_format(&r->arena, &file, r->error, "gradients%zu.npz", i));
+    if (padded || s->example.tokens == tn_trainer_sequence(t))
+        TN_TRY(compare_file(r, file, find_gradient, &c, name, "gradients"));
+    TN_TRY(tn_arena_format(&r->arena, &file, r->error, "activations%zu.npz", i));
+    return compare_file(r, file, find_output, &c, name, "activations");
+}
+
+/* All steps of the curve; the worst of the losses, and the counts. */
+static tn_status check_curve(reference *r, tn_trainer *t) {
+    const json_t *curve = json_object_get(r->root, "curve");
+    double worst = 0, worst_macs = 0, worst_peak = 0;
+    const char *name, *at = NULL;
+    for (size_t i = 0; i < r->steps; i++) {
+        const sample *s = &r->sample[i % r->samples];
+        const json_t *expected = json_object_get(json_array_get(curve, i), "loss");
+        tn_step_result result;
+        if (!json_is_number(expected)) return malformed(r, "curve");
+        TN_TRY(tn_trainer_step(t, &s->example, 1, false, r->rate, &result, r->error));
+        double error = relative_to(result.loss, json_number_value(expected));
+        if (error > worst) {
+            worst = error;
+            TN_TRY(tn_arena_format(&r->arena, &at, r->error, "step %zu", i + 1));
+        }
+        worst_macs = fmax(worst_macs, relative_to((double)result.macs, (double)result.macs_predicted));
+        worst_peak = fmax(worst_peak,
+                          relative_to((double)result.peak_elements, (double)result.peak_elements_predicted));
+    }
+    TN_TRY(tn_arena_format(&r->arena, &name, r->error, "%zu steps", r->steps));
+    TN_TRY(add_check(r, name, "loss", at, worst, tolerance_of(r->real)));
+    TN_TRY(add_check(r, name, "macs", NULL, worst_macs, 0));
+    TN_TRY(add_check(r, name, "peak_elements", NULL, worst_peak, 0));
+    if (!r->drawn) {
+        current c = {r, t};
+        return compare_file(r, "final.npz", find_weight, &c, name, "weights");
+    }
+    return TN_OK;
+}
+
+/* Norms of all parameters against a member of oracle.json's `arrays`. */
+static tn_status check_norms(reference *r, tn_trainer *t, const char *member, const char *name) {
+    const json_t *list = json_object_get(r->root, "arrays");
+    double worst = 0;
+    const char *where = NULL;
+    for (size_t i = 0; i < tn_trainer_parameters(t); i++) {
+        const tn_train_parameter *p = tn_trainer_parameter(t, i);
+        const json_t *norm = json_object_get(json_array_get(list, i), member);
+        double *values;
+        if (!json_is_number(norm)) return malformed(r, member);
+        TN_TRY(ours_of(r, t, p->values, p->elements, &values));
+        double ours = norm_of(values, p->elements), expected = json_number_value(norm);
+        double error = expected < ZERO_SHARE ? fabs(ours - expected) : relative_to(ours, expected);
+        if (!(error <= worst)) {
+            worst = error;
+            where = p->name;
+        }
+    }
+    return add_check(r, name, "weights", where, worst, tolerance_of(r->real));
+}
+
+static tn_status run_flow(reference *r) {
+    tn_trainer *t;
+    TN_TRY(tn_trainer_new(r->model, &r->settings, r->real, &t, r->error));
+    tn_status status = r->drawn ? draw_initial(r, t) : load_initial(r, t);
+    if (status == TN_OK && r->drawn) status = check_norms(r, t, "norm_initial", "generator");
+    for (size_t i = 0; status == TN_OK && !r->drawn && i < r->samples; i++)
+        status = check_sample(r, t, i, true);
+    if (status == TN_OK) status = check_curve(r, t);
+    if (status == TN_OK && r->drawn) {
+        const char *name;
+        status = tn_arena_format(&r->arena, &name, r->error, "%zu steps", r->steps);
+        if (status == TN_OK) status = check_norms(r, t, "norm_final", name);
+    }
+    tn_trainer_free(t);
+    return status;
+}
+
+/* Gives every weight the flow where it has it; false: none has. A table is looked up from right to left or in the
+ * best order. */
+static bool set_flow(reference *r, tn_flow_name flow) {
+    bool any = false;
+    for (size_t i = 0; i < tn_model_weights(r->model); i++) {
+        tn_model_weight *weight = tn_model_weight_at(r->model, i);
+        bool table = false;
+        for (size_t k = 0; k < tn_model_layers(r->model); k++) {
+            tn_model_layer layer = tn_model_layer_at(r->model, k);
+            table |= layer.weight == weight && layer.looked_up;
+        }
+        bool fits = weight->weight.format != TN_DENSE && tn_flow_exists(&weight->weight, flow);
+        if (table) fits = flow == TN_FLOW_RIGHT_TO_LEFT || flow == TN_FLOW_OPTIMAL;
+        if (fits) weight->flow = flow;
+        any |= fits && !table;
+    }
+    return any;
+}
+
+static bool is_dense(const reference *r) {
+    for (size_t i = 0; i < tn_model_layers(r->model); i++)
+        if (tn_model_layer_at(r->model, i).weight && !tn_model_layer_at(r->model, i).dense) return false;
+    return true;
+}
+
+static tn_status run_all(reference *r) {
+    bool dense = is_dense(r);
+    for (int flow = 0; flow < TN_FLOWS; flow++) {
+        if (dense ? flow != TN_FLOW_DENSE : !set_flow(r, (tn_flow_name)flow)) continue;
+        r->flow = tn_flow_names[flow];
+        for (int real = 0; real < TN_REALS; real++) {
+            r->real = (tn_real)real;
+            TN_TRY(run_flow(r));
+        }
+    }
+    return TN_OK;
+}
+
+tn_status tn_train_case(const char *folder, tn_train_checks *checks, tn_error *error) {
+    reference r = {.folder = folder, .checks = checks, .error = error};
+    tn_status status = open_reference(&r);
+    if (status == TN_OK) status = run_all(&r);
+    json_decref(r.root);
+    tn_arena_free(&r.arena);
+    return status;
+}
+
+void tn_train_checks_free(tn_train_checks *checks) {
+    tn_free(checks->item);
+    tn_arena_free(&checks->arena);
+    *checks = (tn_train_checks){0};
+}

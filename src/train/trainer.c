@@ -1,0 +1,306 @@
+#include "train/trainer.h"
+
+#include "base/memory.h"
+#include "model/graph.h"
+#include "train/trainer_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ALIGN_BYTES = 64 };
+
+tn_status tn_trainer_memory(size_t bytes, void **memory, char **aligned, tn_error *error) {
+    char *raw;
+    TN_TRY(tn_alloc(bytes + ALIGN_BYTES, 1, &raw, error));
+    *memory = raw;
+    *aligned = raw + (ALIGN_BYTES - (uintptr_t)raw % ALIGN_BYTES) % ALIGN_BYTES;
+    return TN_OK;
+}
+
+/* The model with another batch and sequence; its weights as they stand in the trainer's model. */
+static tn_status resize_model(tn_trainer *t, uint64_t batch, uint64_t tokens, tn_model **model,
+                              tn_error *error) {
+    const char *text;
+    tn_yaml *over, *merged;
+    TN_TRY(tn_arena_format(&t->arena, &text, error, "batch: %" PRIu64 "\nsequence: %" PRIu64 "\n", batch,
+                           tokens));
+    TN_TRY(tn_yaml_parse("size of a step", text, strlen(text), &t->arena, &over, error));
+    TN_TRY(tn_yaml_merge(tn_model_root(t->model), over, &t->arena, &merged, error));
+    TN_TRY(tn_model_decode(merged, &t->arena, model, error));
+    for (size_t i = 0; i < tn_model_weights(t->model); i++)
+        *tn_model_weight_at(*model, i) = t->model->weight[i].entry;
+    return TN_OK;
+}
+
+/* Grows the memory that all steps share. */
+static tn_status make_room(tn_trainer *t, const tn_lowered_step *lowered, tn_error *error) {
+    void *memory;
+    char *aligned;
+    if (lowered->pool_bytes > t->pool_bytes || !t->pool) {
+        TN_TRY(tn_trainer_memory(lowered->pool_bytes, &memory, &aligned, error));
+        tn_free(t->pool_memory);
+        t->pool_memory = memory;
+        t->pool = aligned;
+        t->pool_bytes = lowered->pool_bytes;
+    }
+    if (lowered->scratch_elements > t->scratch_elements || !t->scratch) {
+        enum { PARTS = 6 };
+        TN_TRY(tn_trainer_memory(PARTS * lowered->scratch_elements * t->kernels->bytes, &memory, &aligned,
+                                 error));
+        tn_free(t->scratch_memory);
+        t->scratch_memory = memory;
+        t->scratch = aligned;
+        t->scratch_elements = lowered->scratch_elements;
+    }
+    return TN_OK;
+}
+
+static tn_status make_batch(tn_trainer *t, uint64_t batch, uint64_t tokens, tn_error *error) {
+    size_t all = batch * tokens, capacity = t->batch.tokens_capacity;
+    TN_TRY(tn_grow(&t->batch.token, &capacity, all, sizeof *t->batch.token, error));
+    TN_TRY(tn_grow(&t->batch.slot, &t->batch.tokens_capacity, all, sizeof *t->batch.slot, error));
+    capacity = t->batch.examples_capacity;
+    TN_TRY(tn_grow(&t->batch.intent, &capacity, batch, sizeof *t->batch.intent, error));
+    return tn_grow(&t->batch.length, &t->batch.examples_capacity, batch, sizeof *t->batch.length, error);
+}
+
+tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, const tn_sized_step **sized,
+                           tn_error *error) {
+    for (size_t i = 0; i < t->sized_count; i++) {
+        *sized = t->sized[i];
+        if (t->sized[i]->batch == batch && t->sized[i]->tokens == tokens) return TN_OK;
+    }
+    tn_model *model;
+    tn_sized_step *made;
+    TN_TRY(resize_model(t, batch, tokens, &model, error));
+    TN_TRY(tn_arena_alloc(&t->arena, 1, sizeof *made, &made, error));
+    made->batch = batch;
+    made->tokens = tokens;
+    TN_TRY(tn_lower_step(model, t->cache, t->real, &t->arena, &made->lowered, error));
+    TN_TRY(make_room(t, &made->lowered, error));
+    TN_TRY(make_batch(t, batch, tokens, error));
+    TN_TRY(tn_grow(&t->sized, &t->sized_capacity, t->sized_count + 1, sizeof(tn_sized_step *), error));
+    t->sized[t->sized_count++] = made;
+    *sized = made;
+    return TN_OK;
+}
+
+tn_status tn_trainer_prepare(tn_trainer *t, uint64_t batch, uint64_t tokens, tn_error *error) {
+    const tn_sized_step *sized;
+    return tn_trainer_sized(t, batch, tokens, &sized, error);
+}
+
+/* "core2", "bias", "weight": a table that is kept whole is a layer's weight too. */
+static tn_status name_parameter(tn_trainer *t, const tn_array *array, tn_train_parameter *parameter,
+                                tn_error *error) {
+    const tn_step *step = &t->whole->lowered.step;
+    const char *layer = step->layer[array->layer].name;
+    const char *part = strcmp(array->part, "table") == 0 ? "weight" : array->part;
+    if (array->number)
+        return tn_arena_format(&t->arena, &parameter->name, error, "%s.%s%" PRIu32, layer, part,
+                               array->number);
+    return tn_arena_format(&t->arena, &parameter->name, error, "%s.%s", layer, part);
+}
+
+static void shape_parameter(const tn_trainer *t, const tn_array *array, tn_train_parameter *parameter) {
+    const tn_layer *layer = &t->model->layer[array->layer];
+    const tn_step_layer *line = &t->whole->lowered.step.layer[array->layer];
+    if (strcmp(array->part, "core") == 0) {
+        parameter->axes = tn_weight_core_shape(line->weight, array->number - 1, parameter->shape);
+        return;
+    }
+    bool matrix = strcmp(array->part, "weight") == 0 || strcmp(array->part, "table") == 0;
+    parameter->axes = matrix ? 2 : 1;
+    parameter->shape[0] = array->elements;
+    if (!matrix) return;
+    parameter->shape[1] = layer->columns ? layer->columns : layer->width;
+    parameter->shape[0] = array->elements / parameter->shape[1];
+}
+
+static tn_status describe_parameter(tn_trainer *t, const tn_array *array, tn_train_parameter *parameter,
+                                    tn_error *error) {
+    const tn_layer_kind *kind = t->model->layer[array->layer].kind;
+    *parameter = (tn_train_parameter){.elements = array->elements,
+                                      .layer = array->layer,
+                                      .is_core = array->is_core,
+                                      .is_table = kind->is_lookup || strcmp(kind->name, "positions") == 0,
+                                      .is_scale = strcmp(array->part, "scale") == 0};
+    TN_TRY(name_parameter(t, array, parameter, error));
+    shape_parameter(t, array, parameter);
+    return TN_OK;
+}
+
+/* Values and states of all parameters in one piece of memory, each at a multiple of 64 bytes. */
+static tn_status make_parameters(tn_trainer *t, tn_error *error) {
+    const tn_step *step = &t->whole->lowered.step;
+    size_t bytes = 0;
+    char *memory;
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        t->residents += t->whole->lowered.resident[i];
+        t->parameters += step->array[i].role == TN_ARRAY_PARAMETER;
+        if (t->whole->lowered.resident[i])
+            bytes +=
+                (step->array[i].elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    }
+    TN_TRY(tn_arena_alloc(&t->arena, t->residents, sizeof *t->resident, &t->resident, error));
+    TN_TRY(tn_arena_alloc(&t->arena, t->residents, sizeof *t->resident_parameter, &t->resident_parameter,
+                          error));
+    TN_TRY(tn_arena_alloc(&t->arena, t->parameters, sizeof *t->parameter, &t->parameter, error));
+    TN_TRY(tn_trainer_memory(bytes, &t->resident_memory, &memory, error));
+    size_t parameter = 0, resident = 0;
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        const tn_array *array = &step->array[i];
+        if (!t->whole->lowered.resident[i]) continue;
+        if (array->role == TN_ARRAY_PARAMETER) {
+            TN_TRY(describe_parameter(t, array, &t->parameter[parameter], error));
+            t->parameter[parameter++].values = memory;
+        } else { /* stands behind its parameter */
+            t->parameter[parameter - 1].state = memory;
+            t->parameter[parameter - 1].state_elements = array->elements;
+        }
+        t->resident_parameter[resident] = parameter - 1;
+        t->resident[resident++] = memory;
+        memory += (array->elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    }
+    return TN_OK;
+}
+
+static tn_status check_heads(tn_trainer *t, tn_error *error) {
+    const tn_lowered_step *lowered = &t->whole->lowered;
+    uint32_t of_examples = 0, of_tokens = 0;
+    for (uint32_t i = 0; i < lowered->heads; i++) {
+        of_examples += lowered->head[i].of_example;
+        of_tokens += !lowered->head[i].of_example;
+    }
+    if (of_examples > 1 || of_tokens > 1)
+        return tn_fail(error, TN_INPUT,
+                       "the model has %" PRIu32 " losses an example and %" PRIu32
+                       " a token; data give one class an example and one label a token",
+                       of_examples, of_tokens);
+    const tn_loss_weight *weight = t->settings.loss_weights.item;
+    for (size_t k = 0; k < t->settings.loss_weights.count; k++) {
+        tn_train_settings one = {.loss_weights = {1, (void *)&weight[k]}};
+        bool known = false;
+        for (uint32_t i = 0; i < lowered->heads; i++) {
+            tn_loss_weight mark = {weight[k].name, -1};
+            one.loss_weights.item = &mark;
+            known |= tn_train_settings_weight_of(&one, lowered->step.layer[lowered->head[i].layer].name) < 0;
+        }
+        if (!known)
+            return tn_fail(error, TN_INPUT, "loss weight \"%.100s\": the model's losses are %s%s%s",
+                           weight[k].name, lowered->step.layer[lowered->head[0].layer].name,
+                           lowered->heads > 1 ? " and " : "",
+                           lowered->heads > 1 ? lowered->step.layer[lowered->head[1].layer].name : "");
+    }
+    for (uint32_t i = 0; i < lowered->heads; i++)
+        t->weight[i] =
+            tn_train_settings_weight_of(&t->settings, lowered->step.layer[lowered->head[i].layer].name);
+    return TN_OK;
+}
+
+static tn_status check_tables(const tn_trainer *t, tn_error *error) {
+    uint32_t tables = t->whole->lowered.tables;
+    if (tables == 1) return TN_OK;
+    return tn_fail(error, TN_INPUT, "the model has %" PRIu32 " embeddings; training reads words through one",
+                   tables);
+}
+
+static tn_status fill(tn_trainer *t, tn_error *error) {
+    TN_TRY(tn_program_cache_new(&t->cache, error));
+    TN_TRY(tn_trainer_sized(t, t->model->batch, t->model->sequence, &t->whole, error));
+    TN_TRY(check_tables(t, error));
+    TN_TRY(check_heads(t, error));
+    return make_parameters(t, error);
+}
+
+tn_status tn_trainer_new(const tn_model *model, const tn_train_settings *settings, tn_real real,
+                         tn_trainer **trainer, tn_error *error) {
+    tn_trainer *made;
+    *trainer = NULL;
+    TN_TRY(tn_alloc(1, sizeof *made, &made, error));
+    made->model = model;
+    made->settings = *settings;
+    made->real = real;
+    made->kernels = tn_kernels_of(real);
+    tn_status status = fill(made, error);
+    if (status == TN_OK)
+        *trainer = made;
+    else
+        tn_trainer_free(made);
+    return status;
+}
+
+void tn_trainer_free(tn_trainer *t) {
+    if (!t) return;
+    tn_program_cache_free(t->cache);
+    tn_free(t->resident_memory);
+    tn_free(t->pool_memory);
+    tn_free(t->scratch_memory);
+    tn_free(t->batch.token);
+    tn_free(t->batch.slot);
+    tn_free(t->batch.intent);
+    tn_free(t->batch.length);
+    tn_free(t->sized);
+    tn_arena_free(&t->arena);
+    tn_free(t);
+}
+
+uint32_t tn_trainer_heads(const tn_trainer *t) {
+    return t->whole->lowered.heads;
+}
+
+tn_head_info tn_trainer_head(const tn_trainer *t, uint32_t head) {
+    const tn_head *of = &t->whole->lowered.head[head];
+    return (tn_head_info){t->whole->lowered.step.layer[of->layer].name, of->outputs, of->of_example};
+}
+
+size_t tn_trainer_parameters(const tn_trainer *t) {
+    return t->parameters;
+}
+
+const tn_train_parameter *tn_trainer_parameter(const tn_trainer *t, size_t position) {
+    return &t->parameter[position];
+}
+
+uint64_t tn_trainer_parameter_elements(const tn_trainer *t) {
+    return t->whole->lowered.step.parameters;
+}
+
+const tn_kernels *tn_trainer_kernels(const tn_trainer *t) {
+    return t->kernels;
+}
+
+uint64_t tn_trainer_batch(const tn_trainer *t) {
+    return t->model->batch;
+}
+
+uint64_t tn_trainer_sequence(const tn_trainer *t) {
+    return t->model->sequence;
+}
+
+uint64_t tn_trainer_vocabulary(const tn_trainer *t) {
+    return t->model->layer[t->whole->lowered.table[0].layer].rows;
+}
+
+void tn_trainer_watch(tn_trainer *t, tn_trainer_watcher watcher, void *user) {
+    t->watcher = watcher;
+    t->watcher_user = user;
+}
+
+void tn_trainer_time(tn_trainer *t, bool on) {
+    t->timed = on;
+    t->product_seconds = 0;
+}
+
+double tn_trainer_product_seconds(const tn_trainer *t) {
+    return t->product_seconds;
+}
+
+uint64_t tn_trainer_steps(const tn_trainer *t) {
+    return t->steps;
+}
+
+void tn_trainer_set_steps(tn_trainer *t, uint64_t steps) {
+    t->steps = steps;
+}

@@ -1,0 +1,100 @@
+/* A model being trained on this CPU: its parameters, the optimizer's state, and the step that is executed.
+ *
+ * The step is the priced one (model/step.h), operation for operation, in the order of its list; what it multiplies
+ * and keeps is counted while it runs (train/lowered_step.h). The conventions that a model file leaves open are
+ * settings (train/settings.h). Results depend on nothing but model, settings, values and examples: not on
+ * threads, time or memory.
+ */
+#ifndef TN_TRAIN_TRAINER_H
+#define TN_TRAIN_TRAINER_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/model.h"
+#include "train/kernels.h"
+#include "train/settings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An example: words by number, a label per token (negative: none) and a class (negative: none). */
+typedef struct tn_example {
+    uint32_t tokens;
+    const uint32_t *token;
+    const int32_t *slot;
+    int32_t intent;
+} tn_example;
+
+enum { TN_HEADS_MOST = 8 };
+
+typedef struct tn_head_info {
+    const char *name; /* of the cross-entropy layer */
+    uint64_t outputs;
+    bool of_example; /* one label an example; else one a token */
+} tn_head_info;
+
+/* What one step, or one forward pass, came to. */
+typedef struct tn_step_result {
+    double loss;                     /* weighted sum of the heads' */
+    double head_loss[TN_HEADS_MOST]; /* mean (or sum) over the labels */
+    uint64_t labels[TN_HEADS_MOST];
+    uint64_t macs, macs_predicted, peak_elements, peak_elements_predicted;
+} tn_step_result;
+
+typedef struct tn_train_parameter {
+    const char *name; /* "encoder1.query.core2" */
+    uint32_t axes;
+    uint64_t shape[TN_RANKS_MOST];
+    uint64_t elements, state_elements;
+    uint32_t layer;
+    bool is_core, is_table, is_scale; /* a table's whole or core; a layer norm's scale */
+    void *values, *state;
+} tn_train_parameter;
+
+typedef struct tn_trainer tn_trainer;
+
+/* The model's weights and flows as they stand. Everything lives till tn_trainer_free. */
+tn_status tn_trainer_new(const tn_model *model, const tn_train_settings *settings, tn_real real,
+                         tn_trainer **trainer, tn_error *error);
+void tn_trainer_free(tn_trainer *trainer);
+
+uint32_t tn_trainer_heads(const tn_trainer *trainer);
+tn_head_info tn_trainer_head(const tn_trainer *trainer, uint32_t head);
+size_t tn_trainer_parameters(const tn_trainer *trainer);
+const tn_train_parameter *tn_trainer_parameter(const tn_trainer *trainer, size_t position);
+uint64_t tn_trainer_parameter_elements(const tn_trainer *trainer);
+const tn_kernels *tn_trainer_kernels(const tn_trainer *trainer);
+uint64_t tn_trainer_batch(const tn_trainer *trainer);
+uint64_t tn_trainer_sequence(const tn_trainer *trainer);
+uint64_t tn_trainer_vocabulary(const tn_trainer *trainer);
+
+/* Lowers the step of `batch` examples of `tokens` tokens now, so that no step of that size allocates. */
+tn_status tn_trainer_prepare(tn_trainer *trainer, uint64_t batch, uint64_t tokens, tn_error *error);
+
+/* One training step at that rate. The examples' tokens are run to the longest of them, or to the model's
+ * sequence with `padded`. */
+tn_status tn_trainer_step(tn_trainer *trainer, const tn_example *example, uint64_t count, bool padded,
+                          double rate, tn_step_result *result, tn_error *error);
+
+/* Forward alone. class_of[head] (may be NULL): the greatest output of each example or of each of its tokens,
+ * one after the other, as many as the examples have. */
+tn_status tn_trainer_forward(tn_trainer *trainer, const tn_example *example, uint64_t count, bool padded,
+                             uint32_t *const *class_of, tn_step_result *result, tn_error *error);
+
+/* Of the last step or pass: an array of the step by name ("encoder1.query.output" or a gradient
+ * "encoder1.query.core1.gradient"), as it was when it was last written. For checks: before a step, asks that the
+ * named arrays be copied. `values` has room for what tn_trainer_watch_elements says. */
+typedef void (*tn_trainer_watcher)(void *user, const tn_step *step, uint32_t operation, uint32_t array,
+                                   const void *values);
+void tn_trainer_watch(tn_trainer *trainer, tn_trainer_watcher watcher, void *user);
+
+/* Seconds spent in products since the last call, where timing is switched on. */
+void tn_trainer_time(tn_trainer *trainer, bool on);
+double tn_trainer_product_seconds(const tn_trainer *trainer);
+
+/* Steps that Adam has counted; part of what a checkpoint keeps. */
+uint64_t tn_trainer_steps(const tn_trainer *trainer);
+void tn_trainer_set_steps(tn_trainer *trainer, uint64_t steps);
+
+#endif

@@ -1,0 +1,57 @@
+/* What a trainer holds. Internal to the room. */
+#ifndef TN_TRAIN_TRAINER_STATE_H
+#define TN_TRAIN_TRAINER_STATE_H
+
+#include "train/lowered_step.h"
+#include "train/trainer.h"
+
+/* The step of one size: so many examples of so many tokens. */
+typedef struct tn_sized_step {
+    uint64_t batch, tokens;
+    tn_lowered_step lowered;
+} tn_sized_step;
+
+/* The examples of a step, laid out as the step reads them. */
+typedef struct tn_batch {
+    uint32_t *token;  /* [batch * tokens] padding: 0 */
+    int32_t *slot;    /* [batch * tokens] negative: no label */
+    int32_t *intent;  /* [batch] */
+    uint64_t *length; /* [batch] */
+    size_t tokens_capacity, examples_capacity;
+} tn_batch;
+
+struct tn_trainer {
+    tn_arena arena;
+    const tn_model *model;
+    tn_program_cache *cache;
+    tn_train_settings settings;
+    tn_real real;
+    const tn_kernels *kernels;
+    size_t parameters;
+    tn_train_parameter *parameter;
+    size_t residents;
+    void **resident; /* parameters' values and states, in the order of the step's arrays */
+    size_t *resident_parameter;
+    void *resident_memory;
+    tn_sized_step **sized;
+    size_t sized_count, sized_capacity;
+    const tn_sized_step *whole; /* of the model's own batch and sequence */
+    void *pool_memory, *scratch_memory;
+    char *pool, *scratch;
+    size_t pool_bytes, scratch_elements;
+    tn_batch batch;
+    double weight[TN_HEADS_MOST];
+    uint64_t steps;
+    tn_trainer_watcher watcher;
+    void *watcher_user;
+    bool timed;
+    double product_seconds;
+};
+
+/* The step of that size, lowered now if it was not yet. */
+tn_status tn_trainer_sized(tn_trainer *trainer, uint64_t batch, uint64_t tokens, const tn_sized_step **sized,
+                           tn_error *error);
+/* *aligned = `bytes` of zeroed memory at a multiple of 64; *memory is what tn_free takes. */
+tn_status tn_trainer_memory(size_t bytes, void **memory, char **aligned, tn_error *error);
+
+#endif

@@ -1,0 +1,71 @@
+/* A training run: epochs over a data set, scored on dev and test after each, with a checkpoint after each from
+ * which a later run goes on bit for bit.
+ */
+#ifndef TN_TRAIN_TRAINING_H
+#define TN_TRAIN_TRAINING_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/model.h"
+#include "train/dataset.h"
+#include "train/settings.h"
+#include "train/trainer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Accuracies are shares of 1; NAN where the data have no such label. */
+typedef struct tn_scores {
+    double loss, intent_accuracy, slot_accuracy, slot_f1;
+} tn_scores;
+
+typedef struct tn_epoch {
+    uint64_t epoch;       /* from 1 */
+    double loss;          /* mean over the epoch's steps */
+    double learning_rate; /* of its first step */
+    tn_scores dev, test;
+} tn_epoch;
+
+typedef struct tn_predicted_executed {
+    uint64_t predicted, executed;
+} tn_predicted_executed;
+
+typedef struct tn_training_watch {
+    /* Steps done of all, the latest mean loss and the rate; NULL: nobody watches. */
+    void (*report)(void *user, uint64_t step, uint64_t steps, double loss, double rate);
+    void (*finished)(void *user, const tn_epoch *epoch);
+    void *user;
+} tn_training_watch;
+
+typedef struct tn_training {
+    const tn_model *model;
+    const tn_dataset *data; /* NULL: `steps` steps on random words of the full sequence */
+    tn_train_settings settings;
+    tn_real real;
+    uint64_t steps;      /* without data */
+    uint64_t stop_after; /* epochs of this run; 0: all */
+    const char *weights; /* file of initial parameters; NULL: drawn */
+    const char *folder;  /* of checkpoint and weights; NULL: none */
+    bool resume;
+    tn_training_watch watch;
+} tn_training;
+
+typedef struct tn_training_result {
+    uint64_t parameters;
+    uint64_t steps; /* in all, those before a resume included */
+    uint64_t examples, seed;
+    tn_predicted_executed macs_per_step; /* of a step at the model's full sequence */
+    tn_predicted_executed peak_elements; /* of the same */
+    tn_predicted_executed macs;          /* of all steps of this run, at the lengths that were run */
+    double seconds_per_step;             /* of this run */
+    const char *diverged;                /* what happened; NULL: it did not */
+    size_t epochs;
+    tn_epoch *epoch;
+} tn_training_result;
+
+/* Lists and texts of *result live in `arena`. A run that diverges is TN_OK with result->diverged set, and writes
+ * no weights. TN_INTERRUPTED where it was asked to stop: checkpoints stay. */
+tn_status tn_training_run(const tn_training *training, tn_arena *arena, tn_training_result *result,
+                          tn_error *error);
+
+#endif
