@@ -94,7 +94,7 @@ static tn_status answer_request(const request *asked, const char *name, tn_arena
     if (!asked->folder) return tn_fail(error, TN_INPUT, "sweep needs -o DIR, the folder for its results");
     TN_TRY(sweep(asked, space, &summary, error));
     TN_TRY(tn_print_summary(&summary, asked->folder, asked->common.json, error));
-    if (summary.completion == TN_STOPPED)
+    if (summary.completion == TN_STOPPED || tn_interrupted())
         return tn_fail(error, TN_INTERRUPTED,
                        "interrupted; what is finished lies in %s, --resume goes on with it", asked->folder);
     *answer = summary.feasible ? 0 : 1;

@@ -237,7 +237,7 @@ static tn_status print_checks(const tn_checks *checks, bool failed, tn_error *er
 static tn_status print_text(const request *asked, const answer_data *found, tn_error *error) {
     size_t held = 0;
     if (found->arrays) TN_TRY(print_arrays(found->arrays, error));
-    if (found->nothing) printf("%s holds no design that fits; there is nothing to execute\n", asked->target);
+    if (found->nothing) tn_say("%s holds no design that fits; there is nothing to execute\n", asked->target);
     if (found->checks.count == 0) return TN_OK;
     bool many = found->checks.count > MOST_ROWS;
     double worst[2] = {0, 0};

@@ -158,6 +158,7 @@ static tn_status load(reading *with, loading *into, tn_error *error) {
 typedef struct {
     loading into;
     tn_evaluator *evaluator;
+    bool invented; /* some record has values that its designs do not have */
 } repair;
 
 /* True if the designs of the record have the values that it says. */
@@ -176,13 +177,21 @@ static tn_status points_hold(reading *with, tn_evaluator *evaluator, bool *hold,
     return status;
 }
 
+static tn_status test_chunk(reading *with, uint64_t chunk, const uint64_t kept[2], void *user,
+                            tn_error *error) {
+    repair *all = user;
+    bool hold;
+    (void)chunk;
+    (void)kept;
+    TN_TRY(points_hold(with, all->evaluator, &hold, error));
+    if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
+    all->invented |= !hold;
+    return TN_OK;
+}
+
 static tn_status rescue_chunk(reading *with, uint64_t chunk, const uint64_t kept[2], void *user,
                               tn_error *error) {
     repair *all = user;
-    bool hold;
-    TN_TRY(points_hold(with, all->evaluator, &hold, error));
-    if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
-    if (!hold) return TN_OK;
     TN_TRY(tn_sweep_db_chunk(with->store, chunk, &with->found, kept, error));
     return take_chunk(with, chunk, kept, &all->into, error);
 }
@@ -204,6 +213,10 @@ static tn_status rescue_design(reading *with, sqlite3_stmt *row, uint64_t chunk,
 static tn_status rescue(reading *with, repair *all, tn_error *error) {
     tn_status status = each_design(with, sum_design, NULL, error);
     if (status != TN_OK && status != TN_INPUT) return status;
+    TN_TRY(each_chunk(with, true, test_chunk, all, error));
+    /* Invented values may have kept true points out of every other record. */
+    if (all->invented) return TN_OK;
+    with->rows = 0;
     TN_TRY(each_chunk(with, true, rescue_chunk, all, error));
     status = each_design(with, rescue_design, all, error);
     if (status != TN_OK && status != TN_INPUT) return status;

@@ -207,6 +207,7 @@ static tn_status list_caps(tn_layer_options *of, uint32_t folding, const tn_laye
         TN_TRY(tn_weight_useful_ranks(&weight, useful, error));
         if (i > 0 && memcmp(useful, before, weight.rank_count * sizeof *useful) == 0) continue;
         memcpy(before, useful, sizeof before);
+        memcpy(weight.rank, useful, weight.rank_count * sizeof *useful);
         of->item[of->count++] =
             (tn_layer_option){.weight = weight, .cap = rule->cap[i], .tolerance = -1, .folding = folding};
     }

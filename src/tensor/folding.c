@@ -1,8 +1,10 @@
 #include "tensor/folding.h"
 
+#include "base/interrupt.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +14,10 @@ static const uint64_t size_most = (uint64_t)1 << 40;
 
 typedef struct {
     uint32_t d;
-    uint64_t *divisor; /* of the size, within the bounds, ascending */
+    uint64_t *divisor; /* of the size, ascending */
     size_t divisors, divisor_capacity;
+    size_t first, last; /* those within the bounds: divisor[first] .. divisor[last - 1] */
+    bool *dead;         /* [d + 1][divisors] no factors from that position on multiply to the divisor */
     tn_folding current, *item;
     size_t count, capacity;
 } enumeration;
@@ -29,14 +33,16 @@ static tn_status find_divisors(enumeration *all, uint64_t size, uint64_t smalles
         if (size % low != 0) continue;
         const uint64_t pair[] = {low, size / low};
         for (int i = 0; i < (pair[0] == pair[1] ? 1 : 2); i++) {
-            if (pair[i] < smallest || pair[i] > largest) continue;
             TN_TRY(tn_grow(&all->divisor, &all->divisor_capacity, all->divisors + 1, sizeof *all->divisor,
                            error));
             all->divisor[all->divisors++] = pair[i];
         }
     }
-    if (all->divisors) qsort(all->divisor, all->divisors, sizeof *all->divisor, ascending);
-    return TN_OK;
+    qsort(all->divisor, all->divisors, sizeof *all->divisor, ascending);
+    while (all->first < all->divisors && all->divisor[all->first] < smallest) all->first++;
+    for (all->last = all->first; all->last < all->divisors && all->divisor[all->last] <= largest;)
+        all->last++;
+    return tn_alloc((all->d + 1) * all->divisors, sizeof *all->dead, &all->dead, error);
 }
 
 static tn_status keep(enumeration *all, tn_error *error) {
@@ -47,14 +53,25 @@ static tn_status keep(enumeration *all, tn_error *error) {
     return TN_OK;
 }
 
-/* Places the factors from position `at` on; `rest` is what they must multiply to. */
+static size_t place_of(const enumeration *all, uint64_t divisor) {
+    const uint64_t *found = bsearch(&divisor, all->divisor, all->divisors, sizeof *all->divisor, ascending);
+    return (size_t)(found - all->divisor);
+}
+
+/* Places the factors from position `at` on; `rest`, a divisor of the size, is what they must multiply to. A rest that
+ * no factors multiply to is not tried again, so the work is bounded by the results and the divisors. */
 static tn_status place(enumeration *all, uint32_t at, uint64_t rest, tn_error *error) {
     if (at == all->d) return rest == 1 ? keep(all, error) : TN_OK;
-    for (size_t i = 0; i < all->divisors && all->divisor[i] <= rest; i++) {
+    bool *dead = &all->dead[at * all->divisors + place_of(all, rest)];
+    size_t before = all->count;
+    if (*dead) return TN_OK;
+    if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
+    for (size_t i = all->first; i < all->last && all->divisor[i] <= rest; i++) {
         if (rest % all->divisor[i] != 0) continue;
         all->current.factor[at] = all->divisor[i];
         TN_TRY(place(all, at + 1, rest / all->divisor[i], error));
     }
+    *dead = all->count == before;
     return TN_OK;
 }
 
@@ -78,5 +95,6 @@ tn_status tn_foldings_all(uint64_t size, uint32_t d, uint64_t smallest, uint64_t
     }
     tn_free(all.item);
     tn_free(all.divisor);
+    tn_free(all.dead);
     return status;
 }
