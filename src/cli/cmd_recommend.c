@@ -1,6 +1,8 @@
 /* tenfold recommend DIR: the recommended design of a sweep in plain words. */
 #include "cli/commands.h"
+#include "cli/cost.h"
 #include "cli/output.h"
+#include "cli/recommend.h"
 #include "cli/summary.h"
 #include "explore/evaluator.h"
 #include "explore/result.h"
@@ -45,25 +47,30 @@ static tn_status print_choices(const tn_space *space, uint64_t id, tn_error *err
     return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory to print the design");
 }
 
-static void print_cost(const tn_result_row *row) {
+static void print_cost(const tn_result_row *row, const tn_explanation *why) {
     char step[32], epoch[32], energy[32], power[32], memory[32], dof[32], parameters[32];
     tn_say("it costs\n");
     tn_say("  latency   %s a step, %s an epoch\n", tn_si_text(value_of(row, "seconds_per_step"), "s", step),
            tn_si_text(value_of(row, "seconds_per_epoch"), "s", epoch));
-    tn_say("  energy    %s a step at %s\n", tn_si_text(value_of(row, "joules_per_step"), "J", energy),
-           tn_si_text(value_of(row, "watts"), "W", power));
+    tn_say("  energy    %s a step at %s, of which %s static",
+           tn_si_text(value_of(row, "joules_per_step"), "J", energy),
+           tn_si_text(value_of(row, "watts"), "W", power),
+           tn_si_text(value_of(row, "static_joules_per_step"), "J", step));
+    tn_say("; %s to %s by its unverified figures\n",
+           tn_si_text(tn_cost_joules(why->least_joules), "J", energy),
+           tn_si_text(tn_cost_joules(why->most_joules), "J", power));
     tn_say("  memory    %s in block RAM and UltraRAM blocks\n",
            tn_bytes_text(value_of(row, "on_chip_bytes"), memory));
-    tn_say("  model     %s parameters, %s degrees of freedom in its trains\n",
+    tn_say("  model     %s parameters; the weights that the choices vary have %s degrees of freedom\n",
            tn_count_text((uint64_t)value_of(row, "parameters"), parameters),
            tn_count_text((uint64_t)value_of(row, "degrees_of_freedom"), dof));
 }
 
-/* The kernel that is busy longest. */
+/* The kernel that the step waits for longest. */
 static const tn_kernel_line *busiest(const tn_explanation *why) {
     const tn_kernel_line *most = why->kernel;
     for (uint32_t i = 1; i < why->kernels; i++)
-        if (why->kernel[i].busy_cycles > most->busy_cycles) most = &why->kernel[i];
+        if (why->kernel[i].critical_cycles > most->critical_cycles) most = &why->kernel[i];
     return most;
 }
 
@@ -90,26 +97,6 @@ static void print_limits(const tn_result *result, const tn_result_row *row, cons
     }
 }
 
-static tn_status print_alternatives(const tn_result *result, tn_error *error) {
-    tn_table table;
-    char text[32];
-    static const char *const head[] = {"design", "chosen as",      "latency of a step",
-                                       "energy", "on-chip memory", "degrees of freedom"};
-    if (result->recommended_count < 2) return TN_OK;
-    tn_say("\nthe fastest that fits, at each rank\n");
-    tn_table_head(&table, head, 6);
-    for (size_t i = 1; i < result->recommended_count; i++) {
-        const tn_result_row *row = &result->recommended[i];
-        tn_table_format(&table, "%" PRIu64, row->id);
-        tn_table_text(&table, row->reason);
-        tn_table_text(&table, tn_si_text(value_of(row, "seconds_per_step"), "s", text));
-        tn_table_text(&table, tn_si_text(value_of(row, "joules_per_step"), "J", text));
-        tn_table_text(&table, tn_bytes_text(value_of(row, "on_chip_bytes"), text));
-        tn_table_count(&table, (uint64_t)value_of(row, "degrees_of_freedom"));
-    }
-    return tn_table_end(&table, error);
-}
-
 static void print_places(const tn_result *result) {
     const char *folder = result->folder;
     char figures[1024];
@@ -121,7 +108,8 @@ static void print_places(const tn_result *result) {
         tn_say("figures: `tenfold plot %s` draws them\n", folder);
 }
 
-static tn_status print_json(const tn_result *result, const tn_explanation *why, tn_error *error) {
+static tn_status print_json(const tn_result *result, const tn_explanation *why, const tn_grounds *grounds,
+                            tn_error *error) {
     tn_buffer out = {0};
     tn_json json;
     const tn_result_row *row = &result->recommended[0];
@@ -139,51 +127,78 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     tn_json_put_real(&json, "slowest_kernel_share", busy_share(why));
     tn_json_put_text(&json, "tightest_resource", tn_resource_names[tightest]);
     tn_json_put_real(&json, "tightest_resource_share", share[tightest]);
+    tn_record_keys(&tn_grounds_record, grounds, &json);
     tn_json_end(&json);
     return tn_output(&out, error);
 }
 
-static tn_status print(const tn_result *result, const tn_explanation *why, tn_error *error) {
+static tn_status print(const tn_result *result, const tn_explanation *why, const tn_grounds *grounds,
+                       tn_error *error) {
     const tn_result_row *knee = &result->recommended[0];
     tn_print_incomplete(result, false);
     tn_say("recommended: design %" PRIu64 " of space %s, the knee of its front\n", knee->id,
            result->space->name);
     TN_TRY(print_choices(result->space, knee->id, error));
-    print_cost(knee);
+    print_cost(knee, why);
     print_limits(result, knee, why);
-    TN_TRY(print_alternatives(result, error));
+    TN_TRY(tn_grounds_print(result, grounds, error));
     print_places(result);
     return TN_OK;
 }
 
-static tn_status recommend(const char *folder, bool json, tn_arena *arena, tn_error *error) {
+typedef struct {
+    const char *folder, *by;
+    double epsilon;
+    tn_common common;
+} request;
+
+static tn_status recommend(const request *asked, tn_arena *arena, int *answer, tn_error *error) {
     tn_result result;
     tn_explanation why;
+    tn_grounds grounds;
     tn_evaluator *evaluator;
-    TN_TRY(tn_result_load(folder, arena, &result, error));
-    if (result.recommended_count == 0)
-        return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
-                          "holds no design that fits; there is none to recommend");
-    const tn_result_row *knee = &result.recommended[0];
+    TN_TRY(tn_result_load(asked->folder, arena, &result, error));
+    if (result.recommended_count == 0) {
+        *answer = 1;
+        return tn_recommend_misses(&result, asked->common.json, arena, error);
+    }
+    TN_TRY(tn_grounds_find(&result, asked->by, asked->epsilon, arena, &grounds, error));
     TN_TRY(tn_evaluator_new(result.space, &evaluator, error));
-    tn_status status = tn_evaluate_explain(evaluator, knee->id, arena, &why, error);
-    if (status == TN_OK) status = json ? print_json(&result, &why, error) : print(&result, &why, error);
+    tn_status status = tn_evaluate_explain(evaluator, result.recommended[0].id, arena, &why, error);
+    if (status == TN_OK)
+        status = asked->common.json ? print_json(&result, &why, &grounds, error)
+                                    : print(&result, &why, &grounds, error);
     tn_evaluator_free(evaluator);
     return status;
 }
 
+static tn_status check(const request *asked, tn_error *error) {
+    if (isnan(asked->epsilon) || (asked->epsilon >= 0 && asked->epsilon <= 1000)) return TN_OK;
+    return tn_fail(error, TN_INPUT,
+                   "--thin %g; it is the share that a design may be worse, 0 to 1000: 0.02 is 2 %%",
+                   asked->epsilon);
+}
+
 static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    const char *folder;
+    request asked = {.epsilon = NAN};
+    const tn_option options[] = {
+        {"--by", TN_OPTION_TEXT, &asked.by, "KEY",
+         "list the best design of the front at each value of this choice; default: the first that sets "
+         "ranks"},
+        {"--thin", TN_OPTION_REAL, &asked.epsilon, "EPS",
+         "list the front thinned: each design has a listed one at most this share worse in anything"},
+    };
+    enum { OPTIONS = sizeof options / sizeof *options };
     size_t given;
-    tn_common common = {0};
-    (void)answer;
-    TN_TRY(tn_options_read(command, NULL, 0, argc, argv, 1, 1, &folder, &given, &common, error));
-    if (common.help) {
-        tn_options_usage(command, NULL, 0);
+    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, 1, &asked.folder, &given, &asked.common,
+                           error));
+    if (asked.common.help) {
+        tn_options_usage(command, options, OPTIONS);
         return TN_OK;
     }
+    TN_TRY(check(&asked, error));
     tn_arena arena = {0};
-    tn_status status = recommend(folder, common.json, &arena, error);
+    tn_status status = recommend(&asked, &arena, answer, error);
     tn_arena_free(&arena);
     return status;
 }
@@ -191,6 +206,6 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
 const tn_command tn_command_recommend = {
     .name = "recommend",
     .summary = "say in plain words which design of a sweep to build, and why",
-    .usage = "DIR",
+    .usage = "DIR [--by KEY] [--thin EPS]",
     .run = run,
 };

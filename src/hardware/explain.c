@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const uint32_t NONE = UINT32_MAX;
 
@@ -142,18 +143,31 @@ static uint64_t amount_of(const tn_resources *of, tn_resource resource) {
 }
 
 /* Keeps the largest, greatest first; of equals the first told. */
-static void contribute(tn_misfit *misfit, const char *name, uint64_t amount) {
-    uint32_t at = misfit->count;
+static void contribute(tn_largest *of, const char *name, uint64_t amount) {
+    uint32_t at = of->count;
     if (amount == 0) return;
-    while (at > 0 && misfit->amount[at - 1] < amount) at--;
+    while (at > 0 && of->amount[at - 1] < amount) at--;
     if (at == TN_LARGEST) return;
-    uint32_t last = misfit->count < TN_LARGEST ? misfit->count++ : TN_LARGEST - 1;
+    uint32_t last = of->count < TN_LARGEST ? of->count++ : TN_LARGEST - 1;
     for (uint32_t i = last; i > at; i--) {
-        misfit->amount[i] = misfit->amount[i - 1];
-        misfit->largest[i] = misfit->largest[i - 1];
+        of->amount[i] = of->amount[i - 1];
+        of->name[i] = of->name[i - 1];
     }
-    misfit->amount[at] = amount;
-    misfit->largest[at] = name;
+    of->amount[at] = amount;
+    of->name[at] = name;
+}
+
+tn_largest tn_explanation_largest(const tn_explanation *explanation, tn_resource resource) {
+    tn_largest largest = {0};
+    for (uint32_t i = 0; i < explanation->kernels; i++)
+        contribute(&largest, explanation->kernel[i].name, amount_of(&explanation->kernel[i].used, resource));
+    for (uint32_t i = 0; i < explanation->memories; i++) {
+        const tn_blocks *blocks = &explanation->memory[i].placed.blocks;
+        const tn_resources taken = {
+            .lut = blocks->lutram, .bram18 = blocks->bram18 + 2 * blocks->bram36, .uram = blocks->uram};
+        contribute(&largest, explanation->memory[i].name, amount_of(&taken, resource));
+    }
+    return largest;
 }
 
 static tn_status tell_misfits(teller *with) {
@@ -166,14 +180,10 @@ static tn_status tell_misfits(teller *with) {
         *misfit = (tn_misfit){.resource = (tn_resource)resource,
                               .needed = amount_of(&out->price.used, (tn_resource)resource),
                               .available = amount_of(&out->available, (tn_resource)resource)};
-        for (uint32_t i = 0; i < out->kernels; i++)
-            contribute(misfit, out->kernel[i].name, amount_of(&out->kernel[i].used, misfit->resource));
-        for (uint32_t i = 0; i < out->memories; i++) {
-            const tn_blocks *blocks = &out->memory[i].placed.blocks;
-            const tn_resources taken = {
-                .lut = blocks->lutram, .bram18 = blocks->bram18 + 2 * blocks->bram36, .uram = blocks->uram};
-            contribute(misfit, out->memory[i].name, amount_of(&taken, misfit->resource));
-        }
+        tn_largest largest = tn_explanation_largest(out, misfit->resource);
+        misfit->count = largest.count;
+        memcpy(misfit->largest, largest.name, sizeof largest.name);
+        memcpy(misfit->amount, largest.amount, sizeof largest.amount);
     }
     out->misfit = list;
     return TN_OK;

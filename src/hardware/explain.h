@@ -36,6 +36,13 @@ typedef struct tn_memory_line {
 
 enum { TN_LARGEST = 5 };
 
+/* The largest contributors to a resource, greatest first. */
+typedef struct tn_largest {
+    uint32_t count;
+    const char *name[TN_LARGEST];
+    uint64_t amount[TN_LARGEST];
+} tn_largest;
+
 typedef struct tn_misfit {
     tn_resource resource;
     uint64_t needed, available;
@@ -77,6 +84,9 @@ typedef struct tn_explanation {
     uint32_t unverified_count;
     const char *const *unverified; /* keys of the device file */
 } tn_explanation;
+
+/* Of all kernels and memories, whether the resource is short or not. */
+tn_largest tn_explanation_largest(const tn_explanation *explanation, tn_resource resource);
 
 tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_arena *arena,
                            tn_explanation *explanation, tn_error *error);

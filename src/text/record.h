@@ -110,6 +110,12 @@ struct tn_record {
         .of = &(record), .list = true, TN_LENGTH(type, length), .key = (called), .kind = TN_COLUMN_RECORD,   \
         .offset = offsetof(type, member), __VA_ARGS__                                                        \
     }
+/* An array of structs in the struct. */
+#define TN_ROWS_IN(called, type, member, length, record, ...)                                                \
+    {                                                                                                        \
+        .of = &(record), .in_place = true, .list = true, TN_LENGTH(type, length), .key = (called),           \
+        .kind = TN_COLUMN_RECORD, .offset = offsetof(type, member), __VA_ARGS__                              \
+    }
 #define TN_LIST(called, type, member, length, ...)                                                           \
     {                                                                                                        \
         .list = true, TN_LENGTH(type, length), .key = (called), .kind = TN_KIND_OF(*((type *)0)->member),    \

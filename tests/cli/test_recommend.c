@@ -1,0 +1,162 @@
+/* tenfold recommend: every design that it names is one of front.csv; what it says where nothing fits. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "support/program.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[] = "/tmp/tenfold-recommend-XXXXXX";
+
+static const char *in_folder(const char *name) {
+    static char path[4][160];
+    static unsigned next;
+    char *text = path[next++ % 4];
+    snprintf(text, sizeof path[0], "%s/%s", folder, name);
+    return text;
+}
+
+static void sweep(const char *name, const char *set) {
+    test_run run = test_program("sweep", test_source("tests/explore/data/small.yaml"), "--set", set, "-o",
+                                in_folder(name), "--quiet", NULL);
+    assert_int_equal(run.status, strcmp(name, "none") == 0 ? 1 : 0);
+    test_run_free(&run);
+}
+
+static int set_up(void **state) {
+    char set[512];
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    sweep("some", "name=small");
+    snprintf(set, sizeof set, "device=%s", test_source("tests/explore/data/tiny.yaml"));
+    sweep("none", set);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    char command[160];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+static const json_t *member(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    if (!value) fail_msg("nothing under %s", key);
+    return value;
+}
+
+static uint64_t count(const json_t *object, const char *key) {
+    return (uint64_t)json_integer_value(member(object, key));
+}
+
+/* Whether a line of front.csv begins with that id. */
+static bool in_front(const char *front, uint64_t id) {
+    char line[32];
+    snprintf(line, sizeof line, "\n%" PRIu64 ",", id);
+    return strstr(front, line) != NULL;
+}
+
+static void every_design_is_of_the_front(void **state) {
+    static const char *const by[] = {"weights.square.rank", "build.columns", "weights.square.folding",
+                                     "build.split"};
+    char *front;
+    size_t length;
+    (void)state;
+    assert_int_equal(tn_file_read(in_folder("some/front.csv"), 1 << 24, &front, &length, NULL), TN_OK);
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        json_t *told = test_program_json(0, "recommend", in_folder("some"), "--by", by[i], "--thin", "0.1",
+                                         "--json", NULL);
+        assert_true(in_front(front, count(told, "design")));
+        assert_string_equal(json_string_value(member(told, "by")), by[i]);
+        static const char *const lists[] = {"best", "thinned"};
+        for (size_t l = 0; l < 2; l++) {
+            const json_t *list = member(told, lists[l]);
+            assert_true(json_array_size(list) > 0);
+            bool knee = false;
+            for (size_t k = 0; k < json_array_size(list); k++) {
+                uint64_t id = count(json_array_get(list, k), "design");
+                assert_true(in_front(front, id));
+                knee |= id == count(told, "design");
+            }
+            if (l == 1) assert_true(knee);
+        }
+        /* The knee's distance is made of its places. */
+        double sum = 0;
+        const json_t *why = member(told, "why");
+        assert_int_equal(json_array_size(why), 4);
+        for (size_t k = 0; k < 4; k++) {
+            double place = json_number_value(member(json_array_get(why, k), "place"));
+            assert_true(place >= 0 && place <= 1);
+            sum += place * place;
+        }
+        assert_true(fabs(sqrt(sum) - json_number_value(member(told, "distance"))) < 1e-9);
+        const json_t *robustness = member(told, "robustness");
+        assert_int_equal(count(robustness, "of"), 8);
+        assert_int_equal(json_array_size(member(robustness, "changes")), 8);
+        assert_int_equal(json_array_size(member(robustness, "without")), 4);
+        json_decref(told);
+    }
+    tn_free(front);
+    test_run run = test_program("recommend", in_folder("some"), NULL);
+    assert_int_equal(run.status, 0);
+    assert_non_null(strstr(run.out, "of 8 small changes"));
+    assert_non_null(strstr(run.out, "static"));
+    test_run_free(&run);
+}
+
+static void nothing_fits(void **state) {
+    (void)state;
+    json_t *told = test_program_json(1, "recommend", in_folder("none"), "--json", NULL);
+    const json_t *misses = member(told, "misses");
+    assert_true(json_array_size(misses) > 0);
+    double before = 1;
+    for (size_t i = 0; i < json_array_size(misses); i++) {
+        const json_t *miss = json_array_get(misses, i);
+        double factor = json_number_value(member(miss, "factor"));
+        assert_true(factor >= before);
+        before = factor;
+        const json_t *lack = json_array_get(member(miss, "misfits"), 0);
+        assert_true(count(lack, "needed") > count(lack, "available"));
+        assert_true(json_array_size(member(lack, "largest")) > 0);
+        assert_true(count(miss, "changes_tried") > 5);
+    }
+    json_decref(told);
+    test_run run = test_program("recommend", in_folder("none"), NULL);
+    assert_int_equal(run.status, 1);
+    assert_non_null(strstr(run.out, "nearest misses"));
+    test_run_free(&run);
+}
+
+static void refusals(void **state) {
+    static const char *const bad[][3] = {{"--by", "weights.square.ranks", "weights.square.rank"},
+                                         {"--thin", "-1", "--thin"},
+                                         {"--thin", "x", "--thin"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        test_run run = test_program("recommend", in_folder("some"), bad[i][0], bad[i][1], NULL);
+        assert_int_equal(run.status, 2);
+        assert_non_null(strstr(run.err, bad[i][2]));
+        test_run_free(&run);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_design_is_of_the_front),
+        cmocka_unit_test(nothing_fits),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
