@@ -354,14 +354,14 @@ static void cores_rebuild_with_the_stated_error(void **state) {
 /* Layers of one entry are taken together: query of both blocks in `square`. */
 static void error_table_of_entries(void **state) {
     (void)state;
-    static const char *const columns[] = {"weight", "rows", "columns", "rank", "relative_error"};
+    static const char *const columns[] = {"weight", "rows", "columns", "rank", "relative_error", "norm"};
     world w;
     tn_csv csv;
-    size_t column[5], found = 0;
+    size_t column[6], found = 0;
     open_world(&w, false, NULL);
     assert_int_equal(tn_rank_write_error_table(folder, &w.plan, &w.rule, &error), TN_OK);
     assert_int_equal(tn_csv_load(in_folder("error.csv"), &w.arena, &csv, &error), TN_OK);
-    assert_int_equal(tn_csv_columns(&csv, columns, 5, true, column, &error), TN_OK);
+    assert_int_equal(tn_csv_columns(&csv, columns, 6, true, column, &error), TN_OK);
     assert_int_equal(csv.rows, (2 + 3 + 3) * 4); /* foldings of each entry, caps */
     for (size_t row = 0; row < csv.rows; row++) {
         double value, squares = 0, norm = 0;
@@ -381,6 +381,8 @@ static void error_table_of_entries(void **state) {
             norm += test_squares(matrix[l], 36);
         }
         assert_true(fabs(value - sqrt(squares / norm)) < 1e-14);
+        assert_int_equal(tn_csv_real(&csv, row, 5, 0, 1e9, &value, &error), TN_OK);
+        assert_true(fabs(value / sqrt(norm) - 1) < 1e-12);
         found++;
     }
     assert_int_equal(found, 4);
