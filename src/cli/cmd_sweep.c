@@ -140,6 +140,6 @@ static tn_status run(const tn_command *command, int argc, char **argv, int *answ
 const tn_command tn_command_sweep = {
     .name = "sweep",
     .summary = "evaluate every design of a space and keep the Pareto front",
-    .usage = "SPACE -o DIR [--threads N] [--shard I/N] [--resume] [--dry-run] [--keep-all]",
+    .usage = "SPACE -o DIR [--threads N] [--shard I/N] [--resume [--repair]] [--dry-run] [--keep-all]",
     .run = run,
 };

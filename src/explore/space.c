@@ -35,7 +35,7 @@ static const tn_field space_fields[] = {
            "list of 1 to 8 quantities; default seconds_per_step, on_chip_bytes, dsp and, with an "
            "error_table, relative_error, else degrees_of_freedom"),
     TN_KEY(TEXT, space_file, error_table,
-           "CSV of weight,rows,columns,rank,relative_error that gives the quantity relative_error",
+           "CSV of weight,rows,columns,rank,relative_error,norm that gives the quantity relative_error",
            TN_SEEN(space_file, error_table_at)),
     TN_KEY(COUNT, space_file, hypervolume_samples,
            "points of the Sobol sequence that measure the hypervolume of three and more objectives",
