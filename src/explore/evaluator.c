@@ -241,15 +241,16 @@ static bool is_varied(const tn_space *space, const char *weight, bool *any) {
 
 /* Over the layers, since each trains a copy of its own. Where the choices vary no weight, all named ones
  * count. */
-static tn_status count_degrees_of_freedom(tn_evaluator *with, tn_error *error) {
-    with->degrees_of_freedom = 0;
-    for (uint32_t i = 0; i < with->step.layers; i++) {
-        const tn_step_layer *layer = &with->step.layer[i];
+tn_status tn_varied_degrees_of_freedom(const tn_space *space, const tn_step *step,
+                                       uint64_t *degrees_of_freedom, tn_error *error) {
+    *degrees_of_freedom = 0;
+    for (uint32_t i = 0; i < step->layers; i++) {
+        const tn_step_layer *layer = &step->layer[i];
         uint64_t degrees;
         bool any;
-        if (!layer->weight_name || (!is_varied(with->space, layer->weight_name, &any) && any)) continue;
+        if (!layer->weight_name || (!is_varied(space, layer->weight_name, &any) && any)) continue;
         TN_TRY(tn_weight_degrees_of_freedom(layer->weight, &degrees, error));
-        if (!tn_add(with->degrees_of_freedom, degrees, &with->degrees_of_freedom))
+        if (!tn_add(*degrees_of_freedom, degrees, degrees_of_freedom))
             return tn_fail(error, TN_OVERFLOW, "the model has more than 2^64 degrees of freedom");
     }
     return TN_OK;
@@ -281,7 +282,7 @@ static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *ca
     }
     TN_TRY(error_of_weights(with, error));
     TN_TRY(tn_step_build(with->model, with->cache, &with->step_arena, &with->step, error));
-    TN_TRY(count_degrees_of_freedom(with, error));
+    TN_TRY(tn_varied_degrees_of_freedom(with->space, &with->step, &with->degrees_of_freedom, error));
     return tn_workload_prepare(&with->step, with->space->device, &with->step_arena, &with->workload, error);
 }
 

@@ -53,6 +53,10 @@ tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, t
 tn_status tn_evaluate_design(tn_evaluator *evaluator, uint64_t id, tn_evaluation *evaluation,
                              tn_error *error);
 
+/* Degrees of freedom of the step's weights that the choices vary (explore/quantity.h). */
+tn_status tn_varied_degrees_of_freedom(const tn_space *space, const tn_step *step,
+                                       uint64_t *degrees_of_freedom, tn_error *error);
+
 /* Evaluates design `id` and says where its numbers come from. *explanation lives in `arena` and the
  * evaluator. A design without a price (undefined, overflow, limit) is TN_INPUT. */
 tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena,

@@ -1,10 +1,10 @@
 #include "plot/sweep_figures.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "explore/evaluator.h"
-#include "explore/recommendation.h"
-#include "hardware/memory.h"
+#include "plot/design_figures.h"
+#include "plot/sweep_front.h"
+#include "plot/timeline_figure.h"
 #include "text/csv.h"
 
 #include <inttypes.h>
@@ -14,12 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double bytes_per_MiB = 1048576.0;
-
 /* What every figure is drawn with. */
 typedef struct {
     const tn_result *result;
-    tn_figure_format format;
+    const tn_sweep_figure_options *options;
     tn_arena *arena;
     const char **path;
     size_t count;
@@ -32,111 +30,66 @@ static double value_of(const tn_result_row *row, const char *quantity) {
     return NAN;
 }
 
-static double memory_MiB(const tn_result_row *row) {
-    return value_of(row, "on_chip_bytes") / bytes_per_MiB;
-}
-
-static double latency_ms(const tn_result_row *row) {
-    return 1e3 * value_of(row, "seconds_per_step");
-}
-
-static double rank_of(const tn_result *result, const tn_result_row *row) {
-    size_t choice = tn_default_by(result->space);
-    if (choice == TN_AXES_MOST) return 0;
-    return (double)result->space->choice[choice].number[tn_space_digit(result->space, row->id, choice)];
-}
-
 /* Draws the figure `name` from the data and definitions collected, and starts both anew. */
 static tn_status draw(drawing *with, const char *name, const char *heading, tn_error *error) {
     const char *path;
     TN_TRY(tn_arena_format(with->arena, &path, error, "%s/figures/%s", with->result->folder, name));
     tn_define_text(&with->definition, "heading", heading);
     const tn_figure figure = {.path = path,
-                              .format = with->format,
+                              .format = with->options->format,
                               .script = name,
                               .definition = &with->definition,
                               .data = &with->data};
     TN_TRY(tn_figure_draw(&figure, error));
     TN_TRY(tn_arena_format(with->arena, &with->path[with->count++], error, "%s.%s", path,
-                           tn_figure_format_name(with->format)));
+                           tn_figure_format_name(with->options->format)));
     tn_buffer_free(&with->data);
     tn_buffer_free(&with->definition);
     return TN_OK;
 }
 
-static double capacity_MiB(tn_resources has) {
-    return ((double)has.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
-            (double)has.uram * TN_MEMORY_CAPACITY_URAM_BITS) /
-           (8 * bytes_per_MiB);
-}
-
-/* ---- front
- * ---------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-    double memory_MiB, latency_ms;
-} corner;
-
-static int by_memory(const void *a, const void *b) {
-    const corner *x = a, *y = b;
-    if (x->memory_MiB != y->memory_MiB) return x->memory_MiB < y->memory_MiB ? -1 : 1;
-    return (x->latency_ms > y->latency_ms) - (x->latency_ms < y->latency_ms);
-}
-
-/* The designs that none beats in memory and latency alone. */
-static tn_status put_envelope(drawing *with, tn_error *error) {
-    const tn_result *result = with->result;
-    corner *point;
-    TN_TRY(tn_alloc(result->front_count, sizeof *point, &point, error));
-    for (size_t i = 0; i < result->front_count; i++)
-        point[i] = (corner){memory_MiB(&result->front[i]), latency_ms(&result->front[i])};
-    qsort(point, result->front_count, sizeof *point, by_memory);
-    double least = INFINITY;
-    for (size_t i = 0; i < result->front_count; i++) {
-        if (point[i].latency_ms >= least) continue;
-        least = point[i].latency_ms;
-        tn_buffer_format(&with->data, "%.9g %.9g\n", point[i].memory_MiB, point[i].latency_ms);
-    }
-    tn_free(point);
-    return TN_OK;
-}
-
-static void put_design(drawing *with, const tn_result_row *row) {
-    tn_buffer_format(&with->data, "%.9g %.9g %.9g\n", memory_MiB(row), latency_ms(row),
-                     rank_of(with->result, row));
-}
-
-static double greatest_rank(const tn_result *result) {
-    size_t choice = tn_default_by(result->space);
-    double most = 1;
-    for (size_t i = 0; choice < TN_AXES_MOST && i < result->space->choice[choice].count; i++)
-        most = fmax(most, (double)result->space->choice[choice].number[i]);
-    return most;
-}
+/* ---- the front ---- */
 
 static tn_status draw_front(drawing *with, tn_error *error) {
     const tn_result *result = with->result;
-    const tn_space *space = result->space;
     char text[160];
-    for (size_t i = 0; i < result->front_count; i++) put_design(with, &result->front[i]);
-    tn_buffer_text(&with->data, "\n\n");
-    TN_TRY(put_envelope(with, error));
-    tn_buffer_text(&with->data, "\n\n");
-    for (size_t i = 1; i < result->recommended_count; i++) put_design(with, &result->recommended[i]);
-    if (result->recommended_count == 1) put_design(with, &result->recommended[0]);
-    tn_buffer_text(&with->data, "\n\n");
-    put_design(with, &result->recommended[0]);
-
-    double budget_MiB = capacity_MiB(tn_device_resources(space->device));
-    tn_define_real(&with->definition, "budget_MiB", budget_MiB);
-    snprintf(text, sizeof text, "budget of %s: %.1f MiB", tn_device_name(space->device), budget_MiB);
-    tn_define_text(&with->definition, "budget_label", text);
-    size_t choice = tn_default_by(space);
-    tn_define_text(&with->definition, "rank_label",
-                   choice < TN_AXES_MOST ? space->choice[choice].key : "rank");
-    tn_define_real(&with->definition, "rank_most", greatest_rank(result));
-    snprintf(text, sizeof text, "%s: %zu designs on the front", space->name, result->front_count);
+    size_t shown;
+    TN_TRY(tn_sweep_front(result, with->options->gpu, with->options->epsilon, with->arena, &with->data,
+                          &with->definition, &shown, error));
+    tn_define_real(&with->definition, "size_x", 1250);
+    tn_define_real(&with->definition, "size_y", 560);
+    snprintf(text, sizeof text,
+             "%s on %s: %zu of the %zu designs of the front, each other within %g %% of one",
+             result->space->name, tn_device_name(result->space->device), shown, result->front_count,
+             100 * with->options->epsilon);
     return draw(with, "front", text, error);
+}
+
+/* ---- the recommended design ---- */
+
+static tn_status draw_design(drawing *with, tn_evaluator *evaluator, tn_error *error) {
+    tn_explanation why;
+    char text[200];
+    const char *folder;
+    const tn_result *result = with->result;
+    uint64_t id = result->recommended[0].id;
+    TN_TRY(tn_evaluate_explain(evaluator, id, with->arena, &why, error));
+    const tn_step *step = tn_evaluator_step(evaluator);
+    double ms = 1e3 * why.price.seconds_per_step;
+    TN_TRY(tn_memory_figure(&why, with->arena, &with->data, &with->definition, error));
+    snprintf(text, sizeof text, "%s, design %" PRIu64 ": memory map", result->space->name, id);
+    TN_TRY(draw(with, "memory", text, error));
+    tn_energy_figure(&why, &with->data, &with->definition);
+    snprintf(text, sizeof text, "%s, design %" PRIu64 ": energy of a step of %.3g ms", result->space->name,
+             id, ms);
+    TN_TRY(draw(with, "energy", text, error));
+    TN_TRY(tn_phases_figure(step, &why, with->arena, &with->data, &with->definition, error));
+    snprintf(text, sizeof text, "%s, design %" PRIu64 ": where the %.3g ms of a step go", result->space->name,
+             id, ms);
+    TN_TRY(draw(with, "phases", text, error));
+    TN_TRY(tn_arena_format(with->arena, &folder, error, "%s/figures", result->folder));
+    return tn_timeline_figure(step, &why, folder, with->options->format, with->arena,
+                              &with->path[with->count++], error);
 }
 
 /* ---- MACs
@@ -280,7 +233,9 @@ static tn_status draw_execution(drawing *with, const char *path, tn_error *error
             tn_buffer_format(&with->data, "%.9g %.9g %d\n", 1e3 * predicted, 1e3 * executed, single);
     }
     if (with->data.length == 0) return TN_OK;
-    return draw(with, "execution", "flows of the recommended designs: predicted against executed time",
+    return draw(with, "execution",
+                "check of the recommended designs' flows, executed on this CPU: its predicted and its "
+                "executed time (not the FPGA's)",
                 error);
 }
 
@@ -297,18 +252,19 @@ static tn_status draw_all(drawing *with, tn_evaluator *evaluator, tn_error *erro
     TN_TRY(tn_evaluate_design(evaluator, result->recommended[0].id, &evaluation, error));
     TN_TRY(draw_macs(with, evaluator, error));
     TN_TRY(draw_resources(with, error));
+    TN_TRY(draw_design(with, evaluator, error));
     TN_TRY(tn_arena_format(with->arena, &path, error, "%s/validation.csv", result->folder));
     return access(path, R_OK) == 0 ? draw_execution(with, path, error) : TN_OK;
 }
 
-tn_status tn_sweep_figures(const tn_result *result, tn_figure_format format, tn_arena *arena,
+tn_status tn_sweep_figures(const tn_result *result, const tn_sweep_figure_options *options, tn_arena *arena,
                            const char *path[TN_SWEEP_FIGURES], size_t *count, tn_error *error) {
     if (result->front_count == 0 || result->recommended_count == 0)
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = result->folder},
                           "holds an empty front; there is nothing to draw");
     tn_evaluator *evaluator;
     TN_TRY(tn_evaluator_new(result->space, &evaluator, error));
-    drawing with = {.result = result, .format = format, .arena = arena, .path = path};
+    drawing with = {.result = result, .options = options, .arena = arena, .path = path};
     tn_status status = draw_all(&with, evaluator, error);
     *count = with.count;
     tn_evaluator_free(evaluator);

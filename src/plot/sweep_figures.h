@@ -1,9 +1,11 @@
 /* The figures of a sweep's folder, drawn into FOLDER/figures:
- *   front       latency against on-chip memory, coloured by rank, with the budget and the recommended design
+ *   front       latency against on-chip memory, DSP blocks and what the model can learn, coloured by rank, with
+ *               the recommended design, the model as its file has it, and a GPU
  *   macs        MACs of a training step by flow, for every distinct weight of the recommended design
  *   resources   what the recommended design takes of each resource
- *   execution   predicted against executed time, where FOLDER/validation.csv is there (`tenfold validate
- * FOLDER`)
+ *   memory, energy, phases, timeline   of the recommended design (plot/design_figures.h, plot/timeline_figure.h)
+ *   execution   predicted against executed time of the flows on this CPU, where FOLDER/validation.csv is there
+ *               (`tenfold validate FOLDER`): says how far counts and memory were checked, not how fast the FPGA is
  */
 #ifndef TN_PLOT_SWEEP_FIGURES_H
 #define TN_PLOT_SWEEP_FIGURES_H
@@ -13,16 +15,23 @@
 #include "base/public.h"
 #include "explore/result.h"
 #include "plot/gnuplot.h"
+#include "roofline/roofline.h"
 
 #include <stddef.h>
 
 TN_PUBLIC_BEGIN
 
-enum { TN_SWEEP_FIGURES = 4 };
+enum { TN_SWEEP_FIGURES = 8 };
+
+typedef struct tn_sweep_figure_options {
+    tn_figure_format format;
+    double epsilon;         /* by which the drawn front is thinned (explore/thin.h); 0: not */
+    const tn_roofline *gpu; /* marked in the front; NULL: none */
+} tn_sweep_figure_options;
 
 /* Draws what can be drawn; path[0..*count-1] are the pictures' paths, in `arena`. An empty front is TN_INPUT.
  */
-tn_status tn_sweep_figures(const tn_result *result, tn_figure_format format, tn_arena *arena,
+tn_status tn_sweep_figures(const tn_result *result, const tn_sweep_figure_options *options, tn_arena *arena,
                            const char *path[TN_SWEEP_FIGURES], size_t *count, tn_error *error);
 
 TN_PUBLIC_END

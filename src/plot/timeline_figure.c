@@ -25,7 +25,10 @@ static void define(const tn_step *step, const tn_explanation *why, tn_buffer *de
     snprintf(text, sizeof text, "one training step of %.80s on %.80s: %.4g ms", step->name, why->device,
              milliseconds(why, why->price.cycles_per_step));
     tn_define_text(definition, "heading", text);
-    tn_define_real(definition, "kernels", why->kernels);
+    /* What no operation runs on (the wires between kernels) has no bars. */
+    uint32_t rows = why->kernels;
+    while (rows > 1 && why->kernel[rows - 1].operations == 0) rows--;
+    tn_define_real(definition, "kernels", rows);
     tn_define_real(definition, "step_ms", milliseconds(why, why->price.cycles_per_step));
     for (int phase = 0; phase < TN_PHASES; phase++) {
         snprintf(name, sizeof name, "phase_%d", phase);

@@ -1,0 +1,192 @@
+#include "plot/design_figures.h"
+
+#include "plot/gnuplot.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+enum { MEMORIES_SHOWN = 22 };
+static const double bits_per_KiB = 8192.0;
+
+static int by_capacity(const void *a, const void *b) {
+    const tn_memory_line *x = *(const tn_memory_line *const *)a, *y = *(const tn_memory_line *const *)b;
+    if (x->placed.capacity_bits != y->placed.capacity_bits)
+        return x->placed.capacity_bits > y->placed.capacity_bits ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static void put_memory(const tn_memory_line *line, tn_buffer *data) {
+    static const int kind[] = {
+        [TN_STYLE_AUTO] = 0, [TN_STYLE_BLOCK] = 0, [TN_STYLE_ULTRA] = 1, [TN_STYLE_DISTRIBUTED] = 2};
+    const tn_placed *placed = &line->placed;
+    char name[160], layout[160];
+    if (line->arrays > 1)
+        snprintf(name, sizeof name, "%.110s and %" PRIu32 " more", line->name, line->arrays - 1);
+    else
+        snprintf(name, sizeof name, "%.110s", line->name);
+    char copies[32] = "", banks[48] = "";
+    if (placed->memories > 1) snprintf(copies, sizeof copies, "%" PRIu64 " of ", placed->memories);
+    if (placed->banks > 1) snprintf(banks, sizeof banks, "%" PRIu64 " banks of ", placed->banks);
+    snprintf(layout, sizeof layout, "%s%s%" PRIu64 " bits x %" PRIu64, copies, banks, placed->width_bits,
+             placed->depth);
+    tn_figure_cell(data, name);
+    tn_buffer_format(data, " %.9g %.9g %d ", placed->capacity_bits / bits_per_KiB,
+                     placed->stored_bits / bits_per_KiB, kind[placed->place.style]);
+    tn_figure_cell(data, layout);
+    tn_buffer_text(data, "\n");
+}
+
+tn_status tn_memory_figure(const tn_explanation *why, tn_arena *arena, tn_buffer *data, tn_buffer *definition,
+                           tn_error *error) {
+    const tn_memory_line **order;
+    uint32_t shown = why->memories < MEMORIES_SHOWN ? why->memories : MEMORIES_SHOWN, rows = shown;
+    TN_TRY(tn_arena_alloc(arena, why->memories, sizeof *order, &order, error));
+    for (uint32_t i = 0; i < why->memories; i++) order[i] = &why->memory[i];
+    if (why->memories) qsort(order, why->memories, sizeof *order, by_capacity);
+    double most = 1, capacity = 0, stored = 0;
+    for (uint32_t i = 0; i < why->memories; i++) {
+        if (i < shown) {
+            put_memory(order[i], data);
+            most = fmax(most, order[i]->placed.capacity_bits / bits_per_KiB);
+            continue;
+        }
+        capacity += order[i]->placed.capacity_bits / bits_per_KiB;
+        stored += order[i]->placed.stored_bits / bits_per_KiB;
+    }
+    if (why->memories > shown) {
+        char text[64];
+        snprintf(text, sizeof text, "%" PRIu32 " smaller memories", why->memories - shown);
+        tn_figure_cell(data, text);
+        tn_buffer_format(data, " %.9g %.9g 0 \"\"\n", capacity, stored);
+        most = fmax(most, capacity);
+        rows++;
+    }
+    tn_define_real(definition, "rows", rows);
+    tn_define_real(definition, "most", most);
+    tn_define_real(definition, "size_y", 120 + 22.0 * rows);
+    return TN_OK;
+}
+
+/* ---- energy ---- */
+
+static void put_energy(const char *part, double joules, double least, double most, tn_buffer *data) {
+    char label[80];
+    snprintf(label, sizeof label, "%.3g (%.3g to %.3g)", 1e3 * joules, 1e3 * least, 1e3 * most);
+    tn_figure_cell(data, part);
+    tn_buffer_format(data, " %.9g %.9g %.9g ", 1e3 * joules, 1e3 * least, 1e3 * most);
+    tn_figure_cell(data, label);
+    tn_buffer_text(data, "\n");
+}
+
+void tn_energy_figure(const tn_explanation *why, tn_buffer *data, tn_buffer *definition) {
+    double least = 0, most = 0;
+    for (int i = 0; i < TN_ENERGY_PARTS; i++) {
+        put_energy(tn_energy_names[i], why->joules[i], why->least_joules[i], why->most_joules[i], data);
+        least += why->least_joules[i];
+        most += why->most_joules[i];
+    }
+    put_energy("all", why->price.joules_per_step, least, most, data);
+    tn_define_real(definition, "rows", TN_ENERGY_PARTS + 1);
+    tn_define_real(definition, "most", 1e3 * most);
+    tn_define_real(definition, "size_y", 360);
+}
+
+/* ---- time by layer and phase ---- */
+
+typedef struct {
+    char name[96];
+    uint32_t layers;
+    double ms[TN_PHASES], all;
+} layer_line;
+
+enum { LAYERS_SHOWN = 24 };
+
+/* "encoder12.query" as "encoder.query": layers of a repeated block are one line. */
+static void block_name(const char *name, char *text, size_t capacity) {
+    const char *dot = strchr(name, '.'), *end = dot;
+    while (end && end > name && end[-1] >= '0' && end[-1] <= '9') end--;
+    if (end && end > name)
+        snprintf(text, capacity, "%.*s%s", (int)(end - name), name, dot);
+    else
+        snprintf(text, capacity, "%s", name);
+}
+
+static layer_line *line_of(layer_line *line, uint32_t *lines, const char *name) {
+    char text[sizeof line->name];
+    block_name(name, text, sizeof text);
+    for (uint32_t i = 0; i < *lines; i++)
+        if (strcmp(line[i].name, text) == 0) return &line[i];
+    memcpy(line[*lines].name, text, sizeof text);
+    return &line[(*lines)++];
+}
+
+static int by_time(const void *a, const void *b) {
+    const layer_line *x = a, *y = b;
+    if (x->all != y->all) return x->all > y->all ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void put_line(const layer_line *line, double step_ms, tn_buffer *data) {
+    char text[140];
+    if (line->layers > 1)
+        snprintf(text, sizeof text, "%s (%" PRIu32 ")", line->name, line->layers);
+    else
+        snprintf(text, sizeof text, "%s", line->name);
+    tn_figure_cell(data, text);
+    for (int p = 0; p < TN_PHASES; p++) tn_buffer_format(data, " %.9g", line->ms[p]);
+    snprintf(text, sizeof text, "%.1f %%", 100 * line->all / step_ms);
+    tn_buffer_format(data, " %.9g ", line->all);
+    tn_figure_cell(data, text);
+    tn_buffer_text(data, "\n");
+}
+
+tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_arena *arena, tn_buffer *data,
+                           tn_buffer *definition, tn_error *error) {
+    static const char *const phase[TN_PHASES] = {"forward", "input gradient", "weight gradient", "update"};
+    layer_line *line, other = {.name = "other layers"};
+    uint32_t lines = 0;
+    double per_cycle = 1e-3 / why->clock_MHz, step_ms = per_cycle * (double)why->price.cycles_per_step;
+    TN_TRY(tn_arena_alloc(arena, step->layers, sizeof *line, &line, error));
+    for (uint32_t l = 0; l < step->layers; l++) line_of(line, &lines, step->layer[l].name)->layers++;
+    for (uint32_t i = 0; i < why->items; i++) {
+        const tn_timeline_item *item = &why->item[i];
+        const tn_operation *operation = &step->operation[item->operation];
+        layer_line *of = line_of(line, &lines, step->layer[operation->layer].name);
+        double ms = per_cycle * (double)(item->finish - item->start);
+        of->ms[operation->phase] += ms;
+        of->all += ms;
+    }
+    if (lines) qsort(line, lines, sizeof *line, by_time);
+    double most = 0;
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < lines; i++) {
+        if (line[i].all == 0) continue;
+        most = fmax(most, line[i].all);
+        if (rows < LAYERS_SHOWN) {
+            put_line(&line[i], step_ms, data);
+            rows++;
+            continue;
+        }
+        for (int p = 0; p < TN_PHASES; p++) other.ms[p] += line[i].ms[p];
+        other.all += line[i].all;
+    }
+    if (other.all > 0) {
+        put_line(&other, step_ms, data);
+        most = fmax(most, other.all);
+        rows++;
+    }
+    for (int p = 0; p < TN_PHASES; p++) {
+        char name[16];
+        snprintf(name, sizeof name, "phase_%d", p);
+        tn_define_text(definition, name, phase[p]);
+    }
+    tn_define_real(definition, "rows", rows);
+    tn_define_real(definition, "most", most);
+    tn_define_real(definition, "size_y", 120 + 22.0 * rows);
+    return TN_OK;
+}

@@ -1,0 +1,26 @@
+/* Numbers and definitions of the figures of one design, without their headings:
+ *   memory   what its largest memories hold, take, and how they are laid out    (plots/memory.gp)
+ *   energy   energy of a step by part, with its range                           (plots/energy.gp)
+ *   phases   time by layer and phase; equal layers of repeated blocks together  (plots/phases.gp)
+ * Its timeline is plot/timeline_figure.h. */
+#ifndef TN_PLOT_DESIGN_FIGURES_H
+#define TN_PLOT_DESIGN_FIGURES_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/public.h"
+#include "hardware/explain.h"
+#include "model/step.h"
+
+TN_PUBLIC_BEGIN
+
+tn_status tn_memory_figure(const tn_explanation *why, tn_arena *arena, tn_buffer *data, tn_buffer *definition,
+                           tn_error *error);
+void tn_energy_figure(const tn_explanation *why, tn_buffer *data, tn_buffer *definition);
+tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_arena *arena, tn_buffer *data,
+                           tn_buffer *definition, tn_error *error);
+
+TN_PUBLIC_END
+
+#endif
