@@ -31,6 +31,9 @@ static tn_status price(tn_model *model, const tn_device *device, tn_program_cach
     TN_TRY(tn_step_build(model, cache, arena, &cost->step, error));
     TN_TRY(tn_workload_prepare(&cost->step, device, arena, &workload, error));
     TN_TRY(tn_price_explain(workload, &cost->build, arena, &cost->why, error));
+    const tn_resources has = tn_device_resources(device);
+    if (cost->why.misfits)
+        TN_TRY(tn_remedies_find(model, device, &cost->build, &has, arena, &cost->remedies, error));
     TN_TRY(tn_grouping_compare(workload, &cost->build, cost->grouping, error));
     return tn_flow_prices(model, device, &cost->build, cost->flow, &cost->flows, error);
 }

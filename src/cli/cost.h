@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "explore/remedy.h"
 #include "hardware/explain.h"
 #include "hardware/flow_prices.h"
 #include "hardware/grouping.h"
@@ -19,7 +20,8 @@ typedef struct tn_cost {
     tn_grouping grouping[TN_GROUPINGS];
     uint32_t flows;
     tn_flow_price flow[TN_FLOW_PRICES_MOST];
-    const char *figure; /* path of the drawn timeline; NULL: none */
+    tn_remedies remedies; /* where it does not fit */
+    const char *figure;   /* path of the drawn timeline; NULL: none */
 } tn_cost;
 
 extern const tn_record tn_cost_flow_record; /* of tn_flow_price */

@@ -198,6 +198,17 @@ static const tn_column misfit_columns[] = {
 };
 static const tn_record misfit_record = TN_RECORD(tn_misfit, misfit_columns);
 
+static void put_seconds(const void *row, tn_json *json) {
+    tn_json_real(json, ((const tn_remedy *)row)->price.seconds_per_step);
+}
+
+static const tn_column remedy_columns[] = {
+    TN_COLUMN(tn_remedy, change, NULL),
+    TN_COLUMN(tn_remedy, was, NULL),
+    TN_WRITTEN("seconds_per_step", put_seconds, NULL),
+};
+static const tn_record remedy_record = TN_RECORD(tn_remedy, remedy_columns);
+
 static void write_unverified(tn_json *json, const tn_explanation *why) {
     tn_json_key(json, "unverified");
     tn_json_array(json);
@@ -240,6 +251,8 @@ tn_status tn_cost_json(const tn_cost *cost, tn_buffer *out, tn_error *error) {
     tn_json_put_bool(&json, "fits", why->price.misfits == 0);
     tn_json_key(&json, "misfits");
     tn_record_rows(&misfit_record, why->misfit, why->misfits, &json);
+    tn_json_key(&json, "remedies");
+    tn_record_rows(&remedy_record, cost->remedies.remedy, cost->remedies.count, &json);
     write_unverified(&json, why);
     if (cost->figure) tn_json_put_text(&json, "figure", cost->figure);
     tn_json_end(&json);

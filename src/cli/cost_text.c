@@ -299,26 +299,25 @@ static tn_status print_flows(const tn_cost *cost, tn_error *error) {
     return tn_output_rows(&tn_cost_flow_record, cost->flow, cost->flows, error);
 }
 
-static const char *advice(tn_resource resource) {
-    switch (resource) {
-    case TN_LUT:
-    case TN_FF:
-    case TN_DSP:
-        return "lower build.rows, build.columns, build.reduction or build.vector, or share one kernel "
-               "(build.sharing: "
-               "shared)";
-    case TN_BRAM18:
-    case TN_URAM:
-        return "lower ranks, keep dense weights as tensors, pool arrays (build.buffers: pooled), move them "
-               "to the other "
-               "kind of memory (build.activation_memory, build.core_memory) or off chip "
-               "(build.off_chip_over_bytes)";
-    default:
-        return "choose a larger device";
+/* Single changes that were priced; what is done already is none of them. */
+static void print_remedies(const tn_remedies *of) {
+    enum { SHOWN = 6 };
+    char text[32];
+    if (of->count == 0) {
+        tn_say("To fit: none of %zu single changes is enough", of->tried);
+        if (of->closest.change)
+            tn_say("; %s (is %s) comes nearest, to %.3g times what the device has", of->closest.change,
+                   of->closest.was, of->closest.ratio);
+        tn_say(".\n");
+        return;
     }
+    tn_say("To fit: one of these changes, the fastest design first\n");
+    for (size_t i = 0; i < of->count && i < SHOWN; i++)
+        tn_say("  --set %s (is %s): %s a step\n", of->remedy[i].change, of->remedy[i].was,
+               tn_si_text(of->remedy[i].price.seconds_per_step, "s", text));
 }
 
-static void print_misfits(const tn_explanation *why) {
+static void print_misfits(const tn_explanation *why, const tn_remedies *remedies) {
     char need[32], have[32];
     if (why->misfits == 0) return;
     tn_say_heading("Does not fit");
@@ -328,8 +327,9 @@ static void print_misfits(const tn_explanation *why) {
                tn_count_text(misfit->needed, need), tn_count_text(misfit->available, have));
         for (uint32_t k = 0; k < misfit->count; k++)
             tn_say("%s %s (%s)", k ? "," : "", misfit->largest[k], tn_count_text(misfit->amount[k], need));
-        tn_say(".\n  To fit: %s.\n", advice(misfit->resource));
+        tn_say(".\n");
     }
+    print_remedies(remedies);
 }
 
 static void print_unverified(const tn_explanation *why) {
@@ -350,7 +350,7 @@ tn_status tn_cost_print(const tn_cost *cost, tn_error *error) {
     TN_TRY(print_energy(&cost->why, error));
     print_coefficients(cost->why.coefficients);
     TN_TRY(print_flows(cost, error));
-    print_misfits(&cost->why);
+    print_misfits(&cost->why, &cost->remedies);
     print_unverified(&cost->why);
     if (cost->figure) tn_say("\ntimeline drawn in %s\n", cost->figure);
     return TN_OK;

@@ -35,6 +35,8 @@ typedef struct {
     size_t lacks;
     lack lack[TN_RESOURCES];
     size_t tried, remedies;
+    const char *closest; /* change that helps most where none suffices; NULL */
+    double closest_factor;
     remedy remedy[REMEDIES_SHOWN];
 } miss;
 
@@ -67,6 +69,8 @@ static const tn_column miss_columns[] = {
     TN_COLUMN(miss, choices, NULL),
     TN_ROWS_IN("misfits", miss, lack, lacks, lack_record, NULL),
     TN_COLUMN_AS("changes_tried", miss, tried, NULL),
+    TN_COLUMN(miss, closest, NULL, TN_OPTIONAL),
+    TN_COLUMN(miss, closest_factor, NULL, TN_OPTIONAL),
     TN_ROWS_IN("remedies", miss, remedy, remedies, remedy_record, NULL),
 };
 static const tn_record miss_record = TN_RECORD(miss, miss_columns);
@@ -114,7 +118,10 @@ static tn_status describe(const tn_space *space, tn_evaluator *evaluator, const 
                           tn_arena *arena, miss *to, tn_error *error) {
     tn_explanation why;
     tn_remedies remedies;
-    *to = (miss){.design = from->id, .cause = tn_cause_name(space, from->cause), .factor = from->factor};
+    *to = (miss){.design = from->id,
+                 .cause = tn_cause_name(space, from->cause),
+                 .factor = from->factor,
+                 .closest_factor = NAN};
     TN_TRY(choices_text(space, from->id, arena, &to->choices, error));
     TN_TRY(tn_evaluate_explain(evaluator, from->id, arena, &why, error));
     find_lacks(space, &why, to);
@@ -122,6 +129,8 @@ static tn_status describe(const tn_space *space, tn_evaluator *evaluator, const 
     TN_TRY(tn_remedies_find(tn_evaluator_model(evaluator), space->device, tn_evaluator_build(evaluator),
                             &space->budget, arena, &remedies, error));
     to->tried = remedies.tried;
+    to->closest = remedies.count ? NULL : remedies.closest.change;
+    to->closest_factor = to->closest ? remedies.closest.ratio : NAN;
     for (size_t i = 0; i < remedies.count && i < REMEDIES_SHOWN; i++)
         to->remedy[to->remedies++] = (remedy){remedies.remedy[i].change, remedies.remedy[i].was,
                                               remedies.remedy[i].price.seconds_per_step};
@@ -141,7 +150,10 @@ static void say_miss(const miss *of) {
         tn_say("\n");
     }
     if (of->tried == 0) return;
-    if (of->remedies == 0) tn_say("  none of %zu single changes makes it fit\n", of->tried);
+    if (of->remedies == 0) tn_say("  none of %zu single changes makes it fit", of->tried);
+    if (of->closest)
+        tn_say("; %s comes nearest, to %.3g times what is allowed", of->closest, of->closest_factor);
+    if (of->remedies == 0) tn_say("\n");
     for (size_t i = 0; i < of->remedies; i++)
         tn_say("  %s %s (is %s): %s a step\n", i ? "     or" : "fits with", of->remedy[i].change,
                of->remedy[i].was, tn_si_text(of->remedy[i].seconds_per_step, "s", text));

@@ -30,24 +30,32 @@ double tn_budget_ratio(const tn_resources *used, const tn_resources *budget) {
     return most;
 }
 
-/* A change that has no price (an illegal build, a rank that does not exist, a count past 64 bits) is none. */
-static tn_status price(search *with, tn_workload *workload, const tn_build *build, tn_price *found,
-                       bool *fits) {
-    *fits = false;
-    with->out->tried++;
-    tn_status status = tn_price_step(workload, build, found, with->error);
-    if (status == TN_MEMORY || status == TN_INTERRUPTED) return status;
-    *fits = status == TN_OK && tn_budget_ratio(&found->used, with->budget) <= 1;
-    return TN_OK;
+static tn_status put(search *with, const char *key, const char *value, const char *was, const tn_price *price,
+                     tn_remedy *remedy) {
+    remedy->price = *price;
+    remedy->ratio = tn_budget_ratio(&price->used, with->budget);
+    TN_TRY(tn_arena_format(with->arena, &remedy->was, with->error, "%s", was));
+    return tn_arena_format(with->arena, &remedy->change, with->error, "%s=%s", key, value);
 }
 
-static tn_status note(search *with, const char *key, const char *value, const char *was,
-                      const tn_price *found) {
-    if (with->out->count == REMEDIES_MOST) return TN_OK;
-    tn_remedy *next = &with->out->remedy[with->out->count++];
-    next->price = *found;
-    TN_TRY(tn_arena_format(with->arena, &next->was, with->error, "%s", was));
-    return tn_arena_format(with->arena, &next->change, with->error, "%s=%s", key, value);
+/* Prices a change and keeps it where the design then fits, or comes nearer than with any other. One that has no
+ * price (an illegal build, a rank that does not exist, a count past 64 bits) is none. */
+static tn_status try_change(search *with, tn_workload *workload, const tn_build *build, const char *key,
+                            const char *value, const char *was, bool *fits) {
+    tn_price price;
+    tn_remedies *out = with->out;
+    *fits = false;
+    out->tried++;
+    tn_status status = tn_price_step(workload, build, &price, with->error);
+    if (status == TN_MEMORY || status == TN_INTERRUPTED) return status;
+    if (status != TN_OK) return TN_OK;
+    double ratio = tn_budget_ratio(&price.used, with->budget);
+    *fits = ratio <= 1;
+    if (*fits && out->count < REMEDIES_MOST)
+        return put(with, key, value, was, &price, &out->remedy[out->count++]);
+    if (*fits || ratio >= out->given_ratio || (out->closest.change && ratio >= out->closest.ratio))
+        return TN_OK;
+    return put(with, key, value, was, &price, &out->closest);
 }
 
 static tn_status try_choice(search *with, const tn_field *field, const char *key) {
@@ -55,12 +63,11 @@ static tn_status try_choice(search *with, const tn_field *field, const char *key
     memcpy(&given, (const char *)with->build + field->offset, sizeof given);
     for (uint32_t value = 0; field->choices[value]; value++) {
         tn_build build = *with->build;
-        tn_price found;
         bool fits;
         if (value == given) continue;
         memcpy((char *)&build + field->offset, &value, sizeof value);
-        TN_TRY(price(with, with->workload, &build, &found, &fits));
-        if (fits) TN_TRY(note(with, key, field->choices[value], field->choices[given], &found));
+        TN_TRY(try_change(with, with->workload, &build, key, field->choices[value], field->choices[given],
+                          &fits));
     }
     return TN_OK;
 }
@@ -82,19 +89,16 @@ static bool next_count(const tn_field *field, uint64_t given, uint64_t *value) {
 
 static tn_status try_count(search *with, const tn_field *field, const char *key) {
     uint64_t given, value;
+    bool fits = false;
+    char text[24], was[24];
     memcpy(&given, (const char *)with->build + field->offset, sizeof given);
+    snprintf(was, sizeof was, "%" PRIu64, given);
     value = given;
-    while (next_count(field, given, &value)) {
+    while (!fits && next_count(field, given, &value)) {
         tn_build build = *with->build;
-        tn_price found;
-        bool fits;
         memcpy((char *)&build + field->offset, &value, sizeof value);
-        TN_TRY(price(with, with->workload, &build, &found, &fits));
-        if (!fits) continue;
-        char text[24], was[24];
         snprintf(text, sizeof text, "%" PRIu64, value);
-        snprintf(was, sizeof was, "%" PRIu64, given);
-        return note(with, key, text, was, &found);
+        TN_TRY(try_change(with, with->workload, &build, key, text, was, &fits));
     }
     return TN_OK;
 }
@@ -119,16 +123,20 @@ static uint64_t greatest_rank(const tn_weight *weight) {
     return most;
 }
 
-static tn_status try_rank(search *with, tn_model_weight *entry, uint64_t rank, tn_price *found, bool *fits) {
+static tn_status try_rank(search *with, tn_model_weight *entry, uint64_t rank, uint64_t was_rank,
+                          bool *fits) {
     tn_arena scratch = {0};
     tn_step step;
     tn_workload *workload;
-    *fits = false;
+    char key[160], text[24], was[24];
+    snprintf(key, sizeof key, "weights.%.120s.rank", entry->name);
+    snprintf(text, sizeof text, "%" PRIu64, rank);
+    snprintf(was, sizeof was, "%" PRIu64, was_rank);
     tn_status status = tn_weight_set_rank(&entry->weight, rank, with->error);
     if (status == TN_OK) status = tn_step_build(with->model, with->cache, &scratch, &step, with->error);
     if (status == TN_OK) status = tn_workload_prepare(&step, with->device, &scratch, &workload, with->error);
     if (status == TN_OK)
-        status = price(with, workload, with->build, found, fits);
+        status = try_change(with, workload, with->build, key, text, was, fits);
     else if (status != TN_MEMORY && status != TN_INTERRUPTED)
         status = TN_OK;
     tn_arena_free(&scratch);
@@ -140,16 +148,9 @@ static tn_status try_ranks(search *with, tn_model_weight *entry) {
     uint64_t first = greatest_rank(&given);
     bool fits = false;
     for (uint64_t rank = first * 3 / 4; rank >= 1 && !fits; rank = rank * 2 / 3) {
-        tn_price found;
-        tn_status status = try_rank(with, entry, rank, &found, &fits);
+        tn_status status = try_rank(with, entry, rank, first, &fits);
         entry->weight = given;
         TN_TRY(status);
-        if (!fits) continue;
-        char key[160], text[24], was[24];
-        snprintf(key, sizeof key, "weights.%.120s.rank", entry->name);
-        snprintf(text, sizeof text, "%" PRIu64, rank);
-        snprintf(was, sizeof was, "%" PRIu64, first);
-        TN_TRY(note(with, key, text, was, &found));
     }
     return TN_OK;
 }
@@ -166,6 +167,9 @@ static tn_status try_all(search *with) {
                           with->error));
     TN_TRY(tn_step_build(with->model, with->cache, with->arena, &step, with->error));
     TN_TRY(tn_workload_prepare(&step, with->device, with->arena, &with->workload, with->error));
+    tn_price given;
+    TN_TRY(tn_price_step(with->workload, with->build, &given, with->error));
+    with->out->given_ratio = tn_budget_ratio(&given.used, with->budget);
     TN_TRY(try_build(with));
     for (size_t i = 0; i < tn_model_weights(with->model); i++) {
         tn_model_weight *entry = tn_model_weight_at(with->model, i);

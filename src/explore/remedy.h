@@ -18,11 +18,15 @@ typedef struct tn_remedy {
     const char *change; /* "build.vector=2", "weights.square.rank=6": as --set takes it */
     const char *was;    /* "4" */
     tn_price price;     /* of the design with it */
+    double ratio;       /* greatest need over budget then; at most 1 where it fits */
 } tn_remedy;
 
 typedef struct tn_remedies {
     size_t count, tried;
-    tn_remedy *remedy; /* fastest design first; of equally fast ones in the order above */
+    tn_remedy *remedy;  /* fastest design first; of equally fast ones in the order above */
+    double given_ratio; /* without any change */
+    tn_remedy
+        closest; /* of the changes that do not suffice the one that comes nearest; change NULL: none helps */
 } tn_remedies;
 
 /* Of the model as it stands (its weights are changed and put back) with that build. A design fits when it

@@ -166,6 +166,17 @@ static void misfits(void **state) {
     assert_non_null(strstr(run.out, "DOES NOT FIT"));
     assert_non_null(strstr(run.out, "To fit:"));
     test_run_free(&run);
+    /* Far too wide: what is proposed is applied and fits. */
+    cost = test_program_json(0, "cost", "atis-2enc", "--set", "build.vector=1024", "--json", NULL);
+    assert_true(json_is_false(get(cost, "fits")));
+    assert_true(json_array_size(get(cost, "remedies")) > 0);
+    const json_t *remedy = json_array_get(get(cost, "remedies"), 0);
+    json_t *mended = test_program_json(0, "cost", "atis-2enc", "--set", "build.vector=1024", "--set",
+                                       json_string_value(get(remedy, "change")), "--json", NULL);
+    assert_true(json_is_true(get(mended, "fits")));
+    assert_true(json_array_size(get(mended, "remedies")) == 0);
+    json_decref(mended);
+    json_decref(cost);
 }
 
 static void sets_reach_model_and_device(void **state) {
