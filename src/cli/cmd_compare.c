@@ -27,12 +27,10 @@ typedef struct {
 } view;
 
 typedef struct {
+    tn_common common;
     const char *fpga, *claims_name;
     tn_option_list gpu, design, set;
-    tn_common common;
     size_t models;
-    const char *model[MODELS_MOST];
-    tn_arena arena;
     tn_roofline *roofline[GPUS_MOST];
     tn_result result[MODELS_MOST]; /* of --design */
     size_t rows;
@@ -199,7 +197,7 @@ static tn_status load_gpus(request *r, tn_error *error) {
     if (r->gpu.count > GPUS_MOST)
         return tn_fail(error, TN_LIMIT, "%zu GPUs; at most %d are compared", r->gpu.count, GPUS_MOST);
     for (size_t i = 0; i < r->gpu.count; i++)
-        TN_TRY(tn_roofline_load(r->gpu.item[i], &none, &r->arena, &r->roofline[i], error));
+        TN_TRY(tn_roofline_load(r->gpu.item[i], &none, &r->common.arena, &r->roofline[i], error));
     return TN_OK;
 }
 
@@ -207,7 +205,7 @@ static tn_status load_designs(request *r, tn_error *error) {
     if (r->design.count > MODELS_MOST)
         return tn_fail(error, TN_LIMIT, "%zu folders; at most %d are read", r->design.count, MODELS_MOST);
     for (size_t i = 0; i < r->design.count; i++) {
-        TN_TRY(tn_result_load(r->design.item[i], &r->arena, &r->result[i], error));
+        TN_TRY(tn_result_load(r->design.item[i], &r->common.arena, &r->result[i], error));
         if (r->result[i].recommended_count == 0)
             return tn_fail_at(error, TN_INPUT, (tn_position){.file = r->design.item[i]},
                               "holds no design that fits");
@@ -238,7 +236,7 @@ static tn_status find_design(request *r, const char *model, const char *name, tn
         *id = r->result[i].recommended[0].id;
         return TN_OK;
     }
-    return tn_compare_search(model, r->set.item, r->set.count, r->fpga, &r->arena, space, id, error);
+    return tn_compare_search(model, r->set.item, r->set.count, r->fpga, &r->common.arena, space, id, error);
 }
 
 static tn_status add_model(request *r, const char *model, tn_error *error) {
@@ -248,13 +246,13 @@ static tn_status add_model(request *r, const char *model, tn_error *error) {
     for (size_t i = 0; i < r->gpu.count; i++)
         for (int dense = 1; dense >= 0; dense--) {
             tn_comparison_row *row = &r->row[r->rows++];
-            TN_TRY(tn_compare_gpu(model, r->set.item, r->set.count, r->roofline[i], dense, &r->arena, row,
-                                  error));
+            TN_TRY(tn_compare_gpu(model, r->set.item, r->set.count, r->roofline[i], dense, &r->common.arena,
+                                  row, error));
             name = row->model;
         }
     TN_TRY(find_design(r, model, name, &space, &id, error));
-    TN_TRY(tn_compare_fpga(space, id, &r->arena, &r->row[r->rows], error));
-    return build_text(space, id, &r->arena, &r->build[r->rows++], error);
+    TN_TRY(tn_compare_fpga(space, id, &r->common.arena, &r->row[r->rows], error));
+    return build_text(space, id, &r->common.arena, &r->build[r->rows++], error);
 }
 
 static tn_status view_row(request *r, size_t at, tn_error *error) {
@@ -276,7 +274,7 @@ static tn_status view_row(request *r, size_t at, tn_error *error) {
                  .unverified = row->unverified,
                  .row = row,
                  .claims = &r->claims};
-    return published_text(of, &r->arena, &of->published, error);
+    return published_text(of, &r->common.arena, &of->published, error);
 }
 
 /* ---- people ---- */
@@ -328,54 +326,44 @@ static tn_status check_model(const char *name, tn_error *error) {
                       "is a folder; models are compared, and --design takes the folders of their sweeps");
 }
 
-static tn_status work(request *r, tn_error *error) {
+static tn_status answer(void *asked, int *answer, tn_error *error) {
+    request *r = asked;
+    (void)answer;
+    r->models = r->common.arguments;
     size_t most = r->models * (2 * r->gpu.count + 1);
-    TN_TRY(tn_claims_load(r->claims_name, &r->arena, &r->claims, error));
+    TN_TRY(tn_claims_load(r->claims_name, &r->common.arena, &r->claims, error));
     TN_TRY(load_gpus(r, error));
     TN_TRY(load_designs(r, error));
-    TN_TRY(tn_arena_alloc(&r->arena, most, sizeof *r->row, &r->row, error));
-    TN_TRY(tn_arena_alloc(&r->arena, most, sizeof *r->build, &r->build, error));
-    TN_TRY(tn_arena_alloc(&r->arena, most, sizeof *r->view, &r->view, error));
-    for (size_t i = 0; i < r->models; i++) TN_TRY(check_model(r->model[i], error));
-    for (size_t i = 0; i < r->models; i++) TN_TRY(add_model(r, r->model[i], error));
+    TN_TRY(tn_arena_alloc(&r->common.arena, most, sizeof *r->row, &r->row, error));
+    TN_TRY(tn_arena_alloc(&r->common.arena, most, sizeof *r->build, &r->build, error));
+    TN_TRY(tn_arena_alloc(&r->common.arena, most, sizeof *r->view, &r->view, error));
+    for (size_t i = 0; i < r->models; i++) TN_TRY(check_model(r->common.argument[i], error));
+    for (size_t i = 0; i < r->models; i++) TN_TRY(add_model(r, r->common.argument[i], error));
     for (size_t i = 0; i < r->rows; i++) TN_TRY(view_row(r, i, error));
-    TN_TRY(tn_claims_judge(&r->claims, r->row, r->rows, &r->arena, &r->verdicts, error));
+    TN_TRY(tn_claims_judge(&r->claims, r->row, r->rows, &r->common.arena, &r->verdicts, error));
     r->source = r->claims.source;
     r->verdict = r->verdicts.verdict;
     r->verdict_count = r->verdicts.count;
     return r->common.json ? tn_output_json(&answer_record, r, error) : print_people(r, error);
 }
 
-static tn_status read_request(request *r, const tn_command *command, int argc, char **argv, tn_error *error) {
-    const tn_option options[] = {
-        {"--fpga", TN_OPTION_TEXT, &r->fpga, "DEVICE", "FPGA to train on; default u50@user-area"},
-        {"--gpu", TN_OPTION_LIST, &r->gpu, "DEVICE", "roofline device to compare with; repeatable"},
-        {"--design", TN_OPTION_LIST, &r->design, "DIR",
-         "take the recommended design of this sweep for its model, instead of searching a build; repeatable"},
-        {"--claims", TN_OPTION_TEXT, &r->claims_name, "FILE",
-         "published claims to set beside; default arxiv-2501.06663"},
-        {"--set", TN_OPTION_LIST, &r->set, "KEY=VALUE", "overrides a key of every model; repeatable"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, MODELS_MOST, r->model, &r->models,
-                           &r->common, error));
-    if (!r->common.help) return work(r, error);
-    tn_options_usage(command, options, OPTIONS);
-    return TN_OK;
-}
-
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    static request r; /* lists of options: large for the stack */
-    (void)answer;
-    r = (request){.fpga = "u50@user-area", .claims_name = "arxiv-2501.06663"};
-    tn_status status = read_request(&r, command, argc, argv, error);
-    tn_arena_free(&r.arena);
-    return status;
-}
+static const request defaults = {.fpga = "u50@user-area", .claims_name = "arxiv-2501.06663"};
+static const tn_option options[] = {
+    {"--fpga", TN_INTO(request, fpga), "DEVICE", "FPGA to train on; default u50@user-area"},
+    {"--gpu", TN_INTO(request, gpu), "DEVICE", "roofline device to compare with; repeatable"},
+    {"--design", TN_INTO(request, design), "DIR",
+     "take the recommended design of this sweep for its model, instead of searching a build; repeatable"},
+    {"--claims", TN_INTO(request, claims_name), "FILE",
+     "published claims to set beside; default arxiv-2501.06663"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of every model; repeatable"},
+};
 
 const tn_command tn_command_compare = {
     .name = "compare",
     .summary = "training on an FPGA beside training on GPUs, and what a publication claims of it",
     .usage = "MODEL... --fpga DEVICE --gpu DEVICE [--gpu DEVICE]... [--design DIR]...",
-    .run = run,
+    .arguments = {1, MODELS_MOST},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

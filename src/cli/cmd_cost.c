@@ -6,22 +6,22 @@
 #include "plot/timeline_figure.h"
 
 typedef struct {
-    const char *model, *device, *folder, *format;
-    tn_option_list set;
     tn_common common;
+    const char *device, *folder, *format;
+    tn_option_list set;
 } request;
 
 static tn_status load(const request *asked, tn_arena *arena, tn_model **model, tn_device **device,
                       tn_error *error) {
     tn_sets sets;
     TN_TRY(tn_sets_divide(&asked->set, &sets, error));
-    TN_TRY(tn_model_load(asked->model, sets.model.item, sets.model.count, arena, model, error));
+    TN_TRY(tn_model_load(asked->common.argument[0], sets.model.item, sets.model.count, arena, model, error));
     TN_TRY(tn_device_load(asked->device, sets.device.item, sets.device.count, arena, device, error));
     if (tn_device_kind_of(*device) == TN_DEVICE_FPGA) return TN_OK;
     return tn_fail(
         error, TN_INPUT,
         "device %s is no FPGA; `tenfold roofline step %s --device %s` predicts a training step on it",
-        tn_device_name(*device), asked->model, asked->device);
+        tn_device_name(*device), asked->common.argument[0], asked->device);
 }
 
 static tn_status price(tn_model *model, const tn_device *device, tn_program_cache *cache, tn_arena *arena,
@@ -70,32 +70,23 @@ static tn_status answer_request(const request *asked, tn_program_cache *cache, t
     return print(asked, &cost, error);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request asked = {.device = "u50@user-area"};
-    const tn_option options[] = {
-        {"--device", TN_OPTION_TEXT, &asked.device, "DEVICE",
-         "device file, name or NAME@VARIANT; default u50@user-area"},
-        {"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE",
-         "override a key of the model or the device; repeatable"},
-        {"--plot", TN_OPTION_TEXT, &asked.folder, "DIR",
-         "draw the step's timeline by kernel into this folder"},
-        {"--format", TN_OPTION_TEXT, &asked.format, "png|svg|pdf", "picture format of --plot; default png"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    size_t given;
-    (void)answer; /* a design that does not fit is an answer, not a failure: "fits": false */
-    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, 1, &asked.model, &given, &asked.common,
-                           error));
-    if (asked.common.help) {
-        tn_options_usage(command, options, OPTIONS);
-        return TN_OK;
-    }
-    tn_arena arena = {0};
-    tn_program_cache *cache = NULL;
-    tn_status status = tn_program_cache_new(&cache, error);
-    if (status == TN_OK) status = answer_request(&asked, cache, &arena, error);
+static const request defaults = {.device = "u50@user-area"};
+static const tn_option options[] = {
+    {"--device", TN_INTO(request, device), "DEVICE",
+     "device file, name or NAME@VARIANT; default u50@user-area"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model or the device; repeatable"},
+    {"--plot", TN_INTO(request, folder), "DIR", "draw the step's timeline by kernel into this folder"},
+    {"--format", TN_INTO(request, format), "png|svg|pdf", "picture format of --plot; default png"},
+};
+
+/* A design that does not fit is an answer, not a failure: "fits": false. */
+static tn_status answer(void *asked, int *answer, tn_error *error) {
+    request *r = asked;
+    tn_program_cache *cache;
+    (void)answer;
+    TN_TRY(tn_program_cache_new(&cache, error));
+    tn_status status = answer_request(r, cache, &r->common.arena, error);
     tn_program_cache_free(cache);
-    tn_arena_free(&arena);
     return status;
 }
 
@@ -103,5 +94,8 @@ const tn_command tn_command_cost = {
     .name = "cost",
     .summary = "one design's cost: a model's training step on a device",
     .usage = "MODEL [--device DEVICE] [--set KEY=VALUE]...",
-    .run = run,
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

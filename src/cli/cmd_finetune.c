@@ -11,11 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const tn_command *const commands[] = {&tn_finetune_fit_command, &tn_finetune_batch_command,
-                                             &tn_finetune_cost_command, &tn_finetune_predict_command,
-                                             &tn_finetune_count_command};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
 tn_status tn_law_choice_find(const char *name, tn_law_choice *choice, tn_error *error) {
     static const char *const names[] = {"best", "log", "step"};
     for (int i = 0; i < 3; i++)
@@ -72,38 +67,10 @@ void tn_json_put_interval(tn_json *json, const char *key, const tn_finetune_inte
     tn_json_end(json);
 }
 
-static tn_status unknown(const char *name, tn_error *error) {
-    const char *names[COMMANDS];
-    for (size_t i = 0; i < COMMANDS; i++) names[i] = strchr(commands[i]->name, ' ') + 1;
-    const char *near = tn_suggest(name, names, COMMANDS);
-    return tn_fail(error, TN_INPUT, "finetune has no subcommand '%.60s'; %s%s", name,
-                   near ? "did you mean " : "it has ",
-                   near ? near : "fit, max-batch, cost, predict and count");
-}
-
-static void help(const tn_command *command) {
-    tn_options_usage(command, NULL, 0);
-    tn_say("\n`tenfold finetune SUBCOMMAND --help` explains one:\n");
-    for (size_t i = 0; i < COMMANDS; i++)
-        tn_say("  %-10s %s\n", strchr(commands[i]->name, ' ') + 1, commands[i]->summary);
-}
-
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    if (argc < 2 || argv[1][0] == '-') {
-        tn_common common = {0};
-        size_t given;
-        TN_TRY(tn_options_read(command, NULL, 0, argc, argv, 0, 0, NULL, &given, &common, error));
-        if (!common.help)
-            return tn_fail(error, TN_INPUT,
-                           "finetune needs a subcommand first: fit, max-batch, cost, predict or count");
-        help(command);
-        return TN_OK;
-    }
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[1], strchr(commands[i]->name, ' ') + 1) == 0)
-            return commands[i]->run(commands[i], argc - 1, argv + 1, answer, error);
-    return unknown(argv[1], error);
-}
+static const tn_command *const parts[] = {
+    &tn_finetune_fit_command,     &tn_finetune_batch_command, &tn_finetune_cost_command,
+    &tn_finetune_predict_command, &tn_finetune_count_command,
+};
 
 const tn_command tn_command_finetune = {
     .name = "finetune",
@@ -113,5 +80,5 @@ const tn_command tn_command_finetune = {
              "cost [DATA.csv] --queries N --epochs N [OPTIONS]\n"
              "predict DATA.csv --gpu NAME [OPTIONS]\n"
              "count MODEL --sequence TOKENS [OPTIONS]",
-    .run = run,
+    TN_PARTS(parts),
 };

@@ -17,10 +17,10 @@ typedef struct {
 } answer_row;
 
 typedef struct {
+    tn_common common;
     const char *gpu, *table_name, *data;
     double memory_GB, sparsity, c0, c1, model_GB; /* NAN: not given */
     tn_option_list sequence, set;
-    tn_common common;
     tn_language_model model;
     tn_gpu_table table;
     tn_batch_formula published, fitted;
@@ -222,13 +222,15 @@ static tn_status print_table(const request *r, tn_error *error) {
 
 /* --- The command */
 
-static tn_status answer_request(request *r, const char *name, tn_arena *arena, int *answer, tn_error *error) {
+static tn_status answer(void *asked, int *answer, tn_error *error) {
+    request *r = asked;
+    tn_arena *arena = &r->common.arena;
     if (r->gpu && !isnan(r->memory_GB))
         return tn_fail(error, TN_INPUT, "--gpu and --memory-GB contradict each other; give one of them");
     if (r->data && !isnan(r->memory_GB))
         return tn_fail(error, TN_INPUT, "--memory-GB has no meaning with --data, whose GPUs the table knows");
     if (!isnan(r->memory_GB)) TN_TRY(tn_need_positive("--memory-GB", r->memory_GB, 1e6, error));
-    TN_TRY(tn_language_model_load(name, r->set.item, r->set.count, arena, &r->model, error));
+    TN_TRY(tn_language_model_load(r->common.argument[0], r->set.item, r->set.count, arena, &r->model, error));
     TN_TRY(tn_gpu_table_load(r->table_name, arena, &r->table, error));
     TN_TRY(choose_published(r, error));
     TN_TRY(r->data ? rows_of_data(r, arena, error) : rows_of_gpus(r, arena, error));
@@ -242,42 +244,30 @@ static tn_status answer_request(request *r, const char *name, tn_arena *arena, i
     return r->common.json ? tn_output_json(&answer_record, r, error) : print_table(r, error);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request r = {
-        .table_name = "gpus", .memory_GB = NAN, .sparsity = NAN, .c0 = NAN, .c1 = NAN, .model_GB = NAN};
-    const tn_option options[] = {
-        {"--sequence", TN_OPTION_LIST, &r.sequence, "[DATASET=]TOKENS",
-         "tokens of a query, as padded; repeatable"},
-        {"--sparsity", TN_OPTION_REAL, &r.sparsity, "S",
-         "share of the experts at work; default the file's active"},
-        {"--gpu", TN_OPTION_TEXT, &r.gpu, "NAME", "only this GPU of the table; default all"},
-        {"--memory-GB", TN_OPTION_REAL, &r.memory_GB, "GB", "a GPU of this memory instead"},
-        {"--data", TN_OPTION_TEXT, &r.data, "FILE.csv",
-         "measurements whose largest batches C0 and C1 are fitted to"},
-        {"--gpus", TN_OPTION_TEXT, &r.table_name, "TABLE", "table of GPUs; default gpus"},
-        {"--c0", TN_OPTION_REAL, &r.c0, "V", "C0 of the formula; default the model file's"},
-        {"--c1", TN_OPTION_REAL, &r.c1, "V", "C1 of the formula; default the model file's"},
-        {"--model-GB", TN_OPTION_REAL, &r.model_GB, "GB",
-         "the model in the formula; default the model file's"},
-        {"--set", TN_OPTION_LIST, &r.set, "KEY=VALUE", "overrides a key of the model; repeatable"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    const char *name;
-    size_t given;
-    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, 1, &name, &given, &r.common, error));
-    if (r.common.help) {
-        tn_options_usage(command, options, OPTIONS);
-        return TN_OK;
-    }
-    tn_arena arena = {0};
-    tn_status status = answer_request(&r, name, &arena, answer, error);
-    tn_arena_free(&arena);
-    return status;
-}
+static const request defaults = {
+    .table_name = "gpus", .memory_GB = NAN, .sparsity = NAN, .c0 = NAN, .c1 = NAN, .model_GB = NAN};
+static const tn_option options[] = {
+    {"--sequence", TN_INTO(request, sequence), "[DATASET=]TOKENS",
+     "tokens of a query, as padded; repeatable"},
+    {"--sparsity", TN_INTO(request, sparsity), "S",
+     "share of the experts at work; default the file's active"},
+    {"--gpu", TN_INTO(request, gpu), "NAME", "only this GPU of the table; default all"},
+    {"--memory-GB", TN_INTO(request, memory_GB), "GB", "a GPU of this memory instead"},
+    {"--data", TN_INTO(request, data), "FILE.csv",
+     "measurements whose largest batches C0 and C1 are fitted to"},
+    {"--gpus", TN_INTO(request, table_name), "TABLE", "table of GPUs; default gpus"},
+    {"--c0", TN_INTO(request, c0), "V", "C0 of the formula; default the model file's"},
+    {"--c1", TN_INTO(request, c1), "V", "C1 of the formula; default the model file's"},
+    {"--model-GB", TN_INTO(request, model_GB), "GB", "the model in the formula; default the model file's"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of the model; repeatable"},
+};
 
 const tn_command tn_finetune_batch_command = {
     .name = "finetune max-batch",
     .summary = "the largest batch that fits a GPU, three ways",
     .usage = "MODEL --sequence TOKENS [--gpu NAME | --memory-GB GB] [--data FILE.csv]",
-    .run = run,
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

@@ -9,11 +9,11 @@
 #include <string.h>
 
 typedef struct {
+    tn_common common;
     const char *law_name, *gpu, *model, *dataset, *table_name, *plot;
     uint64_t queries, batch;                                  /* 0: not given */
     double epochs, throughput, price, sparsity, c3, model_GB; /* NAN: not given */
     bool unmeasured;
-    tn_common common;
     tn_law_choice choice;
     tn_finetune_data data;
     tn_gpu_table table;
@@ -244,61 +244,52 @@ static tn_status plot(const request *r, tn_arena *arena, tn_error *error) {
     return tn_finetune_cost_figure(r->plot, heading, r->bill, r->bills, error);
 }
 
-static tn_status answer_request(request *r, const char *path, tn_arena *arena, int *answer, tn_error *error) {
+static tn_status answer(void *asked, int *answer, tn_error *error) {
+    request *r = asked;
+    tn_arena *arena = &r->common.arena;
     if (r->queries == 0) return tn_fail(error, TN_INPUT, "--queries must be given, 1 or more");
     if (isnan(r->epochs)) return tn_fail(error, TN_INPUT, "--epochs must be given");
     TN_TRY(tn_need_positive("--epochs", r->epochs, 1e9, error));
-    TN_TRY(path ? bill_data(r, path, arena, error) : bill_by_hand(r, arena, error));
+    TN_TRY(r->common.argument[0] ? bill_data(r, r->common.argument[0], arena, error)
+                                 : bill_by_hand(r, arena, error));
     if (r->plot && r->bills) TN_TRY(plot(r, arena, error));
     *answer = r->bills ? 0 : 1;
     return r->common.json ? tn_output_json(&answer_record, r, error) : print_table(r, error);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request r = {.law_name = "best",
-                 .table_name = "gpus",
-                 .epochs = NAN,
-                 .throughput = NAN,
-                 .price = NAN,
-                 .sparsity = NAN,
-                 .c3 = NAN,
-                 .model_GB = NAN};
-    const tn_option options[] = {
-        {"--queries", TN_OPTION_COUNT, &r.queries, "N", "queries of the data set"},
-        {"--epochs", TN_OPTION_REAL, &r.epochs, "N", "passes over them"},
-        {"--model", TN_OPTION_TEXT, &r.model, "NAME", "of the measurements"},
-        {"--dataset", TN_OPTION_TEXT, &r.dataset, "NAME", "of the measurements"},
-        {"--gpu", TN_OPTION_TEXT, &r.gpu, "NAME", "only this GPU"},
-        {"--sparsity", TN_OPTION_REAL, &r.sparsity, "S", "default the measured one, where there is one"},
-        {"--batch", TN_OPTION_COUNT, &r.batch, "B", "batch on every GPU; default the largest measured one"},
-        {"--law", TN_OPTION_TEXT, &r.law_name, "log|step|best", "law; default best"},
-        {"--c3", TN_OPTION_REAL, &r.c3, "V", "C3 of the log law; default that of the model file, else 1"},
-        {"--unmeasured", TN_OPTION_FLAG, &r.unmeasured, NULL, "also the table's other GPUs, predicted"},
-        {"--model-GB", TN_OPTION_REAL, &r.model_GB, "GB",
-         "the model's memory, for batches of unmeasured GPUs"},
-        {"--gpus", TN_OPTION_TEXT, &r.table_name, "TABLE", "table of GPUs and prices; default gpus"},
-        {"--throughput", TN_OPTION_REAL, &r.throughput, "Q", "without DATA.csv: queries per second"},
-        {"--price", TN_OPTION_REAL, &r.price, "USD", "without DATA.csv: dollars an hour"},
-        {"--plot", TN_OPTION_TEXT, &r.plot, "FILE", "figure, .png, .svg or .pdf"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    const char *path = NULL;
-    size_t given;
-    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 0, 1, &path, &given, &r.common, error));
-    if (r.common.help) {
-        tn_options_usage(command, options, OPTIONS);
-        return TN_OK;
-    }
-    tn_arena arena = {0};
-    tn_status status = answer_request(&r, given ? path : NULL, &arena, answer, error);
-    tn_arena_free(&arena);
-    return status;
-}
+static const request defaults = {.law_name = "best",
+                                 .table_name = "gpus",
+                                 .epochs = NAN,
+                                 .throughput = NAN,
+                                 .price = NAN,
+                                 .sparsity = NAN,
+                                 .c3 = NAN,
+                                 .model_GB = NAN};
+static const tn_option options[] = {
+    {"--queries", TN_INTO(request, queries), "N", "queries of the data set"},
+    {"--epochs", TN_INTO(request, epochs), "N", "passes over them"},
+    {"--model", TN_INTO(request, model), "NAME", "of the measurements"},
+    {"--dataset", TN_INTO(request, dataset), "NAME", "of the measurements"},
+    {"--gpu", TN_INTO(request, gpu), "NAME", "only this GPU"},
+    {"--sparsity", TN_INTO(request, sparsity), "S", "default the measured one, where there is one"},
+    {"--batch", TN_INTO(request, batch), "B", "batch on every GPU; default the largest measured one"},
+    {"--law", TN_INTO(request, law_name), "log|step|best", "law; default best"},
+    {"--c3", TN_INTO(request, c3), "V", "C3 of the log law; default that of the model file, else 1"},
+    {"--unmeasured", TN_INTO(request, unmeasured), NULL, "also the table's other GPUs, predicted"},
+    {"--model-GB", TN_INTO(request, model_GB), "GB", "the model's memory, for batches of unmeasured GPUs"},
+    {"--gpus", TN_INTO(request, table_name), "TABLE", "table of GPUs and prices; default gpus"},
+    {"--throughput", TN_INTO(request, throughput), "Q", "without DATA.csv: queries per second"},
+    {"--price", TN_INTO(request, price), "USD", "without DATA.csv: dollars an hour"},
+    {"--plot", TN_INTO(request, plot), "FILE", "figure, .png, .svg or .pdf"},
+};
 
 const tn_command tn_finetune_cost_command = {
     .name = "finetune cost",
     .summary = "hours and dollars, cheapest GPU first",
     .usage = "DATA.csv --queries N --epochs N [--model NAME] [--dataset NAME] [--sparsity S]\n"
              "--queries N --epochs N --throughput Q --price USD",
-    .run = run,
+    .arguments = {0, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

@@ -33,50 +33,43 @@ static const tn_column columns[] = {
 };
 static const tn_record record = TN_RECORD(answer_data, columns);
 
-static tn_status count_model(const char *name, const tn_option_list *set, uint64_t sequence, double sparsity,
-                             bool json, tn_arena *arena, tn_error *error) {
+typedef struct {
+    tn_common common;
+    uint64_t sequence;
+    double sparsity; /* 0: the file's active experts */
+    tn_option_list set;
+} request;
+
+static tn_status answer(void *asked, int *answer, tn_error *error) {
+    request *r = asked;
     tn_language_model model;
-    answer_data answer = {.sequence = sequence};
-    if (sequence == 0 || sequence > 1000000000)
+    answer_data data = {.sequence = r->sequence};
+    (void)answer;
+    if (r->sequence == 0 || r->sequence > 1000000000)
         return tn_fail(error, TN_INPUT, "--sequence must be given, 1 to 1e9 tokens a query");
-    TN_TRY(tn_language_model_load(name, set->item, set->count, arena, &model, error));
-    answer.model = model.name;
-    answer.active_experts = model.feed_forward.active;
-    if (sparsity != 0) TN_TRY(tn_language_active(&model, sparsity, &answer.active_experts, error));
-    answer.sparsity = (double)answer.active_experts / (double)model.feed_forward.experts;
-    TN_TRY(tn_language_count_of(&model, sequence, answer.active_experts, &answer.count, error));
-    return json ? tn_output_json(&record, &answer, error) : tn_output_lines(&record, &answer, error);
+    TN_TRY(tn_language_model_load(r->common.argument[0], r->set.item, r->set.count, &r->common.arena, &model,
+                                  error));
+    data.model = model.name;
+    data.active_experts = model.feed_forward.active;
+    if (r->sparsity != 0) TN_TRY(tn_language_active(&model, r->sparsity, &data.active_experts, error));
+    data.sparsity = (double)data.active_experts / (double)model.feed_forward.experts;
+    TN_TRY(tn_language_count_of(&model, r->sequence, data.active_experts, &data.count, error));
+    return r->common.json ? tn_output_json(&record, &data, error) : tn_output_lines(&record, &data, error);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    uint64_t sequence = 0;
-    double sparsity = 0;
-    tn_option_list set = {0};
-    const tn_option options[] = {
-        {"--sequence", TN_OPTION_COUNT, &sequence, "TOKENS", "tokens of a query, as padded"},
-        {"--sparsity", TN_OPTION_REAL, &sparsity, "S",
-         "share of the experts at work; default the file's active"},
-        {"--set", TN_OPTION_LIST, &set, "KEY=VALUE", "overrides a key of the model; repeatable"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    const char *name;
-    size_t given;
-    tn_common common = {0};
-    (void)answer;
-    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, 1, &name, &given, &common, error));
-    if (common.help) {
-        tn_options_usage(command, options, OPTIONS);
-        return TN_OK;
-    }
-    tn_arena arena = {0};
-    tn_status status = count_model(name, &set, sequence, sparsity, common.json, &arena, error);
-    tn_arena_free(&arena);
-    return status;
-}
+static const tn_option options[] = {
+    {"--sequence", TN_INTO(request, sequence), "TOKENS", "tokens of a query, as padded"},
+    {"--sparsity", TN_INTO(request, sparsity), "S",
+     "share of the experts at work; default the file's active"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of the model; repeatable"},
+};
 
 const tn_command tn_finetune_count_command = {
     .name = "finetune count",
     .summary = "parameters, bytes and operations from a model's architecture",
     .usage = "MODEL --sequence TOKENS [--sparsity S]",
-    .run = run,
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, NULL),
+    .answer = answer,
 };

@@ -15,10 +15,10 @@ typedef struct {
 } query_point;
 
 typedef struct {
+    tn_common common;
     const char *law_name, *gpu, *model, *dataset, *plot;
     double c3;
     tn_option_list at;
-    tn_common common;
     tn_law_choice choice;
     size_t places;
     query_point *place;
@@ -390,14 +390,17 @@ static tn_status plot(const request *r, tn_arena *arena, tn_error *error) {
     return tn_finetune_throughput_figure(r->plot, &r->data, fit, error);
 }
 
-static tn_status answer_request(request *r, const char *path, tn_arena *arena, tn_error *error) {
+static tn_status answer(void *asked, int *answer, tn_error *error) {
+    request *r = asked;
+    tn_arena *arena = &r->common.arena;
+    (void)answer;
     if (isnan(r->c3))
         r->c3 = 0;
     else
         TN_TRY(tn_need_positive("--c3", r->c3, 1e6, error));
     TN_TRY(tn_law_choice_find(r->law_name, &r->choice, error));
     TN_TRY(read_places(r, arena, error));
-    TN_TRY(tn_finetune_load(path, arena, &r->data, error));
+    TN_TRY(tn_finetune_load(r->common.argument[0], arena, &r->data, error));
     TN_TRY(tn_finetune_keep(&r->data, r->gpu, r->model, r->dataset, error));
     TN_TRY(fit_groups(r, arena, error));
     if (r->data.count == 0) return report_refused(r, error);
@@ -406,35 +409,23 @@ static tn_status answer_request(request *r, const char *path, tn_arena *arena, t
     return report_refused(r, error);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request r = {.law_name = "best", .c3 = NAN}; /* NAN: not given */
-    const tn_option options[] = {
-        {"--law", TN_OPTION_TEXT, &r.law_name, "log|step|best", "law; default best, by leave-one-out error"},
-        {"--c3", TN_OPTION_REAL, &r.c3, "V", "C3 of the log law; default that of the model file, else 1"},
-        {"--gpu", TN_OPTION_TEXT, &r.gpu, "NAME", "only this GPU"},
-        {"--model", TN_OPTION_TEXT, &r.model, "NAME", "only this model"},
-        {"--dataset", TN_OPTION_TEXT, &r.dataset, "NAME", "only this data set"},
-        {"--at", TN_OPTION_LIST, &r.at, "BATCH[:SPARSITY]", "throughput there too; repeatable"},
-        {"--plot", TN_OPTION_TEXT, &r.plot, "FILE", "figure, .png, .svg or .pdf"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    const char *path;
-    size_t given;
-    (void)answer;
-    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, 1, &path, &given, &r.common, error));
-    if (r.common.help) {
-        tn_options_usage(command, options, OPTIONS);
-        return TN_OK;
-    }
-    tn_arena arena = {0};
-    tn_status status = answer_request(&r, path, &arena, error);
-    tn_arena_free(&arena);
-    return status;
-}
+static const request defaults = {.law_name = "best", .c3 = NAN} /* NAN: not given */;
+static const tn_option options[] = {
+    {"--law", TN_INTO(request, law_name), "log|step|best", "law; default best, by leave-one-out error"},
+    {"--c3", TN_INTO(request, c3), "V", "C3 of the log law; default that of the model file, else 1"},
+    {"--gpu", TN_INTO(request, gpu), "NAME", "only this GPU"},
+    {"--model", TN_INTO(request, model), "NAME", "only this model"},
+    {"--dataset", TN_INTO(request, dataset), "NAME", "only this data set"},
+    {"--at", TN_INTO(request, at), "BATCH[:SPARSITY]", "throughput there too; repeatable"},
+    {"--plot", TN_INTO(request, plot), "FILE", "figure, .png, .svg or .pdf"},
+};
 
 const tn_command tn_finetune_fit_command = {
     .name = "finetune fit",
     .summary = "fit a throughput law to measurements",
     .usage = "DATA.csv [--law log|step|best] [--c3 V]",
-    .run = run,
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

@@ -10,11 +10,11 @@
 enum { MOST_SPARSITIES = 64, MOST_BATCHES = 64 };
 
 typedef struct {
+    tn_common common;
     const char *gpu_name, *model, *dataset, *table_name;
     const char *of_model, *of_dataset; /* of the measurements */
     double sparsity, model_GB;         /* NAN: not given */
     tn_option_list from, batch;
-    tn_common common;
     tn_gpu_table table;
     const tn_gpu *gpu;
     tn_finetune_data all, from_data; /* of the one model and data set; without the predicted GPU */
@@ -258,49 +258,39 @@ static tn_status read_batches(const request *r, tn_arena *arena, double **batch,
     return TN_OK;
 }
 
-static tn_status answer_request(request *r, const char *path, tn_arena *arena, tn_error *error) {
+static tn_status answer(void *asked, int *answer, tn_error *error) {
+    request *r = asked;
+    tn_arena *arena = &r->common.arena;
+    (void)answer;
     double *batch;
     if (!isnan(r->sparsity) && !(r->sparsity >= 1e-6 && r->sparsity <= 1))
         return tn_fail(error, TN_INPUT, "--sparsity is %g; it must be above 0 and at most 1", r->sparsity);
     if (!isnan(r->model_GB)) TN_TRY(tn_need_positive("--model-GB", r->model_GB, 1e6, error));
     TN_TRY(read_batches(r, arena, &batch, error));
-    TN_TRY(read_data(r, path, arena, error));
+    TN_TRY(read_data(r, r->common.argument[0], arena, error));
     TN_TRY(predict_all(r, batch, arena, error));
     return r->common.json ? tn_output_json(&answer_record, r, error) : print_tables(r, error);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request r = {.table_name = "gpus", .sparsity = NAN, .model_GB = NAN};
-    const tn_option options[] = {
-        {"--gpu", TN_OPTION_TEXT, &r.gpu_name, "NAME",
-         "the GPU to predict, of the table; its own measurements are held out"},
-        {"--from", TN_OPTION_LIST, &r.from, "GPU",
-         "measured GPU to predict from; repeatable; default all others"},
-        {"--model", TN_OPTION_TEXT, &r.model, "NAME", "of the measurements"},
-        {"--dataset", TN_OPTION_TEXT, &r.dataset, "NAME", "of the measurements"},
-        {"--sparsity", TN_OPTION_REAL, &r.sparsity, "S", "default every measured one"},
-        {"--batch", TN_OPTION_LIST, &r.batch, "B", "batch to predict; repeatable; default up to what fits"},
-        {"--model-GB", TN_OPTION_REAL, &r.model_GB, "GB", "the model's memory; default the model file's"},
-        {"--gpus", TN_OPTION_TEXT, &r.table_name, "TABLE", "table of GPUs; default gpus"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    const char *path;
-    size_t given;
-    (void)answer;
-    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, 1, &path, &given, &r.common, error));
-    if (r.common.help) {
-        tn_options_usage(command, options, OPTIONS);
-        return TN_OK;
-    }
-    tn_arena arena = {0};
-    tn_status status = answer_request(&r, path, &arena, error);
-    tn_arena_free(&arena);
-    return status;
-}
+static const request defaults = {.table_name = "gpus", .sparsity = NAN, .model_GB = NAN};
+static const tn_option options[] = {
+    {"--gpu", TN_INTO(request, gpu_name), "NAME",
+     "the GPU to predict, of the table; its own measurements are held out"},
+    {"--from", TN_INTO(request, from), "GPU", "measured GPU to predict from; repeatable; default all others"},
+    {"--model", TN_INTO(request, model), "NAME", "of the measurements"},
+    {"--dataset", TN_INTO(request, dataset), "NAME", "of the measurements"},
+    {"--sparsity", TN_INTO(request, sparsity), "S", "default every measured one"},
+    {"--batch", TN_INTO(request, batch), "B", "batch to predict; repeatable; default up to what fits"},
+    {"--model-GB", TN_INTO(request, model_GB), "GB", "the model's memory; default the model file's"},
+    {"--gpus", TN_INTO(request, table_name), "TABLE", "table of GPUs; default gpus"},
+};
 
 const tn_command tn_finetune_predict_command = {
     .name = "finetune predict",
     .summary = "throughput on a GPU that was not measured",
     .usage = "DATA.csv --gpu NAME [--from GPU]... [--model NAME] [--dataset NAME]",
-    .run = run,
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

@@ -15,12 +15,11 @@ static const char *const labels[] = {"name", "id"}; /* columns of a batch that a
 enum { LABELS = sizeof labels / sizeof *labels, NO_COLUMN = -1, OWN_OPTIONS = 3, CHOICES_WIDTH = 14 };
 
 typedef struct {
+    tn_common common;
     const tn_question *question;
     const char *given[TN_PARAMETERS_MOST]; /* options; NULL: not given */
     const char *device_name, *batch;
     tn_option_list set;
-    tn_common common;
-    tn_arena arena;
     const tn_device *device;
 } request;
 
@@ -291,7 +290,7 @@ static tn_status answer_rows(const request *r, const tn_csv *csv, tn_buffer *out
 static tn_status answer_batch(request *r, tn_error *error) {
     tn_csv csv;
     tn_buffer out = {0};
-    TN_TRY(tn_csv_load(r->batch, &r->arena, &csv, error));
+    TN_TRY(tn_csv_load(r->batch, &r->common.arena, &csv, error));
     return tn_output_made(answer_rows(r, &csv, &out, error), &out, error);
 }
 
@@ -303,14 +302,16 @@ static tn_status load_device(request *r, tn_error *error) {
     if (!name && r->set.count > 0)
         return tn_fail(error, TN_INPUT, "--set overrides keys of a device; name it with --device");
     if (!name) return TN_OK;
-    TN_TRY(tn_device_load(name, r->set.item, r->set.count, &r->arena, &device, error));
+    TN_TRY(tn_device_load(name, r->set.item, r->set.count, &r->common.arena, &device, error));
     if (tn_device_kind_of(device) != TN_DEVICE_FPGA)
         return tn_fail(error, TN_INPUT, "device %s is no FPGA; `tenfold roofline` answers for it", name);
     r->device = device;
     return TN_OK;
 }
 
-static tn_status answer(request *r, tn_error *error) {
+static tn_status answer_question(void *asked, int *answer, tn_error *error) {
+    request *r = asked;
+    (void)answer;
     TN_TRY(load_device(r, error));
     return r->batch ? answer_batch(r, error) : answer_one(r, error);
 }
@@ -331,7 +332,8 @@ static tn_status argument_text(const tn_parameter *p, tn_arena *arena, const cha
     return TN_OK;
 }
 
-static void print_long_choices(const tn_question *q) {
+static void print_long_choices(const void *asked) {
+    const tn_question *q = ((const request *)asked)->question;
     for (size_t i = 0; i < q->parameters; i++) {
         const tn_parameter *p = &q->parameter[i];
         if (!p->choices || p->choices == tn_sizes || shown_with_option(p)) continue;
@@ -341,69 +343,73 @@ static void print_long_choices(const tn_question *q) {
     }
 }
 
-/* The options of a question, as the parser wants them. */
-static tn_status make_options(request *r, tn_option *option, size_t *count, tn_error *error) {
-    const tn_question *q = r->question;
-    const tn_option own[OWN_OPTIONS] = {
-        {"--device", TN_OPTION_TEXT, &r->device_name, "DEVICE",
-         "FPGA that answers (kernel: u50; others: none)"},
-        {"--set", TN_OPTION_LIST, &r->set, "KEY=VALUE", "overrides a key of the device; repeatable"},
-        {"--batch", TN_OPTION_TEXT, &r->batch, "FILE.csv",
-         "a question a row; columns are the options' names"},
-    };
+static const tn_option own_options[OWN_OPTIONS] = {
+    {"--device", TN_INTO(request, device_name), "DEVICE", "FPGA that answers (kernel: u50; others: none)"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of the device; repeatable"},
+    {"--batch", TN_INTO(request, batch), "FILE.csv", "a question a row; columns are the options' names"},
+};
+
+/* The options of a question: its parameters, and those of all. */
+static tn_status make_options(const tn_question *q, tn_arena *arena, tn_option *option, tn_error *error) {
     for (size_t i = 0; i < q->parameters; i++) {
         const tn_parameter *p = &q->parameter[i];
         const char *name, *help, *argument;
-        TN_TRY(tn_arena_format(&r->arena, &name, error, "--%s", p->name));
-        TN_TRY(argument_text(p, &r->arena, &argument, error));
+        TN_TRY(tn_arena_format(arena, &name, error, "--%s", p->name));
+        TN_TRY(argument_text(p, arena, &argument, error));
         bool shown = p->fallback && *p->fallback;
-        TN_TRY(tn_arena_format(&r->arena, &help, error, "%s%s%s%s", p->help, shown ? " (default " : "",
+        TN_TRY(tn_arena_format(arena, &help, error, "%s%s%s%s", p->help, shown ? " (default " : "",
                                shown ? p->fallback : "", shown ? ")" : ""));
-        option[i] = (tn_option){name, TN_OPTION_TEXT, &r->given[i], argument, help};
+        size_t offset = offsetof(request, given) + i * sizeof(const char *);
+        option[i] = (tn_option){name, TN_OPTION_TEXT, offset, argument, help};
     }
-    memcpy(option + q->parameters, own, sizeof own);
-    *count = q->parameters + OWN_OPTIONS;
+    memcpy(option + q->parameters, own_options, sizeof own_options);
     return TN_OK;
 }
 
-static tn_status run_question(const tn_command *command, request *r, int argc, char **argv, tn_error *error) {
+/* A question is a command with its own name, usage and options. */
+static tn_status run_question(const tn_question *q, tn_arena *arena, int argc, char **argv, int *answer,
+                              tn_error *error) {
     tn_option option[TN_PARAMETERS_MOST + OWN_OPTIONS];
-    size_t count, positional;
-    TN_TRY(make_options(r, option, &count, error));
-    TN_TRY(tn_options_read(command, option, count, argc, argv, 0, 0, NULL, &positional, &r->common, error));
-    if (r->common.help) {
-        tn_options_usage(command, option, count);
-        print_long_choices(r->question);
-        return TN_OK;
-    }
-    return answer(r, error);
+    request *fresh;
+    tn_command own = {.name = "hardware",
+                      .summary = q->summary,
+                      .option = option,
+                      .options = q->parameters + OWN_OPTIONS,
+                      .request_size = sizeof *fresh,
+                      .answer = answer_question,
+                      .explain = print_long_choices};
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *fresh, &fresh, error));
+    fresh->question = q;
+    own.defaults = fresh;
+    TN_TRY(tn_arena_format(arena, &own.usage, error,
+                           "%s [--device D] OPTIONS\n%s [--device D] [OPTIONS] --batch FILE.csv", q->name,
+                           q->name));
+    TN_TRY(make_options(q, arena, option, error));
+    return tn_command_run(&own, argc, argv, answer, error);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answered, tn_error *error) {
+/* Without a question. */
+static tn_status answer_none(void *asked, int *answer, tn_error *error) {
+    (void)asked, (void)answer;
+    return tn_fail(error, TN_INPUT,
+                   "which question? memory, layout, multiply, array, training, dot, loop or kernel");
+}
+
+static void list_questions(const void *asked) {
+    (void)asked;
+    tn_say("\nquestions (each has its own --help):\n");
+    for (size_t i = 0; i < tn_questions_count; i++)
+        tn_say("  %-10s %s\n", tn_questions[i].name, tn_questions[i].summary);
+}
+
+static tn_status dispatch(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    const tn_question *question;
+    tn_arena arena = {0};
     tn_questions_prepare();
-    (void)answered;
-    tn_common common = {0};
-    if (argc < 2 || argv[1][0] == '-') {
-        size_t positional;
-        TN_TRY(tn_options_read(command, NULL, 0, argc, argv, 0, 0, NULL, &positional, &common, error));
-        if (!common.help)
-            return tn_fail(error, TN_INPUT,
-                           "which question? memory, layout, multiply, array, training, dot, loop or kernel");
-        tn_options_usage(command, NULL, 0);
-        tn_say("\nquestions (each has its own --help):\n");
-        for (size_t i = 0; i < tn_questions_count; i++)
-            tn_say("  %-10s %s\n", tn_questions[i].name, tn_questions[i].summary);
-        return TN_OK;
-    }
-    request r = {0};
-    TN_TRY(find_question(argv[1], &r.question, error));
-    /* A question is a command with its own name, usage and options. */
-    char usage[128];
-    snprintf(usage, sizeof usage, "%s [--device D] OPTIONS\n%s [--device D] [OPTIONS] --batch FILE.csv",
-             r.question->name, r.question->name);
-    const tn_command own = {.name = command->name, .summary = r.question->summary, .usage = usage};
-    tn_status status = run_question(&own, &r, argc - 1, argv + 1, error);
-    tn_arena_free(&r.arena);
+    if (argc < 2 || argv[1][0] == '-') return tn_command_answer(command, argc, argv, answer, error);
+    TN_TRY(find_question(argv[1], &question, error));
+    tn_status status = run_question(question, &arena, argc - 1, argv + 1, answer, error);
+    tn_arena_free(&arena);
     return status;
 }
 
@@ -412,5 +418,7 @@ const tn_command tn_command_hardware = {
     .summary = "ask the hardware model one question, or one a row of a table",
     .usage = "memory|layout|multiply|array|training|dot|loop|kernel [--device D] OPTIONS\n"
              "QUESTION [--device D] --batch FILE.csv",
-    .run = run,
+    .answer = answer_none,
+    .explain = list_questions,
+    .dispatch = dispatch,
 };

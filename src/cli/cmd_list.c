@@ -42,34 +42,27 @@ static tn_status find(const char *what, const catalogue **found, tn_error *error
                    near ? near : "models, devices, spaces, flows, formats, techniques");
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    const char *what;
-    size_t given;
-    tn_common common = {0};
-    (void)answer;
-    TN_TRY(tn_options_read(command, NULL, 0, argc, argv, 1, 1, &what, &given, &common, error));
-    if (common.help) {
-        tn_options_usage(command, NULL, 0);
-        return TN_OK;
-    }
+static tn_status answer(void *asked, int *answer, tn_error *error) {
+    tn_common *common = asked;
+    const char *what = common->argument[0];
     const catalogue *wanted = NULL;
-    TN_TRY(find(what, &wanted, error));
     size_t count = 0;
-    if (!wanted->folder) {
-        while (wanted->names[count]) count++;
-        return tn_output_names(what, wanted->names, count, common.json, error);
+    (void)answer;
+    TN_TRY(find(what, &wanted, error));
+    const char *const *names = wanted->names;
+    if (wanted->folder) {
+        const char **files;
+        TN_TRY(tn_search_path_list(wanted->folder, &common->arena, &files, &count, error));
+        names = files;
     }
-    tn_arena arena = {0};
-    const char **names;
-    tn_status status = tn_search_path_list(wanted->folder, &arena, &names, &count, error);
-    if (status == TN_OK) status = tn_output_names(what, names, count, common.json, error);
-    tn_arena_free(&arena);
-    return status;
+    while (!wanted->folder && names[count]) count++;
+    return tn_output_names(what, names, count, common->json, error);
 }
 
 const tn_command tn_command_list = {
     .name = "list",
     .summary = "list what can be named: models, devices, spaces, flows, formats, techniques",
     .usage = "models|devices|spaces|flows|formats|techniques",
-    .run = run,
+    .arguments = {1, 1},
+    .answer = answer,
 };

@@ -17,11 +17,11 @@
 enum { EFFORT_MOST = 1000000 };
 
 typedef struct request {
+    tn_common common;
     const char *layer, *einsum, *sizes, *file, *batch; /* what to search */
     const char *outer, *objective, *plot;
     uint64_t max_live, seed, effort, micro_batches;
     bool every_tree, training, no_input_gradient;
-    tn_common common;
 } request;
 
 static tn_status one_of(const char *option, const char *given, const char *const *names, uint32_t *place,
@@ -151,64 +151,56 @@ static tn_status answer_batch(const request *asked, const tn_order *order, tn_ar
     return tn_output_made(tn_order_batch(&csv, &order->search, asked->common.json, &out, error), &out, error);
 }
 
-static tn_status answer_request(const request *asked, int *answer, tn_error *error) {
-    tn_arena arena = {0};
+static tn_status answer(void *request_asked, int *answer, tn_error *error) {
+    request *asked = request_asked;
+    tn_arena *arena = &asked->common.arena;
     tn_order order = {0};
-    tn_status status = check_subject(asked, error);
-    if (status == TN_OK) status = check_training(asked, error);
-    if (status == TN_OK) status = read_choices(asked, &order, error);
-    if (status == TN_OK)
-        status = asked->batch ? answer_batch(asked, &order, &arena, error)
-                              : answer_one(asked, &order, &arena, answer, error);
+    asked->file = asked->common.argument[0];
+    TN_TRY(check_subject(asked, error));
+    TN_TRY(check_training(asked, error));
+    TN_TRY(read_choices(asked, &order, error));
+    if (asked->batch) return answer_batch(asked, &order, arena, error);
+    tn_status status = answer_one(asked, &order, arena, answer, error);
     tn_free(order.tree);
-    tn_arena_free(&arena);
     return status;
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request asked = {.outer = "yes", .objective = "macs", .seed = 1, .effort = 1, .micro_batches = 1};
-    const tn_option options[] = {
-        {"--layer", TN_OPTION_TEXT, &asked.layer, "SPEC",
-         "a layer: tt:m=12x8x8,n=8x8x12,rank=12,tokens=32; formats tt, ttm, tr, tucker, ht, cp, bt"},
-        {"--einsum", TN_OPTION_TEXT, &asked.einsum, "EXPR", "a network in einsum notation: ab,bc->ac"},
-        {"--sizes", TN_OPTION_TEXT, &asked.sizes, "SIZES", "the sizes of its indices: a=32,b=8,c=4"},
-        {"--batch", TN_OPTION_TEXT, &asked.batch, "FILE",
-         "a CSV of networks: columns name, einsum, sizes (a JSON object)"},
-        {"--objective", TN_OPTION_TEXT, &asked.objective, "GOAL",
-         "macs, live (least peak live elements) or front (of both); default macs"},
-        {"--max-live", TN_OPTION_COUNT, &asked.max_live, "ELEMENTS",
-         "only trees whose peak of live elements is within this"},
-        {"--outer", TN_OPTION_TEXT, &asked.outer, "yes|no",
-         "whether tensors that share no index may be merged; default yes"},
-        {"--training", TN_OPTION_FLAG, &asked.training, NULL,
-         "the forward product and all gradients together; the first tensor is the input"},
-        {"--micro-batches", TN_OPTION_COUNT, &asked.micro_batches, "B",
-         "with --training: micro-batches per step, which share merges of cores; default 1"},
-        {"--no-input-gradient", TN_OPTION_FLAG, &asked.no_input_gradient, NULL,
-         "with --training: without the gradient of the input, as for a first layer"},
-        {"--all", TN_OPTION_FLAG, &asked.every_tree, NULL, "list every tree (up to 8 tensors)"},
-        {"--plot", TN_OPTION_TEXT, &asked.plot, "FILE",
-         "draw tree and front: FILE ends in .png, .svg or .pdf; the script lies beside it"},
-        {"--effort", TN_OPTION_COUNT, &asked.effort, "N",
-         "N times the usual work before the search gives up the proof; default 1"},
-        {"--seed", TN_OPTION_COUNT, &asked.seed, "S",
-         "seed of the search of networks too large to prove; default 1"},
-    };
-    const size_t count = sizeof options / sizeof *options;
-    size_t given;
-    TN_TRY(tn_options_read(command, options, count, argc, argv, 0, 1, &asked.file, &given, &asked.common,
-                           error));
-    if (asked.common.help) {
-        tn_options_usage(command, options, count);
-        return TN_OK;
-    }
-    return answer_request(&asked, answer, error);
-}
+static const request defaults = {
+    .outer = "yes", .objective = "macs", .seed = 1, .effort = 1, .micro_batches = 1};
+static const tn_option options[] = {
+    {"--layer", TN_INTO(request, layer), "SPEC",
+     "a layer: tt:m=12x8x8,n=8x8x12,rank=12,tokens=32; formats tt, ttm, tr, tucker, ht, cp, bt"},
+    {"--einsum", TN_INTO(request, einsum), "EXPR", "a network in einsum notation: ab,bc->ac"},
+    {"--sizes", TN_INTO(request, sizes), "SIZES", "the sizes of its indices: a=32,b=8,c=4"},
+    {"--batch", TN_INTO(request, batch), "FILE",
+     "a CSV of networks: columns name, einsum, sizes (a JSON object)"},
+    {"--objective", TN_INTO(request, objective), "GOAL",
+     "macs, live (least peak live elements) or front (of both); default macs"},
+    {"--max-live", TN_INTO(request, max_live), "ELEMENTS",
+     "only trees whose peak of live elements is within this"},
+    {"--outer", TN_INTO(request, outer), "yes|no",
+     "whether tensors that share no index may be merged; default yes"},
+    {"--training", TN_INTO(request, training), NULL,
+     "the forward product and all gradients together; the first tensor is the input"},
+    {"--micro-batches", TN_INTO(request, micro_batches), "B",
+     "with --training: micro-batches per step, which share merges of cores; default 1"},
+    {"--no-input-gradient", TN_INTO(request, no_input_gradient), NULL,
+     "with --training: without the gradient of the input, as for a first layer"},
+    {"--all", TN_INTO(request, every_tree), NULL, "list every tree (up to 8 tensors)"},
+    {"--plot", TN_INTO(request, plot), "FILE",
+     "draw tree and front: FILE ends in .png, .svg or .pdf; the script lies beside it"},
+    {"--effort", TN_INTO(request, effort), "N",
+     "N times the usual work before the search gives up the proof; default 1"},
+    {"--seed", TN_INTO(request, seed), "S", "seed of the search of networks too large to prove; default 1"},
+};
 
 const tn_command tn_command_order = {
     .name = "order",
     .summary = "find the cheapest contraction flows of one layer or network",
     .usage = "--layer SPEC [OPTIONS]\n--einsum EXPR --sizes SIZES [OPTIONS]\nNETWORK.yaml [OPTIONS]\n--batch "
              "FILE.csv",
-    .run = run,
+    .arguments = {0, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

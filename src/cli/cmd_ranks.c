@@ -6,30 +6,59 @@
 
 enum { DEFAULT_SEED = 1, DEFAULT_TOKENS = 32, OF_MODEL = 1, OF_MATRIX = 2, OF_TABLE = 4 };
 
-/* An option, and what it goes with. */
-typedef struct {
-    tn_option option;
-    int modes;
-    const char *goes_with;
-} moded;
+static const tn_option options[] = {
+    {"--weights", TN_INTO(tn_ranks_asked, weights), "FILE", "trained weights: .npy, .npz or .safetensors"},
+    {"--budget", TN_INTO(tn_ranks_asked, budget), "KEY=VALUE",
+     "most that all layers may take together, e.g. params=300000; repeatable"},
+    {"--max-error", TN_INTO(tn_ranks_asked, max_error), "E",
+     "error that is allowed: relative with MODEL, summed squares with --table; a cost is made least"},
+    {"--minimise", TN_INTO(tn_ranks_asked, minimise), "KEY", "the cost to make least (default the first)"},
+    {"--states", TN_INTO(tn_ranks_asked, states), "N",
+     "partial allocations kept at most (default 131072 with up to two budgets, else 65536)"},
+    {"--covariance", TN_INTO(tn_ranks_asked, covariance), "FILE",
+     "second moments of the layers' inputs, for the error of what layers put out"},
+    {"--accuracy", TN_INTO(tn_ranks_asked, accuracy), "FILE.csv",
+     "measured accuracy by rank (rank,accuracy[,layer]) instead of the truncation error"},
+    {"--device", TN_INTO(tn_ranks_asked, device), "DEVICE",
+     "for budgets of bram18, uram and cycles (default u50)"},
+    {"--set", TN_INTO(tn_ranks_asked, set), "KEY=VALUE", "override a key of the model or device; repeatable"},
+    {"--depth", TN_INTO(tn_ranks_asked, depth), "D,D,..|own",
+     "also try the balanced folding of so many factors (default 2,3,4); own: none"},
+    {"--matrix", TN_INTO(tn_ranks_asked, matrix), "FILE", "decompose the matrix in this file"},
+    {"--tensor", TN_INTO(tn_ranks_asked, tensor), "NAME", "the array to take where the file holds several"},
+    {"--transpose", TN_INTO(tn_ranks_asked, transpose), NULL, "the file has inputs as rows"},
+    {"--fold", TN_INTO(tn_ranks_asked, fold), "m=12x8x8,n=8x8x12",
+     "factors of outputs and inputs; with MODEL repeatable: foldings to try where they fit"},
+    {"--format", TN_INTO(tn_ranks_asked, format), "tt|ttm|tr|tucker",
+     "format of the cores (default tt); with MODEL a list to try (default its own)"},
+    {"--cap", TN_INTO(tn_ranks_asked, cap), "R,R,..",
+     "largest ranks: a number each, or all bonds as 1x12x8x1"},
+    {"--tolerance", TN_INTO(tn_ranks_asked, tolerance), "E,E,..", "or the relative errors to keep"},
+    {"--svd", TN_INTO(tn_ranks_asked, method), "auto|exact|randomised",
+     "how large bonds are cut (default auto: randomised over 2048 x 2048 at small ranks)"},
+    {"--seed", TN_INTO(tn_ranks_asked, seed), "N", "of everything random (default 1)"},
+    {"--spectrum", TN_INTO(tn_ranks_asked, spectrum), NULL, "also the singular values of every bond"},
+    {"--case-out", TN_INTO(tn_ranks_asked, case_folder), "DIR",
+     "write the cores as a case for `tenfold validate`"},
+    {"--tokens", TN_INTO(tn_ranks_asked, tokens), "K", "tokens of that case (default 32)"},
+    {"--table", TN_INTO(tn_ranks_asked, table), "FILE.csv",
+     "allocate from candidates (layer,cap,params,sqerr,..)"},
+    {"-o", TN_INTO(tn_ranks_asked, output), "DIR", "write the results there"},
+};
 
-static bool is_given(const tn_option *option, const tn_ranks_asked *fresh, const tn_ranks_asked *asked) {
-    size_t offset = (size_t)((const char *)option->value - (const char *)asked);
-    const void *before = (const char *)fresh + offset;
-    switch (option->type) {
-    case TN_OPTION_FLAG:
-        return *(const bool *)option->value;
-    case TN_OPTION_TEXT:
-        return *(const char *const *)option->value != NULL;
-    case TN_OPTION_COUNT:
-        return memcmp(option->value, before, sizeof(uint64_t)) != 0;
-    case TN_OPTION_REAL:
-        return memcmp(option->value, before, sizeof(double)) != 0;
-    case TN_OPTION_LIST:
-        return ((const tn_option_list *)option->value)->count > 0;
-    }
-    return false;
-}
+/* Options that do not go with every one of the three. */
+enum { GROUP_MOST = 8 };
+static const struct {
+    int modes;
+    const char *goes_with, *option[GROUP_MOST];
+} groups[] = {
+    {OF_MODEL, "MODEL", {"--weights", "--covariance", "--accuracy", "--device", "--set", "--depth"}},
+    {OF_MATRIX, "--matrix", {"--tensor", "--transpose", "--case-out", "--tokens"}},
+    {OF_MODEL | OF_TABLE, "MODEL or --table", {"--budget", "--max-error", "--minimise", "--states"}},
+    {OF_MODEL | OF_MATRIX,
+     "MODEL or --matrix",
+     {"--fold", "--format", "--cap", "--tolerance", "--svd", "--seed", "--spectrum"}},
+};
 
 static tn_status choose_mode(const tn_ranks_asked *asked, int *mode, tn_error *error) {
     int given =
@@ -41,16 +70,22 @@ static tn_status choose_mode(const tn_ranks_asked *asked, int *mode, tn_error *e
                          : "nothing to do; give MODEL --weights FILE, --matrix FILE or --table FILE.csv");
 }
 
-static tn_status refuse_misplaced(const moded *table, size_t count, int mode, const tn_ranks_asked *fresh,
-                                  const tn_ranks_asked *asked, tn_error *error) {
-    for (size_t i = 0; i < count; i++)
-        if (!(table[i].modes & mode) && is_given(&table[i].option, fresh, asked))
-            return tn_fail(error, TN_INPUT, "%s goes with %s; leave it out here", table[i].option.name,
-                           table[i].goes_with);
+static tn_status refuse_option(const char *name, int mode, tn_error *error) {
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+        for (size_t i = 0; i < GROUP_MOST && groups[g].option[i] && !(groups[g].modes & mode); i++)
+            if (strcmp(groups[g].option[i], name) == 0)
+                return tn_fail(error, TN_INPUT, "%s goes with %s; leave it out here", name,
+                               groups[g].goes_with);
     return TN_OK;
 }
 
-static tn_status dispatch(const tn_ranks_asked *asked, int mode, int *answer, tn_error *error) {
+static tn_status answer(void *request, int *answer, tn_error *error) {
+    tn_ranks_asked *asked = request;
+    int mode;
+    asked->model = asked->common.argument[0];
+    TN_TRY(choose_mode(asked, &mode, error));
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (asked->common.given[i]) TN_TRY(refuse_option(options[i].name, mode, error));
     if (asked->tokens == 0)
         return tn_fail(error, TN_INPUT, "--tokens 0 makes an empty case; give at least 1");
     if (mode == OF_MATRIX) return tn_ranks_matrix(asked, error);
@@ -58,111 +93,7 @@ static tn_status dispatch(const tn_ranks_asked *asked, int mode, int *answer, tn
     return tn_ranks_model(asked, answer, error);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    const tn_ranks_asked fresh = {.max_error = -1, .seed = DEFAULT_SEED, .tokens = DEFAULT_TOKENS};
-    static tn_ranks_asked asked; /* its lists are large */
-    asked = fresh;
-    enum { ALL = OF_MODEL | OF_MATRIX | OF_TABLE };
-    const moded table[] = {
-        {{"--weights", TN_OPTION_TEXT, &asked.weights, "FILE", "trained weights: .npy, .npz or .safetensors"},
-         OF_MODEL,
-         "MODEL"},
-        {{"--budget", TN_OPTION_LIST, &asked.budget, "KEY=VALUE",
-          "most that all layers may take together, e.g. params=300000; repeatable"},
-         OF_MODEL | OF_TABLE,
-         "MODEL or --table"},
-        {{"--max-error", TN_OPTION_REAL, &asked.max_error, "E",
-          "error that is allowed: relative with MODEL, summed squares with --table; a cost is made least"},
-         OF_MODEL | OF_TABLE,
-         "MODEL or --table"},
-        {{"--minimise", TN_OPTION_TEXT, &asked.minimise, "KEY", "the cost to make least (default the first)"},
-         OF_MODEL | OF_TABLE,
-         "MODEL or --table"},
-        {{"--states", TN_OPTION_COUNT, &asked.states, "N",
-          "partial allocations kept at most (default 131072 with up to two budgets, else 65536)"},
-         OF_MODEL | OF_TABLE,
-         "MODEL or --table"},
-        {{"--covariance", TN_OPTION_TEXT, &asked.covariance, "FILE",
-          "second moments of the layers' inputs, for the error of what layers put out"},
-         OF_MODEL,
-         "MODEL"},
-        {{"--accuracy", TN_OPTION_TEXT, &asked.accuracy, "FILE.csv",
-          "measured accuracy by rank (rank,accuracy[,layer]) instead of the truncation error"},
-         OF_MODEL,
-         "MODEL"},
-        {{"--device", TN_OPTION_TEXT, &asked.device, "DEVICE",
-          "for budgets of bram18, uram and cycles (default u50)"},
-         OF_MODEL,
-         "MODEL"},
-        {{"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE",
-          "override a key of the model or device; repeatable"},
-         OF_MODEL,
-         "MODEL"},
-        {{"--depth", TN_OPTION_TEXT, &asked.depth, "D,D,..|own",
-          "also try the balanced folding of so many factors (default 2,3,4); own: none"},
-         OF_MODEL,
-         "MODEL"},
-        {{"--matrix", TN_OPTION_TEXT, &asked.matrix, "FILE", "decompose the matrix in this file"}, ALL, ""},
-        {{"--tensor", TN_OPTION_TEXT, &asked.tensor, "NAME",
-          "the array to take where the file holds several"},
-         OF_MATRIX,
-         "--matrix"},
-        {{"--transpose", TN_OPTION_FLAG, &asked.transpose, NULL, "the file has inputs as rows"},
-         OF_MATRIX,
-         "--matrix"},
-        {{"--fold", TN_OPTION_LIST, &asked.fold, "m=12x8x8,n=8x8x12",
-          "factors of outputs and inputs; with MODEL repeatable: foldings to try where they fit"},
-         OF_MODEL | OF_MATRIX,
-         "MODEL or --matrix"},
-        {{"--format", TN_OPTION_TEXT, &asked.format, "tt|ttm|tr|tucker",
-          "format of the cores (default tt); with MODEL a list to try (default its own)"},
-         OF_MODEL | OF_MATRIX,
-         "MODEL or --matrix"},
-        {{"--cap", TN_OPTION_TEXT, &asked.cap, "R,R,..",
-          "largest ranks: a number each, or all bonds as 1x12x8x1"},
-         OF_MODEL | OF_MATRIX,
-         "MODEL or --matrix"},
-        {{"--tolerance", TN_OPTION_TEXT, &asked.tolerance, "E,E,..", "or the relative errors to keep"},
-         OF_MODEL | OF_MATRIX,
-         "MODEL or --matrix"},
-        {{"--svd", TN_OPTION_TEXT, &asked.method, "auto|exact|randomised",
-          "how large bonds are cut (default auto: randomised over 2048 x 2048 at small ranks)"},
-         OF_MODEL | OF_MATRIX,
-         "MODEL or --matrix"},
-        {{"--seed", TN_OPTION_COUNT, &asked.seed, "N", "of everything random (default 1)"},
-         OF_MODEL | OF_MATRIX,
-         "MODEL or --matrix"},
-        {{"--spectrum", TN_OPTION_FLAG, &asked.spectrum, NULL, "also the singular values of every bond"},
-         OF_MODEL | OF_MATRIX,
-         "MODEL or --matrix"},
-        {{"--case-out", TN_OPTION_TEXT, &asked.case_folder, "DIR",
-          "write the cores as a case for `tenfold validate`"},
-         OF_MATRIX,
-         "--matrix"},
-        {{"--tokens", TN_OPTION_COUNT, &asked.tokens, "K", "tokens of that case (default 32)"},
-         OF_MATRIX,
-         "--matrix"},
-        {{"--table", TN_OPTION_TEXT, &asked.table, "FILE.csv",
-          "allocate from candidates (layer,cap,params,sqerr,..)"},
-         ALL,
-         ""},
-        {{"-o", TN_OPTION_TEXT, &asked.output, "DIR", "write the results there"}, ALL, ""},
-    };
-    enum { OPTIONS = sizeof table / sizeof *table };
-    tn_option option[OPTIONS];
-    size_t given;
-    int mode;
-    for (size_t i = 0; i < OPTIONS; i++) option[i] = table[i].option;
-    TN_TRY(tn_options_read(command, option, OPTIONS, argc, argv, 0, 1, &asked.model, &given, &asked.common,
-                           error));
-    if (asked.common.help) {
-        tn_options_usage(command, option, OPTIONS);
-        return TN_OK;
-    }
-    TN_TRY(choose_mode(&asked, &mode, error));
-    TN_TRY(refuse_misplaced(table, OPTIONS, mode, &fresh, &asked, error));
-    return dispatch(&asked, mode, answer, error);
-}
+static const tn_ranks_asked defaults = {.max_error = -1, .seed = DEFAULT_SEED, .tokens = DEFAULT_TOKENS};
 
 const tn_command tn_command_ranks = {
     .name = "ranks",
@@ -170,5 +101,8 @@ const tn_command tn_command_ranks = {
     .usage = "MODEL --weights FILE [--budget KEY=VALUE]... [--max-error E] [--covariance FILE] [-o DIR]\n"
              "--matrix FILE --fold m=12x8x8,n=8x8x12 --format tt|ttm (--cap R,R,... | --tolerance E,E,...)\n"
              "--table FILE.csv --budget params=N [--max-error E]",
-    .run = run,
+    .arguments = {0, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(tn_ranks_asked, &defaults),
+    .answer = answer,
 };

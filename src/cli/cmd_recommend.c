@@ -147,9 +147,9 @@ static tn_status print(const tn_result *result, const tn_explanation *why, const
 }
 
 typedef struct {
-    const char *folder, *by;
-    double epsilon;
     tn_common common;
+    const char *by;
+    double epsilon;
 } request;
 
 static tn_status recommend(const request *asked, tn_arena *arena, int *answer, tn_error *error) {
@@ -157,7 +157,7 @@ static tn_status recommend(const request *asked, tn_arena *arena, int *answer, t
     tn_explanation why;
     tn_grounds grounds;
     tn_evaluator *evaluator;
-    TN_TRY(tn_result_load(asked->folder, arena, &result, error));
+    TN_TRY(tn_result_load(asked->common.argument[0], arena, &result, error));
     if (result.recommended_count == 0) {
         *answer = 1;
         return tn_recommend_misses(&result, asked->common.json, arena, error);
@@ -179,33 +179,26 @@ static tn_status check(const request *asked, tn_error *error) {
                    asked->epsilon);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request asked = {.epsilon = NAN};
-    const tn_option options[] = {
-        {"--by", TN_OPTION_TEXT, &asked.by, "KEY",
-         "list the best design of the front at each value of this choice; default: the first that sets "
-         "ranks"},
-        {"--thin", TN_OPTION_REAL, &asked.epsilon, "EPS",
-         "list the front thinned: each design has a listed one at most this share worse in anything"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    size_t given;
-    TN_TRY(tn_options_read(command, options, OPTIONS, argc, argv, 1, 1, &asked.folder, &given, &asked.common,
-                           error));
-    if (asked.common.help) {
-        tn_options_usage(command, options, OPTIONS);
-        return TN_OK;
-    }
-    TN_TRY(check(&asked, error));
-    tn_arena arena = {0};
-    tn_status status = recommend(&asked, &arena, answer, error);
-    tn_arena_free(&arena);
-    return status;
+static tn_status answer(void *request_asked, int *answer, tn_error *error) {
+    request *asked = request_asked;
+    TN_TRY(check(asked, error));
+    return recommend(asked, &asked->common.arena, answer, error);
 }
+
+static const request defaults = {.epsilon = NAN};
+static const tn_option options[] = {
+    {"--by", TN_INTO(request, by), "KEY",
+     "list the best design of the front at each value of this choice; default: the first that sets ranks"},
+    {"--thin", TN_INTO(request, epsilon), "EPS",
+     "list the front thinned: each design has a listed one at most this share worse in anything"},
+};
 
 const tn_command tn_command_recommend = {
     .name = "recommend",
     .summary = "say in plain words which design of a sweep to build, and why",
     .usage = "DIR [--by KEY] [--thin EPS]",
-    .run = run,
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

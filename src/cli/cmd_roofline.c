@@ -15,13 +15,12 @@
 #include <string.h>
 
 typedef struct {
+    tn_common common;
     const char *device_name, *batch_file, *precision, *time_name;
     tn_roofline_product product;
     tn_option_list set;
-    tn_common common;
     tn_roofline_time time;
     tn_roofline *roofline;
-    tn_arena arena;
 } request;
 
 tn_status tn_roofline_load(const char *device_name, const tn_option_list *set, tn_arena *arena,
@@ -65,7 +64,7 @@ static tn_status answer_one(request *r, tn_error *error) {
     if (!r->precision)
         return tn_fail(error, TN_INPUT, "which product? --dtype fp32 --m 32 --n 768 --k 768, or --batch");
     TN_TRY(tn_roofline_predict(r->roofline, r->precision, r->time, &r->product, &us, error));
-    TN_TRY(tn_roofline_unverified(r->roofline, r->precision, r->time, &r->arena, &unverified, error));
+    TN_TRY(tn_roofline_unverified(r->roofline, r->precision, r->time, &r->common.arena, &unverified, error));
     double flops =
         2 * (double)r->product.batch * (double)r->product.m * (double)r->product.n * (double)r->product.k;
     if (r->common.json) {
@@ -205,8 +204,8 @@ static tn_status flag(request *r, const batch *b, tn_json *json, tn_error *error
     for (size_t i = 0; i < r->roofline->precisions.count; i++) {
         const char *unverified;
         if (!has_precision(b, precision[i].name)) continue;
-        TN_TRY(
-            tn_roofline_unverified(r->roofline, precision[i].name, r->time, &r->arena, &unverified, error));
+        TN_TRY(tn_roofline_unverified(r->roofline, precision[i].name, r->time, &r->common.arena, &unverified,
+                                      error));
         if (!*unverified) continue;
         if (json)
             tn_json_put_text(json, precision[i].name, unverified);
@@ -227,7 +226,7 @@ static tn_status sum_up(request *r, const batch *b, tn_json *json, tn_error *err
     for (size_t i = 0; i < r->roofline->precisions.count; i++) {
         double median;
         size_t rows;
-        TN_TRY(median_error(b, precision[i].name, &r->arena, &median, &rows, error));
+        TN_TRY(median_error(b, precision[i].name, &r->common.arena, &median, &rows, error));
         if (rows == 0) continue;
         if (json)
             tn_json_put_real(json, precision[i].name, median);
@@ -268,51 +267,38 @@ static tn_status answer_rows(request *r, batch *b, tn_buffer *out, tn_error *err
 static tn_status answer_batch(request *r, tn_error *error) {
     batch b = {0};
     tn_buffer out = {0};
-    TN_TRY(tn_csv_load(r->batch_file, &r->arena, &b.csv, error));
+    TN_TRY(tn_csv_load(r->batch_file, &r->common.arena, &b.csv, error));
     TN_TRY(find_columns(r, &b, error));
-    TN_TRY(tn_arena_alloc(&r->arena, b.csv.rows, sizeof *b.error, &b.error, error));
+    TN_TRY(tn_arena_alloc(&r->common.arena, b.csv.rows, sizeof *b.error, &b.error, error));
     return tn_output_made(answer_rows(r, &b, &out, error), &out, error);
 }
 
 /* --- The command. */
 
-static tn_status answer(const tn_command *command, request *r, int argc, char **argv, tn_error *error) {
-    const tn_option options[] = {
-        {"--device", TN_OPTION_TEXT, &r->device_name, "DEVICE", "a roofline device: h200, a100, ..."},
-        {"--set", TN_OPTION_LIST, &r->set, "KEY=VALUE", "overrides a key of the device; repeatable"},
-        {"--batch", TN_OPTION_TEXT, &r->batch_file, "FILE.csv", "products with columns dtype, M, N, K"},
-        {"--time", TN_OPTION_TEXT, &r->time_name, "graph|eager",
-         "graph: the kernel in a replayed graph (default); eager: launched by its host"},
-        {"--dtype", TN_OPTION_TEXT, &r->precision, "NAME", "precision of one product: fp32, bf16"},
-        {"--m", TN_OPTION_COUNT, &r->product.m, "N", "its rows"},
-        {"--n", TN_OPTION_COUNT, &r->product.n, "N", "its columns"},
-        {"--k", TN_OPTION_COUNT, &r->product.k, "N", "terms of its reduction"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    size_t positional;
-    TN_TRY(
-        tn_options_read(command, options, OPTIONS, argc, argv, 0, 0, NULL, &positional, &r->common, error));
-    if (r->common.help) {
-        tn_options_usage(command, options, OPTIONS);
-        return TN_OK;
-    }
+static tn_status answer(void *asked, int *answer, tn_error *error) {
+    request *r = asked;
+    (void)answer;
     TN_TRY(find_time(r->time_name, &r->time, error));
     if (r->batch_file && (r->precision || r->product.m || r->product.n || r->product.k))
         return tn_fail(error, TN_INPUT,
                        "--batch brings its own products; leave out --dtype, --m, --n and --k");
-    TN_TRY(tn_roofline_load(r->device_name, &r->set, &r->arena, &r->roofline, error));
+    TN_TRY(tn_roofline_load(r->device_name, &r->set, &r->common.arena, &r->roofline, error));
     return r->batch_file ? answer_batch(r, error) : answer_one(r, error);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answered, tn_error *error) {
-    (void)answered;
-    if (argc > 1 && strcmp(argv[1], "fit") == 0) return tn_roofline_run_fit(argc - 1, argv + 1, error);
-    if (argc > 1 && strcmp(argv[1], "step") == 0) return tn_roofline_run_step(argc - 1, argv + 1, error);
-    request r = {.time_name = tn_roofline_time_names[TN_TIME_GRAPH], .product = {.batch = 1}};
-    tn_status status = answer(command, &r, argc, argv, error);
-    tn_arena_free(&r.arena);
-    return status;
-}
+static const request defaults = {.time_name = "graph", .product = {.batch = 1}};
+static const tn_option options[] = {
+    {"--device", TN_INTO(request, device_name), "DEVICE", "a roofline device: h200, a100, ..."},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of the device; repeatable"},
+    {"--batch", TN_INTO(request, batch_file), "FILE.csv", "products with columns dtype, M, N, K"},
+    {"--time", TN_INTO(request, time_name), "graph|eager",
+     "graph: the kernel in a replayed graph (default); eager: launched by its host"},
+    {"--dtype", TN_INTO(request, precision), "NAME", "precision of one product: fp32, bf16"},
+    {"--m", TN_INTO(request, product.m), "N", "its rows"},
+    {"--n", TN_INTO(request, product.n), "N", "its columns"},
+    {"--k", TN_INTO(request, product.k), "N", "terms of its reduction"},
+};
+static const tn_command *const parts[] = {&tn_roofline_fit_command, &tn_roofline_step_command};
 
 const tn_command tn_command_roofline = {
     .name = "roofline",
@@ -321,5 +307,8 @@ const tn_command tn_command_roofline = {
              "--device D --dtype T --m M --n N --k K [--time graph|eager]\n"
              "fit --device D [DATA.csv] [--steps STEPS.csv] [-o FILE.yaml]\n"
              "step MODEL --device D [--kernels N] [--plot FILE]",
-    .run = run,
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
+    TN_PARTS(parts),
 };

@@ -17,13 +17,12 @@
 enum { SPLITS_MOST = 64, LAWS_MOST = 32 };
 
 typedef struct {
+    tn_common common;
     const char *device_name, *data_file, *steps_file, *output, *inherited;
     tn_option_list set;
     uint64_t splits;
     tn_roofline_fit_options options;
-    tn_common common;
     tn_watch watch;
-    tn_arena arena;
     tn_roofline *device, fitted;
     tn_roofline_measurements data;
     double host_us, worst_ratio, power_W;
@@ -54,9 +53,9 @@ static tn_status judge_split(request *r, uint64_t split, bool *held_out, tn_erro
 
 static tn_status fit_products(request *r, tn_error *error) {
     bool *held_out;
-    TN_TRY(tn_roofline_measurements_load(r->data_file, r->device, &r->arena, &r->data, error));
-    TN_TRY(tn_arena_alloc(&r->arena, r->data.count, sizeof *held_out, &held_out, error));
-    TN_TRY(tn_roofline_fit(r->device, &r->data, NULL, &r->options, &r->arena, &r->fitted, error));
+    TN_TRY(tn_roofline_measurements_load(r->data_file, r->device, &r->common.arena, &r->data, error));
+    TN_TRY(tn_arena_alloc(&r->common.arena, r->data.count, sizeof *held_out, &held_out, error));
+    TN_TRY(tn_roofline_fit(r->device, &r->data, NULL, &r->options, &r->common.arena, &r->fitted, error));
     if (r->fitted.laws.count > LAWS_MOST)
         return tn_fail(error, TN_LIMIT, "device %s has %zu laws; at most %d are judged", r->device->name,
                        r->fitted.laws.count, LAWS_MOST);
@@ -68,7 +67,8 @@ static tn_status fit_products(request *r, tn_error *error) {
 }
 
 static tn_status fit_host(request *r, tn_error *error) {
-    TN_TRY(tn_roofline_fit_host(r->steps_file, &r->arena, &r->host_us, &r->worst_ratio, &r->power_W, error));
+    TN_TRY(tn_roofline_fit_host(r->steps_file, &r->common.arena, &r->host_us, &r->worst_ratio, &r->power_W,
+                                error));
     r->fitted.host_us_per_kernel = r->host_us;
     if (r->power_W > 0) r->fitted.step_power_W = r->power_W;
     return TN_OK;
@@ -81,7 +81,7 @@ static tn_status whole_path(request *r, const char *path, const char **whole, tn
     char *found = realpath(path, NULL);
     *whole = NULL;
     if (!found) return TN_OK;
-    tn_status status = tn_arena_copy_text(&r->arena, found, strlen(found), whole, error);
+    tn_status status = tn_arena_copy_text(&r->common.arena, found, strlen(found), whole, error);
     free(found);
     return status;
 }
@@ -98,7 +98,7 @@ static tn_status name_inherited(request *r, tn_error *error) {
     if (from && to && strcmp(from, to) == 0)
         return tn_fail(error, TN_INPUT, "%s would inherit from itself; write to another file", r->output);
     bool beside = strncmp(device, r->output, folder) == 0 && device[0] != '/';
-    if (beside) return tn_arena_format(&r->arena, &r->inherited, error, "./%s", device + folder);
+    if (beside) return tn_arena_format(&r->common.arena, &r->inherited, error, "./%s", device + folder);
     if (from) r->inherited = from;
     return TN_OK;
 }
@@ -181,7 +181,8 @@ static tn_status print_json(request *r, tn_error *error) {
             double median;
             size_t rows;
             TN_TRY(tn_roofline_error(&r->fitted, &r->data, NULL, law_at(r, i)->precision,
-                                     (tn_roofline_time)law_at(r, i)->time, &r->arena, &median, &rows, error));
+                                     (tn_roofline_time)law_at(r, i)->time, &r->common.arena, &median, &rows,
+                                     error));
             put_json_law(&json, r, i, median, rows);
         }
         tn_json_end(&json);
@@ -211,7 +212,8 @@ static tn_status print_laws(request *r, tn_error *error) {
         double median;
         size_t rows;
         TN_TRY(tn_roofline_error(&r->fitted, &r->data, NULL, law_at(r, i)->precision,
-                                 (tn_roofline_time)law_at(r, i)->time, &r->arena, &median, &rows, error));
+                                 (tn_roofline_time)law_at(r, i)->time, &r->common.arena, &median, &rows,
+                                 error));
         tn_table_text(&table, law_at(r, i)->precision);
         tn_table_text(&table, tn_roofline_time_names[law_at(r, i)->time]);
         tn_table_count(&table, rows);
@@ -240,13 +242,16 @@ static tn_status print_people(request *r, tn_error *error) {
 
 /* --- The command. */
 
-static tn_status work(request *r, tn_error *error) {
+static tn_status answer(void *asked, int *answer, tn_error *error) {
+    request *r = asked;
+    (void)answer;
+    r->data_file = r->common.argument[0];
     if (!r->data_file && !r->steps_file)
         return tn_fail(error, TN_INPUT,
                        "nothing to fit to; give DATA.csv with measured products, or --steps");
     if (r->splits > SPLITS_MOST)
         return tn_fail(error, TN_INPUT, "--splits is at most %d, not %" PRIu64, SPLITS_MOST, r->splits);
-    TN_TRY(tn_roofline_load(r->device_name, &r->set, &r->arena, &r->device, error));
+    TN_TRY(tn_roofline_load(r->device_name, &r->set, &r->common.arena, &r->device, error));
     if (r->output) TN_TRY(name_inherited(r, error));
     r->fitted = *r->device;
     if (r->data_file) {
@@ -260,40 +265,24 @@ static tn_status work(request *r, tn_error *error) {
     return r->common.json ? print_json(r, error) : print_people(r, error);
 }
 
-static tn_status answer(request *r, int argc, char **argv, tn_error *error) {
-    static const tn_command command = {
-        .name = "roofline",
-        .summary = "fits the laws of a roofline device to measured products, its host to measured steps",
-        .usage = "fit --device D [DATA.csv] [--steps STEPS.csv] [--splits N] [--seed S] [-o FILE.yaml]",
-    };
-    const tn_option options[] = {
-        {"--device", TN_OPTION_TEXT, &r->device_name, "DEVICE",
-         "whose peaks and bandwidth the laws build on"},
-        {"--set", TN_OPTION_LIST, &r->set, "KEY=VALUE", "overrides a key of the device; repeatable"},
-        {"--steps", TN_OPTION_TEXT, &r->steps_file, "STEPS.csv",
-         "measured training steps: columns kernels, step_ms, and energy_mJ if known"},
-        {"--splits", TN_OPTION_COUNT, &r->splits, "N", "halves to hold out and judge by (default 4)"},
-        {"--seed", TN_OPTION_COUNT, &r->options.seed, "N", "of the starts and the random halves (default 1)"},
-        {"--starts", TN_OPTION_COUNT, &r->options.starts, "N", "starts of each search (default 4)"},
-        {"-o", TN_OPTION_TEXT, &r->output, "FILE.yaml",
-         "device file that inherits DEVICE, with what was fitted"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    const char *data[1];
-    size_t given;
-    TN_TRY(tn_options_read(&command, options, OPTIONS, argc, argv, 0, 1, data, &given, &r->common, error));
-    if (r->common.help) {
-        tn_options_usage(&command, options, OPTIONS);
-        return TN_OK;
-    }
-    if (given) r->data_file = data[0];
-    return work(r, error);
-}
+static const request defaults = {.splits = 4, .options = TN_ROOFLINE_FIT_DEFAULTS};
+static const tn_option options[] = {
+    {"--device", TN_INTO(request, device_name), "DEVICE", "whose peaks and bandwidth the laws build on"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of the device; repeatable"},
+    {"--steps", TN_INTO(request, steps_file), "STEPS.csv",
+     "measured training steps: columns kernels, step_ms, and energy_mJ if known"},
+    {"--splits", TN_INTO(request, splits), "N", "halves to hold out and judge by (default 4)"},
+    {"--seed", TN_INTO(request, options.seed), "N", "of the starts and the random halves (default 1)"},
+    {"--starts", TN_INTO(request, options.starts), "N", "starts of each search (default 4)"},
+    {"-o", TN_INTO(request, output), "FILE.yaml", "device file that inherits DEVICE, with what was fitted"},
+};
 
-tn_status tn_roofline_run_fit(int argc, char **argv, tn_error *error) {
-    static request r; /* too large for the stack */
-    r = (request){.splits = 4, .options = TN_ROOFLINE_FIT_DEFAULTS};
-    tn_status status = answer(&r, argc, argv, error);
-    tn_arena_free(&r.arena);
-    return status;
-}
+const tn_command tn_roofline_fit_command = {
+    .name = "roofline fit",
+    .summary = "fits the laws of a roofline device to measured products, its host to measured steps",
+    .usage = "--device D [DATA.csv] [--steps STEPS.csv] [--splits N] [--seed S] [-o FILE.yaml]",
+    .arguments = {0, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
+};

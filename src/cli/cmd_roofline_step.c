@@ -14,12 +14,10 @@
 #include <string.h>
 
 typedef struct {
+    tn_common common;
     const char *device_name, *plot;
-    const char *model_name;
     tn_option_list set, model_set, device_set;
     uint64_t launches, shown;
-    tn_common common;
-    tn_arena arena;
     tn_roofline *roofline;
     tn_step step;
     tn_roofline_step predicted;
@@ -166,51 +164,45 @@ static void divide_sets(request *r) {
 static tn_status work(request *r, tn_program_cache *cache, tn_error *error) {
     tn_model *model;
     divide_sets(r);
-    TN_TRY(tn_roofline_load(r->device_name, &r->device_set, &r->arena, &r->roofline, error));
-    TN_TRY(tn_model_load(r->model_name, r->model_set.item, r->model_set.count, &r->arena, &model, error));
-    TN_TRY(tn_step_build(model, cache, &r->arena, &r->step, error));
-    TN_TRY(tn_roofline_step_predict(r->roofline, &r->step, r->launches, &r->arena, &r->predicted, error));
-    TN_TRY(tn_roofline_unverified_step(r->roofline, tn_precision_names[r->step.precision], &r->arena,
+    TN_TRY(tn_roofline_load(r->device_name, &r->device_set, &r->common.arena, &r->roofline, error));
+    TN_TRY(tn_model_load(r->common.argument[0], r->model_set.item, r->model_set.count, &r->common.arena,
+                         &model, error));
+    TN_TRY(tn_step_build(model, cache, &r->common.arena, &r->step, error));
+    TN_TRY(
+        tn_roofline_step_predict(r->roofline, &r->step, r->launches, &r->common.arena, &r->predicted, error));
+    TN_TRY(tn_roofline_unverified_step(r->roofline, tn_precision_names[r->step.precision], &r->common.arena,
                                        &r->unverified, error));
     qsort(r->predicted.kernel, r->predicted.kernels, sizeof *r->predicted.kernel, by_share);
     if (r->plot) TN_TRY(tn_roofline_draw(r->plot, r->roofline, &r->step, &r->predicted, error));
     return r->common.json ? print_json(r, error) : print_people(r, error);
 }
 
-static tn_status answer(request *r, int argc, char **argv, tn_error *error) {
-    static const tn_command command = {
-        .name = "roofline",
-        .summary = "time of a model's training step on a roofline device: as a graph, and as launched",
-        .usage = "step MODEL --device D [--kernels N] [--plot FILE.png|.svg|.pdf]",
-    };
-    const tn_option options[] = {
-        {"--device", TN_OPTION_TEXT, &r->device_name, "DEVICE", "a roofline device: h200, a100, ..."},
-        {"--set", TN_OPTION_LIST, &r->set, "KEY=VALUE",
-         "overrides a key of the model, or roofline.KEY of the device; repeatable"},
-        {"--kernels", TN_OPTION_COUNT, &r->launches, "N",
-         "kernels that the framework launches (default: estimated from the operations)"},
-        {"--show", TN_OPTION_COUNT, &r->shown, "N", "sizes of kernels to list (default 12)"},
-        {"--plot", TN_OPTION_TEXT, &r->plot, "FILE", "draws the roofline with the step's products on it"},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options };
-    size_t given;
-    TN_TRY(tn_options_read(&command, options, OPTIONS, argc, argv, 1, 1, &r->model_name, &given, &r->common,
-                           error));
-    if (r->common.help) {
-        tn_options_usage(&command, options, OPTIONS);
-        return TN_OK;
-    }
+static tn_status answer(void *asked, int *answer, tn_error *error) {
     tn_program_cache *cache;
+    (void)answer;
     TN_TRY(tn_program_cache_new(&cache, error));
-    tn_status status = work(r, cache, error);
+    tn_status status = work(asked, cache, error);
     tn_program_cache_free(cache);
     return status;
 }
 
-tn_status tn_roofline_run_step(int argc, char **argv, tn_error *error) {
-    static request r; /* three lists of options: large for the stack */
-    r = (request){.shown = 12};
-    tn_status status = answer(&r, argc, argv, error);
-    tn_arena_free(&r.arena);
-    return status;
-}
+static const request defaults = {.shown = 12};
+static const tn_option options[] = {
+    {"--device", TN_INTO(request, device_name), "DEVICE", "a roofline device: h200, a100, ..."},
+    {"--set", TN_INTO(request, set), "KEY=VALUE",
+     "overrides a key of the model, or roofline.KEY of the device; repeatable"},
+    {"--kernels", TN_INTO(request, launches), "N",
+     "kernels that the framework launches (default: estimated from the operations)"},
+    {"--show", TN_INTO(request, shown), "N", "sizes of kernels to list (default 12)"},
+    {"--plot", TN_INTO(request, plot), "FILE", "draws the roofline with the step's products on it"},
+};
+
+const tn_command tn_roofline_step_command = {
+    .name = "roofline step",
+    .summary = "time of a model's training step on a roofline device: as a graph, and as launched",
+    .usage = "MODEL --device D [--kernels N] [--plot FILE.png|.svg|.pdf]",
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
+};

@@ -13,11 +13,11 @@
 #include <string.h>
 
 typedef struct {
+    tn_common common;
     const char *folder, *shard;
     uint64_t threads, budget, seed;
     bool resume, repair, dry_run, keep_all;
     tn_option_list set;
-    tn_common common;
 } request;
 
 /* "I/N" */
@@ -84,12 +84,22 @@ static tn_status sweep(const request *asked, const tn_space *space, tn_summary *
     return status;
 }
 
-static tn_status answer_request(const request *asked, const char *name, tn_arena *arena, int *answer,
-                                tn_error *error) {
+static tn_status check_request(const request *asked, tn_error *error) {
+    if (asked->repair && !asked->resume)
+        return tn_fail(error, TN_INPUT, "--repair goes with --resume: it mends what a folder holds already");
+    if (asked->threads > 4096) return tn_fail(error, TN_INPUT, "--threads takes 1 to 4096");
+    return TN_OK;
+}
+
+static tn_status answer(void *request_asked, int *answer, tn_error *error) {
+    request *asked = request_asked;
+    tn_arena *arena = &asked->common.arena;
     tn_space *space;
     tn_summary summary;
+    TN_TRY(check_request(asked, error));
     TN_TRY(tn_arena_alloc(arena, 1, sizeof *space, &space, error));
-    TN_TRY(tn_space_load(name, asked->set.item, asked->set.count, NULL, arena, space, error));
+    TN_TRY(tn_space_load(asked->common.argument[0], asked->set.item, asked->set.count, NULL, arena, space,
+                         error));
     if (asked->dry_run) return print_dry_run(space, asked->common.json, error);
     if (!asked->folder) return tn_fail(error, TN_INPUT, "sweep needs -o DIR, the folder for its results");
     TN_TRY(sweep(asked, space, &summary, error));
@@ -101,45 +111,27 @@ static tn_status answer_request(const request *asked, const char *name, tn_arena
     return TN_OK;
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request asked = {.seed = 1};
-    const tn_option options[] = {
-        {"-o", TN_OPTION_TEXT, &asked.folder, "DIR",
-         "folder for front.csv, recommended.csv, sweep.json, sweep.db"},
-        {"--threads", TN_OPTION_COUNT, &asked.threads, "N", "threads; default: one per processor"},
-        {"--shard", TN_OPTION_TEXT, &asked.shard, "I/N",
-         "evaluate part I of N only; `tenfold merge` joins parts"},
-        {"--resume", TN_OPTION_FLAG, &asked.resume, NULL, "go on with what DIR holds of this sweep"},
-        {"--repair", TN_OPTION_FLAG, &asked.repair, NULL,
-         "with --resume: evaluate anew what a damaged sweep.db can't be trusted in"},
-        {"--dry-run", TN_OPTION_FLAG, &asked.dry_run, NULL, "count the designs and stop"},
-        {"--keep-all", TN_OPTION_FLAG, &asked.keep_all, NULL,
-         "keep every feasible design in sweep.db, table designs"},
-        {"--budget", TN_OPTION_COUNT, &asked.budget, "N",
-         "evaluate about N designs, drawn by the seed; default: all"},
-        {"--seed", TN_OPTION_COUNT, &asked.seed, "S", "seed of the draw of --budget; default 1"},
-        {"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE", "override a key of the space file; repeatable"},
-    };
-    const size_t count = sizeof options / sizeof *options;
-    const char *name;
-    size_t given;
-    TN_TRY(tn_options_read(command, options, count, argc, argv, 1, 1, &name, &given, &asked.common, error));
-    if (asked.common.help) {
-        tn_options_usage(command, options, count);
-        return TN_OK;
-    }
-    if (asked.repair && !asked.resume)
-        return tn_fail(error, TN_INPUT, "--repair goes with --resume: it mends what a folder holds already");
-    if (asked.threads > 4096) return tn_fail(error, TN_INPUT, "--threads takes 1 to 4096");
-    tn_arena arena = {0};
-    tn_status status = answer_request(&asked, name, &arena, answer, error);
-    tn_arena_free(&arena);
-    return status;
-}
+static const request defaults = {.seed = 1};
+static const tn_option options[] = {
+    {"-o", TN_INTO(request, folder), "DIR", "folder for front.csv, recommended.csv, sweep.json, sweep.db"},
+    {"--threads", TN_INTO(request, threads), "N", "threads; default: one per processor"},
+    {"--shard", TN_INTO(request, shard), "I/N", "evaluate part I of N only; `tenfold merge` joins parts"},
+    {"--resume", TN_INTO(request, resume), NULL, "go on with what DIR holds of this sweep"},
+    {"--repair", TN_INTO(request, repair), NULL,
+     "with --resume: evaluate anew what a damaged sweep.db can't be trusted in"},
+    {"--dry-run", TN_INTO(request, dry_run), NULL, "count the designs and stop"},
+    {"--keep-all", TN_INTO(request, keep_all), NULL, "keep every feasible design in sweep.db, table designs"},
+    {"--budget", TN_INTO(request, budget), "N", "evaluate about N designs, drawn by the seed; default: all"},
+    {"--seed", TN_INTO(request, seed), "S", "seed of the draw of --budget; default 1"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the space file; repeatable"},
+};
 
 const tn_command tn_command_sweep = {
     .name = "sweep",
     .summary = "evaluate every design of a space and keep the Pareto front",
     .usage = "SPACE -o DIR [--threads N] [--shard I/N] [--resume [--repair]] [--dry-run] [--keep-all]",
-    .run = run,
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

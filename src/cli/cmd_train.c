@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 
 typedef struct request {
-    const char *target, *path, *point, *data, *schedule, *tokens, *weights, *folder;
+    tn_common common;
+    const char *target, *path, *point, *data, *schedule, *tokens, *precision, *weights, *folder;
     uint64_t epochs, seed, steps, threads;
     double rate;
     tn_real real;
     bool resume;
     tn_option_list loss_weight, set;
-    tn_common common;
 } request;
 
 static bool counts_agree(const tn_training_result *r) {
@@ -238,8 +238,8 @@ static tn_status run_training(const request *asked, int *status_answer, tn_error
     return status;
 }
 
-static tn_status check_request(request *asked, const char *precision, size_t given, tn_error *error) {
-    if ((given == 1) == (asked->path != NULL))
+static tn_status check_request(request *asked, tn_error *error) {
+    if ((asked->target != NULL) == (asked->path != NULL))
         return tn_fail(error, TN_INPUT,
                        "train takes a model or a sweep's folder, or --case; see tenfold help train");
     if (asked->path) return TN_OK;
@@ -251,51 +251,39 @@ static tn_status check_request(request *asked, const char *precision, size_t giv
     if (asked->resume && !asked->folder)
         return tn_fail(error, TN_INPUT, "--resume needs -o OUT, where the checkpoint lies");
     for (int real = 0; real < TN_REALS; real++)
-        if (strcmp(precision, tn_real_names[real]) == 0) {
+        if (strcmp(asked->precision, tn_real_names[real]) == 0) {
             asked->real = (tn_real)real;
             return TN_OK;
         }
-    return tn_fail(error, TN_INPUT, "--precision %s; it is float32 or float64", precision);
+    return tn_fail(error, TN_INPUT, "--precision %s; it is float32 or float64", asked->precision);
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request asked = {.seed = UINT64_MAX, .rate = NAN, .threads = 1};
-    const char *precision = "float32";
-    size_t given;
-    const tn_option option[] = {
-        {"--data", TN_OPTION_TEXT, &asked.data, "FOLDER|none",
-         "train, dev and test with seq.in, seq.out, label"},
-        {"--epochs", TN_OPTION_COUNT, &asked.epochs, "N", "passes over the data (training.epochs, 8)"},
-        {"--seed", TN_OPTION_COUNT, &asked.seed, "N", "of initial values and order (training.seed, 1)"},
-        {"--learning-rate", TN_OPTION_REAL, &asked.rate, "X",
-         "of the first step (training.learning_rate, 0.01)"},
-        {"--schedule", TN_OPTION_TEXT, &asked.schedule, "constant|linear",
-         "of the rate (linear: to 0 at the end)"},
-        {"--loss-weight", TN_OPTION_LIST, &asked.loss_weight, "NAME=FACTOR",
-         "factor of a loss, slot=4 (repeatable)"},
-        {"--tokens", TN_OPTION_TEXT, &asked.tokens, "true|padded",
-         "run the true lengths, or all padded (true)"},
-        {"--precision", TN_OPTION_TEXT, &precision, "float32|float64", "of the arithmetic (float32)"},
-        {"--threads", TN_OPTION_COUNT, &asked.threads, "N", "the result is the same for any number (1)"},
-        {"--weights", TN_OPTION_TEXT, &asked.weights, "FILE",
-         "initial parameters, .npz or .safetensors (drawn)"},
-        {"--resume", TN_OPTION_FLAG, &asked.resume, NULL, "go on from the checkpoint in OUT"},
-        {"-o", TN_OPTION_TEXT, &asked.folder, "OUT", "folder of checkpoint and weights (none)"},
-        {"--steps", TN_OPTION_COUNT, &asked.steps, "N", "with --data none: time N steps on random words"},
-        {"--point", TN_OPTION_TEXT, &asked.point, "ID", "with a sweep's folder: this design"},
-        {"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE", "override a key of the model (repeatable)"},
-        {"--case", TN_OPTION_TEXT, &asked.path, "FOLDER", "compare with a reference run"},
-    };
-    enum { OPTIONS = sizeof option / sizeof *option };
-    TN_TRY(tn_options_read(command, option, OPTIONS, argc, argv, 0, 1, &asked.target, &given, &asked.common,
-                           error));
-    if (asked.common.help) {
-        tn_options_usage(command, option, OPTIONS);
-        return TN_OK;
-    }
-    TN_TRY(check_request(&asked, precision, given, error));
-    return asked.path ? run_case(&asked, answer, error) : run_training(&asked, answer, error);
+static tn_status answer(void *request_asked, int *answer, tn_error *error) {
+    request *asked = request_asked;
+    asked->target = asked->common.argument[0];
+    TN_TRY(check_request(asked, error));
+    return asked->path ? run_case(asked, answer, error) : run_training(asked, answer, error);
 }
+
+static const request defaults = {.seed = UINT64_MAX, .rate = NAN, .threads = 1, .precision = "float32"};
+static const tn_option options[] = {
+    {"--data", TN_INTO(request, data), "FOLDER|none", "train, dev and test with seq.in, seq.out, label"},
+    {"--epochs", TN_INTO(request, epochs), "N", "passes over the data (training.epochs, 8)"},
+    {"--seed", TN_INTO(request, seed), "N", "of initial values and order (training.seed, 1)"},
+    {"--learning-rate", TN_INTO(request, rate), "X", "of the first step (training.learning_rate, 0.01)"},
+    {"--schedule", TN_INTO(request, schedule), "constant|linear", "of the rate (linear: to 0 at the end)"},
+    {"--loss-weight", TN_INTO(request, loss_weight), "NAME=FACTOR", "factor of a loss, slot=4 (repeatable)"},
+    {"--tokens", TN_INTO(request, tokens), "true|padded", "run the true lengths, or all padded (true)"},
+    {"--precision", TN_INTO(request, precision), "float32|float64", "of the arithmetic (float32)"},
+    {"--threads", TN_INTO(request, threads), "N", "the result is the same for any number (1)"},
+    {"--weights", TN_INTO(request, weights), "FILE", "initial parameters, .npz or .safetensors (drawn)"},
+    {"--resume", TN_INTO(request, resume), NULL, "go on from the checkpoint in OUT"},
+    {"-o", TN_INTO(request, folder), "OUT", "folder of checkpoint and weights (none)"},
+    {"--steps", TN_INTO(request, steps), "N", "with --data none: time N steps on random words"},
+    {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model (repeatable)"},
+    {"--case", TN_INTO(request, path), "FOLDER", "compare with a reference run"},
+};
 
 const tn_command tn_command_train = {
     .name = "train",
@@ -303,5 +291,8 @@ const tn_command tn_command_train = {
     .usage = "MODEL --data FOLDER [--set KEY=VALUE]... [-o OUT]\nDIR --point ID --data FOLDER [-o "
              "OUT]\nMODEL --data none "
              "--steps N\n--case FOLDER",
-    .run = run,
+    .arguments = {0, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

@@ -20,11 +20,11 @@
 enum { DEFAULT_SEED = 1, MOST_ROWS = 60 };
 
 typedef struct request {
-    const char *target, *path, *flow, *point;
+    tn_common common;
+    const char *target, *path, *flow, *point; /* target: the argument */
     uint64_t seed, micro_batches;
     bool training;
     tn_option_list set;
-    tn_common common;
 } request;
 
 typedef struct answer_data {
@@ -256,8 +256,24 @@ static tn_status print_text(const request *asked, const answer_data *found, tn_e
     return TN_OK;
 }
 
-static tn_status answer_request(const request *asked, int *answer, tn_error *error) {
+static tn_status check_request(const request *asked, tn_error *error) {
+    if ((asked->target != NULL) == (asked->path != NULL))
+        return tn_fail(error, TN_INPUT,
+                       "validate takes a sweep's folder, a model, or --case; see tenfold help validate");
+    if ((asked->training || asked->micro_batches != 1) && !asked->path)
+        return tn_fail(error, TN_INPUT, "--training and --micro-batches go with --case");
+    if (asked->micro_batches != 1 && !asked->training)
+        return tn_fail(error, TN_INPUT, "--micro-batches goes with --training");
+    if (asked->point && (asked->path || !is_folder(asked->target)))
+        return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
+    return TN_OK;
+}
+
+static tn_status answer(void *request_asked, int *answer, tn_error *error) {
+    request *asked = request_asked;
     answer_data found = {0};
+    asked->target = asked->common.argument[0];
+    TN_TRY(check_request(asked, error));
     tn_status status = validate(asked, &found, error);
     if (status == TN_OK)
         status = asked->common.json ? print_json(asked, &found, error) : print_text(asked, &found, error);
@@ -268,46 +284,27 @@ static tn_status answer_request(const request *asked, int *answer, tn_error *err
     return status;
 }
 
-static tn_status run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    request asked = {.seed = DEFAULT_SEED, .micro_batches = 1};
-    size_t given;
-    const tn_option option[] = {
-        {"--case", TN_OPTION_TEXT, &asked.path, "FOLDER",
-         "a layer's cores, x and dy as array files; or one array file, which is read and listed"},
-        {"--flow", TN_OPTION_TEXT, &asked.flow, "NAME", "with --case: this flow alone (all that there are)"},
-        {"--training", TN_OPTION_FLAG, &asked.training, NULL,
-         "with --case: also every flow of the front that `tenfold order --training` finds"},
-        {"--micro-batches", TN_OPTION_COUNT, &asked.micro_batches, "N",
-         "with --training: the rows in N parts (1)"},
-        {"--point", TN_OPTION_TEXT, &asked.point, "ID|all",
-         "with DIR: this design of the space, or all recommended ones (all)"},
-        {"--set", TN_OPTION_LIST, &asked.set, "KEY=VALUE", "override a key of the model (repeatable)"},
-        {"--seed", TN_OPTION_COUNT, &asked.seed, "N", "of drawn values (1)"},
-    };
-    enum { OPTIONS = sizeof option / sizeof *option };
-    TN_TRY(tn_options_read(command, option, OPTIONS, argc, argv, 0, 1, &asked.target, &given, &asked.common,
-                           error));
-    if (asked.common.help) {
-        tn_options_usage(command, option, OPTIONS);
-        return TN_OK;
-    }
-    if ((given == 1) == (asked.path != NULL))
-        return tn_fail(error, TN_INPUT,
-                       "validate takes a sweep's folder, a model, or --case; see tenfold help "
-                       "validate");
-    if ((asked.training || asked.micro_batches != 1) && !asked.path)
-        return tn_fail(error, TN_INPUT, "--training and --micro-batches go with --case");
-    if (asked.micro_batches != 1 && !asked.training)
-        return tn_fail(error, TN_INPUT, "--micro-batches goes with --training");
-    if (asked.point && (asked.path || !is_folder(asked.target)))
-        return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
-    return answer_request(&asked, answer, error);
-}
+static const request defaults = {.seed = DEFAULT_SEED, .micro_batches = 1};
+static const tn_option options[] = {
+    {"--case", TN_INTO(request, path), "FOLDER",
+     "a layer's cores, x and dy as array files; or one array file, which is read and listed"},
+    {"--flow", TN_INTO(request, flow), "NAME", "with --case: this flow alone (all that there are)"},
+    {"--training", TN_INTO(request, training), NULL,
+     "with --case: also every flow of the front that `tenfold order --training` finds"},
+    {"--micro-batches", TN_INTO(request, micro_batches), "N", "with --training: the rows in N parts (1)"},
+    {"--point", TN_INTO(request, point), "ID|all",
+     "with DIR: this design of the space, or all recommended ones (all)"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model (repeatable)"},
+    {"--seed", TN_INTO(request, seed), "N", "of drawn values (1)"},
+};
 
 const tn_command tn_command_validate = {
     .name = "validate",
     .summary = "execute flows on this CPU: results, gradients, work and memory against the prediction",
     .usage = "DIR [--point ID|all]\nMODEL [--set KEY=VALUE]...\n--case FOLDER|FILE [--flow NAME] [--training "
              "[--micro-batches N]]",
-    .run = run,
+    .arguments = {0, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
 };

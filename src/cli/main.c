@@ -83,7 +83,7 @@ static int finish(int status) {
 static int run_command(const tn_command *command, int argc, char **argv) {
     tn_error error = {0};
     int answer = 0;
-    tn_status status = command->run(command, argc, argv, &answer, &error);
+    tn_status status = tn_command_run(command, argc, argv, &answer, &error);
     int written = finish(answer);
     return status == TN_OK ? written : complain(&error);
 }

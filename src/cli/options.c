@@ -1,6 +1,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/memory.h"
 #include "base/suggest.h"
 #include "text/number.h"
 
@@ -14,7 +15,11 @@ static const char *const common_help[][2] = {
 };
 enum { COMMON = sizeof common_help / sizeof *common_help };
 
-void tn_options_usage(const tn_command *command, const tn_option *option, size_t count) {
+static const char *part_name(const tn_command *part) {
+    return strrchr(part->name, ' ') + 1;
+}
+
+void tn_options_usage(const tn_command *command) {
     const char *line = command->usage, *lead = "usage:";
     while (*line) {
         int length = (int)strcspn(line, "\n");
@@ -23,26 +28,32 @@ void tn_options_usage(const tn_command *command, const tn_option *option, size_t
         lead = "      ";
     }
     tn_say("\n%s\n\noptions:\n", command->summary);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < command->options; i++) {
+        const tn_option *option = &command->option[i];
         char head[64];
-        snprintf(head, sizeof head, "%s%s%s", option[i].name, option[i].argument ? " " : "",
-                 option[i].argument ? option[i].argument : "");
-        tn_say("  %-26s %s\n", head, option[i].help);
+        snprintf(head, sizeof head, "%s%s%s", option->name, option->argument ? " " : "",
+                 option->argument ? option->argument : "");
+        tn_say("  %-26s %s\n", head, option->help);
     }
     for (size_t i = 0; i < COMMON; i++) tn_say("  %-26s %s\n", common_help[i][0], common_help[i][1]);
+    if (command->parts) tn_say("\n`tenfold %s SUBCOMMAND --help` explains one:\n", command->name);
+    for (size_t i = 0; i < command->parts; i++)
+        tn_say("  %-10s %s\n", part_name(command->part[i]), command->part[i]->summary);
 }
 
-static const tn_option *find(const tn_option *option, size_t count, const char *name, size_t length) {
-    for (size_t i = 0; i < count; i++)
-        if (strlen(option[i].name) == length && strncmp(option[i].name, name, length) == 0) return &option[i];
+static const tn_option *find(const tn_command *command, const char *name, size_t length) {
+    for (size_t i = 0; i < command->options; i++) {
+        const tn_option *option = &command->option[i];
+        if (strlen(option->name) == length && strncmp(option->name, name, length) == 0) return option;
+    }
     return NULL;
 }
 
-static tn_status unknown(const tn_command *command, const tn_option *option, size_t count, const char *given,
-                         tn_error *error) {
+static tn_status unknown(const tn_command *command, const char *given, tn_error *error) {
     const char *names[TN_OPTION_MOST + COMMON];
     size_t known = 0;
-    for (size_t i = 0; i < count && i < TN_OPTION_MOST; i++) names[known++] = option[i].name;
+    for (size_t i = 0; i < command->options && i < TN_OPTION_MOST; i++)
+        names[known++] = command->option[i].name;
     for (size_t i = 0; i < COMMON; i++) names[known++] = common_help[i][0];
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
@@ -51,24 +62,25 @@ static tn_status unknown(const tn_command *command, const tn_option *option, siz
     return tn_fail(error, TN_INPUT, "unknown option %s; see tenfold help %s", name, command->name);
 }
 
-static tn_status store(const tn_option *option, const char *text, tn_error *error) {
+static tn_status store(const tn_option *option, const char *text, void *request, tn_error *error) {
+    void *value = (char *)request + option->offset;
     switch (option->type) {
     case TN_OPTION_FLAG:
-        *(bool *)option->value = true;
+        *(bool *)value = true;
         break;
     case TN_OPTION_TEXT:
-        *(const char **)option->value = text;
+        *(const char **)value = text;
         break;
     case TN_OPTION_COUNT:
-        if (tn_read_count(text, option->value) != TN_NUMBER_OK)
+        if (tn_read_count(text, value) != TN_NUMBER_OK)
             return tn_fail(error, TN_INPUT, "%s takes a whole number from 0, not '%s'", option->name, text);
         break;
     case TN_OPTION_REAL:
-        if (tn_read_real(text, option->value) != TN_NUMBER_OK)
+        if (tn_read_real(text, value) != TN_NUMBER_OK)
             return tn_fail(error, TN_INPUT, "%s takes a number, not '%s'", option->name, text);
         break;
     case TN_OPTION_LIST: {
-        tn_option_list *list = option->value;
+        tn_option_list *list = value;
         if (list->count == TN_OPTION_MOST)
             return tn_fail(error, TN_LIMIT, "%s is given more than %d times", option->name, TN_OPTION_MOST);
         list->item[list->count++] = text;
@@ -86,12 +98,12 @@ static bool *common_flag(tn_common *common, const char *given) {
 }
 
 /* Reads the option at argv[*i], moving *i over its value. */
-static tn_status read_option(const tn_command *command, const tn_option *option, size_t count, int argc,
-                             char **argv, int *i, bool *given, tn_error *error) {
+static tn_status read_option(const tn_command *command, int argc, char **argv, int *i, bool *given,
+                             void *request, tn_error *error) {
     const char *text = argv[*i];
     size_t length = strcspn(text, "=");
-    const tn_option *known = find(option, count, text, length);
-    if (!known) return unknown(command, option, count, text, error);
+    const tn_option *known = find(command, text, length);
+    if (!known) return unknown(command, text, error);
     const char *value = text[length] == '=' ? text + length + 1 : NULL;
     if (known->type == TN_OPTION_FLAG && value)
         return tn_fail(error, TN_INPUT, "%s takes no value", known->name);
@@ -99,24 +111,28 @@ static tn_status read_option(const tn_command *command, const tn_option *option,
         if (*i + 1 == argc) return tn_fail(error, TN_INPUT, "%s needs its %s", known->name, known->argument);
         value = argv[++*i];
     }
-    if (known->type != TN_OPTION_LIST && given[known - option])
+    size_t place = (size_t)(known - command->option);
+    if (known->type != TN_OPTION_LIST && given[place])
         return tn_fail(error, TN_INPUT, "%s is given twice; give it once", known->name);
-    given[known - option] = true;
-    return store(known, value, error);
+    given[place] = true;
+    return store(known, value, request, error);
 }
 
-tn_status tn_options_read(const tn_command *command, const tn_option *option, size_t count, int argc,
-                          char **argv, size_t least, size_t most, const char **positional,
-                          size_t *positional_count, tn_common *common, tn_error *error) {
-    bool given[TN_OPTION_MOST] = {false}, options_ended = false;
-    size_t found = 0;
+tn_status tn_options_read(const tn_command *command, int argc, char **argv, void *request, tn_error *error) {
+    tn_common *common = request;
+    const char **argument;
+    bool *given, options_ended = false;
+    TN_TRY(tn_arena_alloc(&common->arena, (size_t)argc + 1, sizeof *argument, &argument, error));
+    TN_TRY(tn_arena_alloc(&common->arena, command->options + 1, sizeof *given, &given, error));
+    common->argument = argument;
+    common->given = given;
     for (int i = 1; i < argc; i++) {
         const char *text = argv[i];
         if (options_ended || text[0] != '-' || text[1] == '\0') {
-            if (found == most)
+            if (common->arguments == command->arguments.most)
                 return tn_fail(error, TN_INPUT, "unexpected argument '%s'; see tenfold help %s", text,
                                command->name);
-            positional[found++] = text;
+            argument[common->arguments++] = text;
             continue;
         }
         bool *flag = common_flag(common, text);
@@ -125,10 +141,63 @@ tn_status tn_options_read(const tn_command *command, const tn_option *option, si
         else if (strcmp(text, "--") == 0)
             options_ended = true;
         else
-            TN_TRY(read_option(command, option, count, argc, argv, &i, given, error));
+            TN_TRY(read_option(command, argc, argv, &i, given, request, error));
     }
-    if (!common->help && found < least)
+    if (!common->help && common->arguments < command->arguments.least)
         return tn_fail(error, TN_INPUT, "too few arguments; see tenfold help %s", command->name);
-    *positional_count = found;
     return TN_OK;
+}
+
+/* ---- running ---- */
+
+/* That no part of the command is called `name`; NULL: that none was named. */
+static tn_status which_part(const tn_command *command, const char *name, tn_error *error) {
+    const char *names[16];
+    tn_buffer list = {0};
+    size_t count = command->parts < 16 ? command->parts : 16;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = part_name(command->part[i]);
+        tn_buffer_format(&list, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", names[i]);
+    }
+    const char *near = name ? tn_suggest(name, names, count) : NULL, *all = list.data ? list.data : "";
+    tn_status status = !name ? tn_fail(error, TN_INPUT, "%s needs a subcommand first: %s", command->name, all)
+                       : near ? tn_fail(error, TN_INPUT, "%s has no subcommand '%.60s'; did you mean %s?",
+                                        command->name, name, near)
+                              : tn_fail(error, TN_INPUT, "%s has no subcommand '%.60s'; it has %s",
+                                        command->name, name, all);
+    tn_buffer_free(&list);
+    return status;
+}
+
+static tn_status answer_request(const tn_command *command, int argc, char **argv, void *request, int *answer,
+                                tn_error *error) {
+    const tn_common *common = request;
+    TN_TRY(tn_options_read(command, argc, argv, request, error));
+    if (common->help) {
+        tn_options_usage(command);
+        if (command->explain) command->explain(request);
+        return TN_OK;
+    }
+    return command->answer ? command->answer(request, answer, error) : which_part(command, NULL, error);
+}
+
+/* A request holds lists of options: large for the stack. */
+tn_status tn_command_answer(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    char *request;
+    size_t size = command->request_size ? command->request_size : sizeof(tn_common);
+    TN_TRY(tn_alloc(1, size, &request, error));
+    if (command->defaults) memcpy(request, command->defaults, size);
+    tn_status status = answer_request(command, argc, argv, request, answer, error);
+    tn_arena_free(&((tn_common *)(void *)request)->arena);
+    tn_free(request);
+    return status;
+}
+
+tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+    if (command->dispatch) return command->dispatch(command, argc, argv, answer, error);
+    for (size_t i = 0; i < command->parts && argc > 1; i++)
+        if (strcmp(argv[1], part_name(command->part[i])) == 0)
+            return tn_command_run(command->part[i], argc - 1, argv + 1, answer, error);
+    if (!command->answer && argc > 1 && argv[1][0] != '-') return which_part(command, argv[1], error);
+    return tn_command_answer(command, argc, argv, answer, error);
 }

@@ -1,7 +1,21 @@
-/* Command-line options as tables that print their own usage. */
+/* Commands as data: a table of options that fills a request and prints its own usage, and the one place that
+ * reads a command line, shows help, runs the answer and frees what it took.
+ *
+ *     typedef struct { tn_common common; const char *device; uint64_t seed; } request;
+ *     static const request defaults = {.device = "u50", .seed = 1};
+ *     static const tn_option options[] = {
+ *         {"--device", TN_INTO(request, device), "DEVICE", "device file or name; default u50"},
+ *         {"--seed", TN_INTO(request, seed), "S", "seed of the draw; default 1"},
+ *     };
+ *     static tn_status answer(void *asked, int *answer, tn_error *error) { request *r = asked; ... }
+ *     const tn_command tn_command_name = {
+ *         .name = "name", .summary = "...", .usage = "MODEL [OPTIONS]", .arguments = {1, 1},
+ *         TN_OPTIONS(options), TN_REQUEST(request, &defaults), .answer = answer};
+ */
 #ifndef TN_CLI_OPTIONS_H
 #define TN_CLI_OPTIONS_H
 
+#include "base/arena.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -26,34 +40,64 @@ typedef struct tn_option_list {
 typedef struct tn_option {
     const char *name; /* with its dashes: "--json", "-o" */
     tn_option_type type;
-    void *value;          /* where the value goes; keeps its default where the option is not given */
+    size_t offset;        /* of the member of the request that takes the value, and holds its default */
     const char *argument; /* name of the argument in the usage text; NULL for flags */
     const char *help;     /* one line, with the default */
 } tn_option;
 
-/* Options that every command takes. */
+/* Type and offset of a member. */
+#define TN_INTO(request, member) TN_OPTION_TYPE(((request *)0)->member), offsetof(request, member)
+/* clang-format off */
+#define TN_OPTION_TYPE(member)                                                                               \
+    _Generic((member), bool: TN_OPTION_FLAG, const char *: TN_OPTION_TEXT, uint64_t: TN_OPTION_COUNT,         \
+             double: TN_OPTION_REAL, tn_option_list: TN_OPTION_LIST)
+/* clang-format on */
+
+/* What every request begins with: the options that all commands take, and what is no option. */
 typedef struct tn_common {
     bool json, quiet, help;
+    size_t arguments;
+    const char *const *argument; /* [arguments], and a NULL behind them */
+    const bool *given;           /* [options of the command] */
+    tn_arena arena;              /* freed when the command ends */
 } tn_common;
 
-/* One command of the program. `run` gives the exit status of a finished run through *answer (0, or 1 for "the
- * work ran and the answer is no") or fails; the caller turns failures into the message and exit status. */
 typedef struct tn_command tn_command;
 struct tn_command {
     const char *name, *summary; /* the summary is one line, for `tenfold help` */
     const char *usage;          /* the arguments behind the name, one alternative a line */
-    tn_status (*run)(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
+    struct {
+        size_t least, most;
+    } arguments; /* that are no options */
+    const tn_option *option;
+    size_t options;
+    size_t request_size;  /* of a struct that begins with tn_common */
+    const void *defaults; /* a request; NULL: zeros */
+    /* Gives the exit status of a finished run through *answer (0 unless set; 1 for "the work ran and the
+     * answer is no") or fails; the program turns failures into the message and exit status. */
+    tn_status (*answer)(void *request, int *answer, tn_error *error);
+    void (*explain)(const void *request); /* NULL, or says more at the end of the help */
+    /* Commands of their own behind the name, called "NAME PART". NULL `answer`: one of them must be named. */
+    const tn_command *const *part;
+    size_t parts;
+    /* Or chooses by argv what is run, and with which options. */
+    tn_status (*dispatch)(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
 };
+#define TN_OPTIONS(table)            .option = (table), .options = sizeof(table) / sizeof *(table)
+#define TN_REQUEST(type, of_default) .request_size = sizeof(type), .defaults = (of_default)
+#define TN_PARTS(table)              .part = (table), .parts = sizeof(table) / sizeof *(table)
 
-/* Sorts argv[1..argc-1] into options and positional arguments (they may be mixed; "--" ends options;
- * "--name=value" and "--name value" are the same; an option other than LIST given twice is an error).
- * `positional` holds `most`; more is an error, as is fewer than `least`. --json, --quiet and --help go to
- * *common. */
-tn_status tn_options_read(const tn_command *command, const tn_option *option, size_t count, int argc,
-                          char **argv, size_t least, size_t most, const char **positional,
-                          size_t *positional_count, tn_common *common, tn_error *error);
+/* Runs a command with argv[0] its own name: help, or the answer to what argv asks. */
+tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
 
-/* Prints usage, summary and the options' help on standard output. */
-void tn_options_usage(const tn_command *command, const tn_option *option, size_t count);
+/* The same of a command itself, whatever its parts and `dispatch`. */
+tn_status tn_command_answer(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
+
+/* Sorts argv[1..argc-1] into options and arguments of the request, which holds the defaults
+ * (they may be mixed; "--" ends options; "--name=value" and "--name value" are the same; an option other than
+ * LIST given twice is an error, as are more or fewer arguments than the command takes). */
+tn_status tn_options_read(const tn_command *command, int argc, char **argv, void *request, tn_error *error);
+/* Usage, summary, the options' help and the parts, on standard output. */
+void tn_options_usage(const tn_command *command);
 
 #endif

@@ -16,6 +16,7 @@
 enum { TN_RANKS_LIST = 256 };
 
 typedef struct tn_ranks_asked {
+    tn_common common;
     const char *model;                                            /* allocate for a model's layers */
     const char *weights, *covariance, *accuracy, *device, *depth; /* with it */
     const char *matrix, *tensor, *case_folder;                    /* decompose one matrix */
@@ -25,7 +26,6 @@ typedef struct tn_ranks_asked {
     uint64_t seed, tokens, states;
     bool transpose, spectrum;
     tn_option_list fold, budget, set;
-    tn_common common;
 } tn_ranks_asked;
 
 tn_status tn_ranks_matrix(const tn_ranks_asked *asked, tn_error *error);

@@ -147,9 +147,21 @@ static void nothing_fits_is_exit_1(void **state) {
     shell(0, "$TENFOLD sweep $SPACE --dry-run | grep -q 4,608");
 }
 
+/* Names come from outside: quotes and the like stay what they are, and the JSON stays JSON. */
+static void dry_run_quotes_the_name(void **state) {
+    (void)state;
+    json_t *json = test_program_json(0, "sweep", small, "--dry-run", "--json", "--set",
+                                     "name=\"say \\\"so\\\", \\\\ \\t {\"", NULL);
+    assert_string_equal(json_string_value(json_object_get(json, "space")), "say \"so\", \\ \t {");
+    assert_int_equal(json_integer_value(json_object_get(json, "designs")), 4608);
+    assert_int_equal(json_object_size(json), 2);
+    json_decref(json);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sweep_says_what_the_contract_asks),
+        cmocka_unit_test(dry_run_quotes_the_name),
         cmocka_unit_test(shards_merge),
         cmocka_unit_test(another_folder_is_left_alone),
         cmocka_unit_test(killed_sweep_goes_on),
