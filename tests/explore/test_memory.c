@@ -1,7 +1,13 @@
 /* Requests for memory of a sweep fail in turn, all of the first hundred and then every fifth, each on its
  * own: each gives TN_MEMORY, nothing leaks, and the folder stays usable. */
 #include "base/memory.h"
+#include "explore/comparison.h"
+#include "explore/misses.h"
+#include "explore/remedy.h"
 #include "explore/result.h"
+#include "explore/robustness.h"
+#include "explore/thin.h"
+#include "explore/verdict.h"
 #include "support/shared.h"
 
 #include <setjmp.h>
@@ -56,7 +62,69 @@ static void requests_fail_in_turn(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* What stands behind a recommendation and a comparison, on the least of spaces. */
+static tn_status recommendation(tn_error *error) {
+    enum { DESIGNS = 16, CLOSE = 2 };
+    tn_arena arena = {0};
+    tn_space space, *search;
+    tn_misses misses;
+    tn_robustness robustness;
+    tn_claims claims;
+    tn_verdicts verdicts;
+    tn_device *device;
+    tn_roofline *roofline;
+    tn_comparison_row row[3];
+    uint64_t id[DESIGNS], knee;
+    bool kept[DESIGNS] = {false};
+    tn_point point[DESIGNS] = {{{0}, 0}};
+    size_t left;
+    const char *model = test_source("models/atis-2enc.yaml");
+    for (uint64_t i = 0; i < DESIGNS; i++) id[i] = i;
+    tn_status status =
+        tn_space_load(test_source("tests/explore/data/mini.yaml"), NULL, 0, NULL, &arena, &space, error);
+    if (status == TN_OK) status = tn_misses_find(&space, DESIGNS, &misses, error);
+    if (status == TN_OK) status = tn_robustness_of(&space, id, CLOSE, 0, &arena, &robustness, error);
+    if (status == TN_OK) status = tn_thin(point, DESIGNS, space.objectives, 0.02, kept, &left, error);
+    if (status == TN_OK) status = tn_claims_load("arxiv-2501.06663", &arena, &claims, error);
+    if (status == TN_OK)
+        status = tn_device_load(test_source("models/devices/rtx3090.yaml"), NULL, 0, &arena, &device, error);
+    if (status == TN_OK) status = tn_roofline_of(device, &arena, &roofline, error);
+    if (status == TN_OK) status = tn_compare_gpu(model, NULL, 0, roofline, true, &arena, &row[0], error);
+    if (status == TN_OK) status = tn_compare_gpu(model, NULL, 0, roofline, false, &arena, &row[1], error);
+    if (status == TN_OK) status = tn_compare_fpga(&space, 0, &arena, &row[2], error);
+    if (status == TN_OK) status = tn_claims_judge(&claims, row, 3, &arena, &verdicts, error);
+    if (status == TN_OK) status = tn_compare_search(model, NULL, 0, "u50", &arena, &search, &knee, error);
+    if (status == TN_OK) {
+        tn_model *whole;
+        tn_build build;
+        tn_remedies remedies;
+        const tn_resources little = {.lut = 1, .ff = 1, .dsp = 1, .bram18 = 1, .uram = 1};
+        status = tn_model_load(model, NULL, 0, &arena, &whole, error);
+        if (status == TN_OK) status = tn_build_decode(tn_model_build(whole), &arena, &build, error);
+        if (status == TN_OK)
+            status = tn_remedies_find(whole, space.device, &build, &little, &arena, &remedies, error);
+    }
+    tn_arena_free(&arena);
+    return status;
+}
+
+static void requests_of_a_recommendation_fail_in_turn(void **state) {
+    bool ended = false;
+    (void)state;
+    for (long n = 1; !ended; n += n < 200 ? 1 : 61) {
+        tn_error error = {0};
+        tn_memory_fail_at(n);
+        tn_status status = recommendation(&error);
+        ended = tn_memory_requests() < n;
+        tn_memory_fail_at(0);
+        if (!ended && status != TN_MEMORY)
+            print_error("request %ld: status %d, %s\n", n, (int)status, error.message);
+        assert_int_equal(status, ended ? TN_OK : TN_MEMORY);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(requests_fail_in_turn)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(requests_fail_in_turn),
+                                       cmocka_unit_test(requests_of_a_recommendation_fail_in_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
