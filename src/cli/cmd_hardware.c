@@ -392,7 +392,7 @@ static tn_status run_question(const tn_question *q, tn_arena *arena, int argc, c
 static tn_status answer_none(void *asked, int *answer, tn_error *error) {
     (void)asked, (void)answer;
     return tn_fail(error, TN_INPUT,
-                   "which question? memory, layout, multiply, array, training, dot, loop or kernel");
+                   "which question? memory, layout, layer, multiply, array, training, dot, loop or kernel");
 }
 
 static void list_questions(const void *asked) {
@@ -416,7 +416,7 @@ static tn_status dispatch(const tn_command *command, int argc, char **argv, int 
 const tn_command tn_command_hardware = {
     .name = "hardware",
     .summary = "ask the hardware model one question, or one a row of a table",
-    .usage = "memory|layout|multiply|array|training|dot|loop|kernel [--device D] OPTIONS\n"
+    .usage = "memory|layout|layer|multiply|array|training|dot|loop|kernel [--device D] OPTIONS\n"
              "QUESTION [--device D] --batch FILE.csv",
     .answer = answer_none,
     .explain = list_questions,

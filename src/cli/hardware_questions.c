@@ -5,11 +5,13 @@
 #include "hardware/device_data.h"
 #include "hardware/dot.h"
 #include "hardware/kernel.h"
+#include "hardware/layouts.h"
 #include "hardware/loop.h"
 #include "hardware/memory.h"
 #include "hardware/multiply.h"
 #include "hardware/systolic_training.h"
 #include "hardware/vector.h"
+#include "tensor/spec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +89,77 @@ static tn_status ask_layout(const tn_question_values *v, tn_answer *answers, tn_
     answers[2] = count(size.depth);
     answers[3] = count(cycles);
     return TN_OK;
+}
+
+/* --- layer: the layouts of a layer's tensors, searched */
+
+enum { LAYER, FLOW, LAYER_ROWS, LAYER_COLUMNS, LAYER_REDUCTION, BANKING };
+static const tn_parameter layer_parameters[] = {
+    [LAYER] = {"layer", NULL, tn_sizes, "weight and tokens: tt:m=12x8x8,n=8x8x12,rank=12,tokens=32"},
+    [FLOW] = {"flow", "optimal", tn_flow_names, "order of its products, forward and all gradients"},
+    [LAYER_ROWS] = {"rows", "4", NULL, "rows computed at a time"},
+    [LAYER_COLUMNS] = {"columns", "4", NULL, "columns computed at a time"},
+    [LAYER_REDUCTION] = {"reduction", "4", NULL, "terms taken at a time"},
+    [BANKING] = {"banking", "word", tn_banking_names,
+                 "one wide word a memory, rows of banks, the full skew, or per tensor what it needs"},
+};
+static const char *const layer_answers[] = {"products",     "ideal_issues", "issues", "cycles",
+                                            "bound_cycles", "exact",        "words",  NULL};
+static const char *const layer_heads[] = {
+    "products", "ideal issues", "issues (cycles)", "cycles", "bound (cycles)", "exact", "words"};
+
+static tn_status read_layer(const tn_question_values *v, tn_arena *arena, tn_program *program,
+                            tn_error *error) {
+    const tn_program_options options = {.training = true};
+    tn_weight weight;
+    uint64_t tokens;
+    TN_TRY(tn_spec_parse(v->text[LAYER], (tn_position){0}, &weight, &tokens, error));
+    return tn_program_named(&weight, tokens, (tn_flow_name)v->value[FLOW], &options, arena, program, error);
+}
+
+/* Issues if each found its blocks in one cycle and no tile were cut by an axis. */
+static tn_status ideal_issues(const tn_program *program, const tn_kernel_edges *edges, uint64_t *sum,
+                              tn_error *error) {
+    *sum = 0;
+    for (uint32_t i = 0; i < program->steps; i++) {
+        const tn_product_shape *of = &program->step[i].shape;
+        const uint64_t blocks[] = {of->batch, tn_ceil_div(of->rows, edges->rows),
+                                   tn_ceil_div(of->columns, edges->columns),
+                                   tn_ceil_div(of->reduction, edges->reduction)};
+        uint64_t issues;
+        if (!tn_product(blocks, 4, &issues) || !tn_add(*sum, issues, sum))
+            return tn_fail(error, TN_OVERFLOW, "the issues of a layer do not fit 64 bits");
+    }
+    return TN_OK;
+}
+
+static tn_status answer_layer(const tn_question_values *v, tn_arena *arena, tn_answer *answers,
+                              tn_error *error) {
+    const tn_kernel_edges edges = {v->value[LAYER_ROWS], v->value[LAYER_COLUMNS], v->value[LAYER_REDUCTION]};
+    tn_program program;
+    tn_layouts layouts;
+    uint64_t ideal, words = 0;
+    for (int i = LAYER_ROWS; i <= LAYER_REDUCTION; i++)
+        if (v->value[i] == 0 || v->value[i] > 1024)
+            return tn_fail(error, TN_INPUT, "%s of a kernel is %llu; it is 1 to 1024",
+                           layer_parameters[i].name, (unsigned long long)v->value[i]);
+    TN_TRY(read_layer(v, arena, &program, error));
+    TN_TRY(ideal_issues(&program, &edges, &ideal, error));
+    TN_TRY(tn_layouts_find(&program, &edges, (tn_banking)v->value[BANKING], NULL, arena, &layouts, error));
+    for (uint32_t t = 0; t < layouts.tensors; t++) words += layouts.tensor[t].words;
+    const uint64_t counts[] = {program.steps, ideal, layouts.issue_cycles, layouts.cycles,
+                               layouts.bound_cycles};
+    for (size_t i = 0; i < 5; i++) answers[i] = count(counts[i]);
+    answers[5] = truth(layouts.exact);
+    answers[6] = count(words);
+    return TN_OK;
+}
+
+static tn_status ask_layer(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+    tn_arena arena = {0};
+    tn_status status = answer_layer(v, &arena, answers, error);
+    tn_arena_free(&arena);
+    return status;
 }
 
 /* --- multiply */
@@ -415,6 +488,8 @@ static tn_status ask_kernel(const tn_question_values *v, tn_answer *answers, tn_
 const tn_question tn_questions[] = {
     QUESTION(memory, NULL, "blocks of a memory"),
     QUESTION(layout, NULL, "words, depth and cycles of an array laid out over banks"),
+    QUESTION(layer, NULL,
+             "issues of a layer's products with the best layouts of its tensors that were found"),
     QUESTION(multiply, NULL, "DSP blocks of an integer multiplier"),
     QUESTION(array, NULL, "cycles of a product on a systolic array"),
     QUESTION(training, NULL, "cycles of a layer's three training passes on a systolic array"),

@@ -95,6 +95,22 @@ static void layouts(void **state) {
     test_run_free(&run);
 }
 
+/* The ATIS layer on 4 x 4 x 4: every issue finds its blocks in one wide word. */
+static void layers(void **state) {
+    (void)state;
+    json_t *j = test_program_json(0, "hardware", "layer", "--layer", "tt:m=12x8x8,n=8x8x12,rank=12,tokens=32",
+                                  "--flow", "bidirectional", "--json", NULL);
+    assert_int_equal(count(j, "products"), 18);
+    assert_int_equal(count(j, "ideal_issues"), 39312);
+    assert_int_equal(count(j, "issues"), 39312);
+    json_decref(j);
+    j = test_program_json(0, "hardware", "layer", "--layer", "tt:m=4x4,n=4x4,rank=4,tokens=4", "--banking",
+                          "skew", "--json", NULL);
+    assert_true(json_is_true(json_object_get(j, "exact")));
+    assert_int_equal(count(j, "cycles"), count(j, "bound_cycles"));
+    json_decref(j);
+}
+
 /* An illegal interval is an answer. */
 static void dot_says_what_is_legal(void **state) {
     (void)state;
@@ -165,6 +181,8 @@ static void bad_usage(void **state) {
                    "64 bits");
     expect_refusal("array --dataflow ws_seral --rows 1 --cols 1 --m 1 --k 1 --n 1", "ws_serial");
     expect_refusal("array --dataflow ws_serial --rows 0 --cols 1 --m 1 --k 1 --n 1", "rows = 0");
+    expect_refusal("layer --layer tt:m=4x4,n=4x4,rank=4,tokens=4 --rows 0", "1 to 1024");
+    expect_refusal("layer --layer tt:m=4x4,n=4x4,rnk=4,tokens=4", "rank");
     expect_refusal("layout --dims 4x4 --word 1x1", "--block");
     expect_refusal("layout --dims 4x4 --word 1x1 --banks 2 --block 1x1", "skew");
     expect_refusal("layout --dims 4x4 --word 1 --block 1x1", "word has 1 sizes and dims 2");
@@ -254,6 +272,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_question_each),
         cmocka_unit_test(layouts),
+        cmocka_unit_test(layers),
         cmocka_unit_test(dot_says_what_is_legal),
         cmocka_unit_test(kernels),
         cmocka_unit_test(bad_usage),
