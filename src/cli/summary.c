@@ -43,7 +43,8 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
            tn_count_text(summary->feasible, feasible), tn_count_text(summary->front, front),
            tn_completion_names[summary->completion]);
     print_causes(summary);
-    tn_say("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));
+    if (summary->seconds > 0) /* a merge evaluates nothing */
+        tn_say("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));
     if (summary->front)
         tn_say("recommended: design %llu (the knee of the front); %s/recommended.csv also has the best of "
                "the front at each rank\n",

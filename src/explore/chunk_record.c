@@ -118,7 +118,7 @@ static tn_status read_flows(const tn_space *space, reader *from, uint64_t number
         uint64_t weight = get(from), format = get(from), factors = get(from), flow = get(from);
         uint64_t designs = get(from);
         if (weight >= tn_model_weights(space->model) || format >= TN_FORMATS || factors == 0 ||
-            factors > TN_FACTORS_MOST || flow >= TN_FLOWS || !tn_add(sum, designs, &sum))
+            factors > TN_FACTORS_MOST || flow >= TN_FLOW_NAMES || !tn_add(sum, designs, &sum))
             return wrong(number, "holds a flow that does not exist", error);
         const tn_undefined_flow undefined = {
             .weight = (uint32_t)weight, (tn_format)format, (uint32_t)factors, (tn_flow_name)flow};

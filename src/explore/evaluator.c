@@ -274,6 +274,32 @@ static bool is_undefined(tn_evaluator *with) {
     return false;
 }
 
+/* A numbered point that the front of the layer's training flows does not reach. */
+static bool is_past_front(tn_evaluator *with, const tn_model_layer *layer) {
+    if (!layer->weight || layer->looked_up || layer->weight->flow < TN_FLOW_TRAINING_FRONT_2) return false;
+    for (int first = 0; first < 2; first++) {
+        const tn_program_options options = {.training = true, .no_input_gradient = first};
+        const tn_program *program;
+        if (tn_program_cache_get(with->cache, &layer->weight->weight, layer->tokens, layer->weight->flow,
+                                 &options, &program, NULL) == TN_INPUT)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a step could not be made for want of a point on a front: only its search tells how many there are. */
+static bool lacks_point(tn_evaluator *with) {
+    for (size_t i = 0; i < tn_model_layers(with->model); i++) {
+        const tn_model_layer layer = tn_model_layer_at(with->model, i);
+        if (!is_past_front(with, &layer)) continue;
+        with->undefined =
+            (tn_undefined_flow){(uint32_t)tn_model_weight_place(with->model, layer.weight),
+                                layer.weight->weight.format, layer.weight->weight.d, layer.weight->flow};
+        return true;
+    }
+    return false;
+}
+
 static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *cause, tn_error *error) {
     for (size_t i = 0; i < tn_model_weights(with->model); i++) TN_TRY(set_weight(with, i, digit, error));
     if (is_undefined(with)) {
@@ -281,7 +307,12 @@ static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *ca
         return TN_OK;
     }
     TN_TRY(error_of_weights(with, error));
-    TN_TRY(tn_step_build(with->model, with->cache, &with->step_arena, &with->step, error));
+    tn_status status = tn_step_build(with->model, with->cache, &with->step_arena, &with->step, error);
+    if (status == TN_INPUT && lacks_point(with)) {
+        *cause = TN_CAUSE_UNDEFINED;
+        return TN_OK;
+    }
+    TN_TRY(status);
     TN_TRY(tn_varied_degrees_of_freedom(with->space, &with->step, &with->degrees_of_freedom, error));
     return tn_workload_prepare(&with->step, with->space->device, &with->step_arena, &with->workload, error);
 }
