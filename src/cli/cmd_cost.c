@@ -35,7 +35,7 @@ static tn_status price(tn_model *model, const tn_device *device, tn_program_cach
     if (cost->why.misfits)
         TN_TRY(tn_remedies_find(model, device, &cost->build, &has, arena, &cost->remedies, error));
     TN_TRY(tn_grouping_compare(workload, &cost->build, cost->grouping, error));
-    return tn_flow_prices(model, device, &cost->build, cost->flow, &cost->flows, error);
+    return tn_flow_prices(model, device, &cost->build, cache, cost->flow, &cost->flows, error);
 }
 
 /* Before anything is computed. */

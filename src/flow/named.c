@@ -4,24 +4,19 @@
 
 #include <inttypes.h>
 
+#define FRONT(place) "training-front-" place
+
+/* clang-format off */
 const char *const tn_flow_names[] = {
-    "dense",
-    "right-to-left",
-    "bidirectional",
-    "bidirectional-published",
-    "optimal",
-    "training-optimal",
-    "training-least-saved",
-    "training-least-peak",
-    "training-front-2",
-    "training-front-3",
-    "training-front-4",
-    "training-front-5",
-    "training-front-6",
-    "training-front-7",
-    "training-front-8",
+    "dense", "right-to-left", "bidirectional", "bidirectional-published",
+    "optimal", "training-optimal", "training-least-saved", "training-least-peak",
+    FRONT("2"), FRONT("3"), FRONT("4"), FRONT("5"), FRONT("6"), FRONT("7"), FRONT("8"), FRONT("9"),
+    FRONT("10"), FRONT("11"), FRONT("12"), FRONT("13"), FRONT("14"), FRONT("15"), FRONT("16"), FRONT("17"),
+    FRONT("18"), FRONT("19"), FRONT("20"), FRONT("21"), FRONT("22"), FRONT("23"), FRONT("24"), FRONT("25"),
+    FRONT("26"), FRONT("27"), FRONT("28"), FRONT("29"), FRONT("30"), FRONT("31"), FRONT("32"),
     NULL,
 };
+/* clang-format on */
 _Static_assert(sizeof tn_flow_names / sizeof *tn_flow_names == TN_FLOW_NAMES + 1, "every flow has a name");
 
 bool tn_flow_exists(const tn_weight *weight, tn_flow_name name) {

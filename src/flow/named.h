@@ -34,7 +34,7 @@ typedef enum tn_flow_name {
     TN_FLOW_TRAINING_LEAST_SAVED, /* fewest elements kept from the forward phase; of equals, fewest MACs */
     TN_FLOW_TRAINING_LEAST_PEAK,  /* lowest peak of live elements; of equals, fewest MACs */
     TN_FLOW_TRAINING_FRONT_2,     /* the second point ... */
-    TN_FLOW_TRAINING_FRONT_8 = TN_FLOW_TRAINING_FRONT_2 + 6, /* ... to the 8th */
+    TN_FLOW_TRAINING_FRONT_32 = TN_FLOW_TRAINING_FRONT_2 + 30, /* ... to the 32nd */
     TN_FLOW_NAMES
 } tn_flow_name;
 

@@ -84,12 +84,21 @@ static tn_status write_published(const tn_weight *weight, uint64_t tokens, const
     return tn_writer_end(&writer);
 }
 
+static tn_status write_training(const tn_weight *weight, uint64_t tokens, tn_flow_name name,
+                                const tn_program_options *options, tn_arena *arena, tn_program *program,
+                                tn_error *error) {
+    tn_training_front front;
+    bool training = options && options->training, no_input_gradient = options && options->no_input_gradient;
+    TN_TRY(tn_training_front_of(weight, tokens, no_input_gradient, arena, &front, error));
+    return tn_training_named(weight, tokens, &front, name, training, arena, program, error);
+}
+
 static tn_status write_named(const tn_weight *weight, uint64_t tokens, tn_flow_name name,
                              const tn_program_options *options, tn_arena *arena, tn_arena *scratch,
                              tn_program *program, tn_error *error) {
     tn_tree tree;
     if (tn_flow_is_training(name) && tn_flow_exists(weight, name))
-        return tn_training_named(weight, tokens, name, options, arena, program, error);
+        return write_training(weight, tokens, name, options, arena, program, error);
     TN_TRY(tn_flow_tree(weight, tokens, name, scratch, &tree, error));
     if (name == TN_FLOW_BIDIRECTIONAL_PUBLISHED && options && options->training)
         return write_published(weight, tokens, &tree, options, arena, scratch, program, error);

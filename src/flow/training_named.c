@@ -31,51 +31,52 @@ static const tn_training_flow *least(const tn_training_front *front,
     return best;
 }
 
-static tn_status choose(const tn_training_front *front, tn_flow_name name, const tn_training_flow **flow,
-                        tn_error *error) {
-    size_t point = (size_t)(name - TN_FLOW_TRAINING_FRONT_2) + 2;
-    *flow = &front->item[0];
-    if (name == TN_FLOW_TRAINING_OPTIMAL) return TN_OK;
+tn_status tn_training_point(const tn_training_front *front, tn_flow_name name, const tn_training_flow **flow,
+                            tn_error *error) {
     if (name == TN_FLOW_TRAINING_LEAST_SAVED) {
         *flow = least(front, saves_less);
-    } else if (name == TN_FLOW_TRAINING_LEAST_PEAK) {
-        *flow = least(front, peaks_lower);
-    } else {
-        if (point > front->count)
-            return tn_fail(error, TN_INPUT,
-                           "the front of training flows has %zu points, %s is none of them; choose "
-                           "training-optimal or a lower number",
-                           front->count, tn_flow_names[name]);
-        *flow = &front->item[point - 1];
+        return TN_OK;
     }
+    if (name == TN_FLOW_TRAINING_LEAST_PEAK) {
+        *flow = least(front, peaks_lower);
+        return TN_OK;
+    }
+    size_t point = name == TN_FLOW_TRAINING_OPTIMAL ? 1 : (size_t)(name - TN_FLOW_TRAINING_FRONT_2) + 2;
+    if (point > front->count)
+        return tn_fail(error, TN_INPUT,
+                       "the front of training flows has %zu points, %s is none of them; choose "
+                       "training-optimal or a lower number",
+                       front->count, tn_flow_names[name]);
+    *flow = &front->item[point - 1];
     return TN_OK;
 }
 
-static tn_status find(const tn_weight *weight, uint64_t tokens, tn_flow_name name,
-                      const tn_program_options *options, tn_arena *arena, tn_arena *scratch,
-                      tn_program *program, tn_error *error) {
+static tn_status search(const tn_weight *weight, uint64_t tokens, bool no_input_gradient, tn_arena *arena,
+                        tn_arena *scratch, tn_training_front *front, tn_error *error) {
     tn_network network;
-    tn_training_front front;
     tn_tree hint[TN_FLOWS];
-    const tn_training_flow *flow;
     size_t hints;
     TN_TRY(tn_weight_forward(weight, tokens, scratch, &network, error));
     TN_TRY(list_hints(weight, tokens, scratch, hint, &hints, error));
-    const tn_training_options wanted = {
-        .no_input_gradient = options && options->no_input_gradient, .hint = hint, .hints = hints};
-    TN_TRY(tn_training_search(&network, &wanted, arena, &front, error));
-    TN_TRY(choose(&front, name, &flow, error));
-    if (!options || !options->training)
-        return tn_program_from_tree(weight, tokens, &flow->forward, options, arena, program, error);
-    *program = flow->program;
-    return TN_OK;
+    const tn_training_options options = {
+        .no_input_gradient = no_input_gradient, .hint = hint, .hints = hints};
+    return tn_training_search(&network, &options, arena, front, error);
 }
 
-tn_status tn_training_named(const tn_weight *weight, uint64_t tokens, tn_flow_name name,
-                            const tn_program_options *options, tn_arena *arena, tn_program *program,
-                            tn_error *error) {
+tn_status tn_training_front_of(const tn_weight *weight, uint64_t tokens, bool no_input_gradient,
+                               tn_arena *arena, tn_training_front *front, tn_error *error) {
     tn_arena scratch = {0};
-    tn_status status = find(weight, tokens, name, options, arena, &scratch, program, error);
+    tn_status status = search(weight, tokens, no_input_gradient, arena, &scratch, front, error);
     tn_arena_free(&scratch);
     return status;
+}
+
+tn_status tn_training_named(const tn_weight *weight, uint64_t tokens, const tn_training_front *front,
+                            tn_flow_name name, bool training, tn_arena *arena, tn_program *program,
+                            tn_error *error) {
+    const tn_training_flow *flow;
+    TN_TRY(tn_training_point(front, name, &flow, error));
+    if (!training) return tn_program_from_tree(weight, tokens, &flow->forward, NULL, arena, program, error);
+    *program = flow->program;
+    return TN_OK;
 }

@@ -1,13 +1,24 @@
-/* Programs of the training flows that have names (flow/named.h). Internal to the room. */
+/* Programs of the training flows that have names (flow/named.h): points of the front of a weight's training
+ * flows, which is searched once for all of them. */
 #ifndef TN_FLOW_TRAINING_NAMED_H
 #define TN_FLOW_TRAINING_NAMED_H
 
 #include "flow/program.h"
+#include "flow/training.h"
 
-/* As tn_program_named, for a name that tn_flow_is_training. Without a backward pass: the flow's forward tree.
- * A front of fewer points than the name says is TN_INPUT. */
-tn_status tn_training_named(const tn_weight *weight, uint64_t tokens, tn_flow_name name,
-                            const tn_program_options *options, tn_arena *arena, tn_program *program,
+/* The front of the weight's forward network (tn_training_search), the trees of its named flows as hints. Lives
+ * in `arena`. */
+tn_status tn_training_front_of(const tn_weight *weight, uint64_t tokens, bool no_input_gradient,
+                               tn_arena *arena, tn_training_front *front, tn_error *error);
+
+/* The point of that name, for which tn_flow_is_training holds. TN_INPUT: the front has fewer points. */
+tn_status tn_training_point(const tn_training_front *front, tn_flow_name name, const tn_training_flow **flow,
+                            tn_error *error);
+
+/* The point's program; without `training` that of its forward tree alone. Arrays of *program may be the
+ * front's. */
+tn_status tn_training_named(const tn_weight *weight, uint64_t tokens, const tn_training_front *front,
+                            tn_flow_name name, bool training, tn_arena *arena, tn_program *program,
                             tn_error *error);
 
 #endif

@@ -126,19 +126,17 @@ static tn_status compare_all(comparison *with, tn_arena *arena, tn_flow_price *l
     find_varying(with);
     if (!any_varies(with)) return TN_OK;
     for (size_t i = 0; i < with->weights; i++) with->given[i] = tn_model_weight_at(with->model, i)->flow;
-    TN_TRY(tn_program_cache_new(&with->cache, with->error));
     tn_status status = compare(with, line, count);
     for (size_t i = 0; i < with->weights; i++) tn_model_weight_at(with->model, i)->flow = with->given[i];
     return status;
 }
 
-tn_status tn_flow_prices(tn_model *model, const tn_device *device, const tn_build *build, tn_flow_price *line,
-                         uint32_t *count, tn_error *error) {
-    comparison with = {.model = model, .device = device, .build = build, .error = error};
+tn_status tn_flow_prices(tn_model *model, const tn_device *device, const tn_build *build,
+                         tn_program_cache *cache, tn_flow_price *line, uint32_t *count, tn_error *error) {
+    comparison with = {.model = model, .device = device, .build = build, .cache = cache, .error = error};
     tn_arena arena = {0};
     *count = 0;
     tn_status status = compare_all(&with, &arena, line, count);
-    tn_program_cache_free(with.cache);
     tn_arena_free(&with.arena);
     tn_arena_free(&arena);
     return status;

@@ -33,7 +33,7 @@ enum { TN_FLOW_PRICES_MOST = TN_FLOWS + 2 };
 
 /* line[TN_FLOW_PRICES_MOST]; *count is 0 where no weight is in a tensor format. The model is as before
  * afterwards. */
-tn_status tn_flow_prices(tn_model *model, const tn_device *device, const tn_build *build, tn_flow_price *line,
-                         uint32_t *count, tn_error *error);
+tn_status tn_flow_prices(tn_model *model, const tn_device *device, const tn_build *build,
+                         tn_program_cache *cache, tn_flow_price *line, uint32_t *count, tn_error *error);
 
 #endif

@@ -1,13 +1,14 @@
-/* Programs by weight, tokens, flow and options: a hash table with open addressing; programs live in one
- * arena that is freed with the cache. */
+/* Programs by weight, tokens, flow and options, and fronts of training flows, which several flows are points of:
+ * a hash table with open addressing; programs and fronts live in one arena that is freed with the cache. */
 #include "model/program_cache.h"
 
 #include "base/memory.h"
+#include "flow/training_named.h"
 #include "model/lookup.h"
 
 #include <string.h>
 
-typedef enum program_kind { EMPTY, PROGRAM, LOOKUP } program_kind;
+typedef enum program_kind { EMPTY, PROGRAM, LOOKUP, FRONT } program_kind;
 
 typedef struct key {
     program_kind kind;
@@ -20,7 +21,8 @@ typedef struct key {
 
 typedef struct entry {
     key key;
-    const tn_program *program;
+    const tn_program *program;      /* PROGRAM, LOOKUP */
+    const tn_training_front *front; /* FRONT */
 } entry;
 
 struct tn_program_cache {
@@ -113,36 +115,67 @@ static tn_status make_by_price(const key *k, const tn_pricing *pricing, const tn
     return status;
 }
 
-static tn_status make_program(tn_program_cache *cache, const key *k, const tn_program **program,
-                              tn_error *error) {
-    tn_arena *arena = &cache->arena;
-    tn_program *made;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
-    *program = made;
-    if (k->kind == LOOKUP) return tn_lookup_program(k->weight, k->tokens, k->flow, arena, made, error);
-    const tn_program_options options = {.training = k->training, .no_input_gradient = k->no_input_gradient};
-    if (cache->pricing && k->flow == TN_FLOW_OPTIMAL)
-        return make_by_price(k, cache->pricing, &options, arena, made, error);
-    return tn_program_named(k->weight, k->tokens, k->flow, &options, arena, made, error);
+static tn_status get(tn_program_cache *cache, key *k, entry *found, tn_error *error);
+
+/* All flows of a front come from one search. Its key has one flow for all of them. */
+static tn_status make_point(tn_program_cache *cache, const key *k, tn_program *program, tn_error *error) {
+    key of_front = *k;
+    entry found;
+    of_front.kind = FRONT;
+    of_front.flow = TN_FLOW_TRAINING_OPTIMAL;
+    of_front.training = true;
+    TN_TRY(get(cache, &of_front, &found, error));
+    return tn_training_named(k->weight, k->tokens, found.front, k->flow, k->training, &cache->arena, program,
+                             error);
 }
 
-static tn_status get(tn_program_cache *cache, key *k, const tn_program **program, tn_error *error) {
+static tn_status make_program(tn_program_cache *cache, const key *k, tn_program *program, tn_error *error) {
+    tn_arena *arena = &cache->arena;
+    if (k->kind == LOOKUP) return tn_lookup_program(k->weight, k->tokens, k->flow, arena, program, error);
+    if (tn_flow_is_training(k->flow) && tn_flow_exists(k->weight, k->flow))
+        return make_point(cache, k, program, error);
+    const tn_program_options options = {.training = k->training, .no_input_gradient = k->no_input_gradient};
+    if (cache->pricing && k->flow == TN_FLOW_OPTIMAL)
+        return make_by_price(k, cache->pricing, &options, arena, program, error);
+    return tn_program_named(k->weight, k->tokens, k->flow, &options, arena, program, error);
+}
+
+static tn_status make_entry(tn_program_cache *cache, const key *k, entry *made, tn_error *error) {
+    *made = (entry){.key = *k};
+    if (k->kind == FRONT) {
+        tn_training_front *front;
+        TN_TRY(tn_arena_alloc(&cache->arena, 1, sizeof *front, &front, error));
+        made->front = front;
+        return tn_training_front_of(k->weight, k->tokens, k->no_input_gradient, &cache->arena, front, error);
+    }
+    tn_program *program;
+    TN_TRY(tn_arena_alloc(&cache->arena, 1, sizeof *program, &program, error));
+    made->program = program;
+    return make_program(cache, k, program, error);
+}
+
+static tn_status get(tn_program_cache *cache, key *k, entry *found, tn_error *error) {
     /* A weight that breaks its invariant can't be compared. */
     TN_TRY(tn_weight_check(k->weight, error));
     k->hash = hash_of(k);
     TN_TRY(make_room(cache, error));
-    entry *slot = find(cache, k);
-    if (slot->key.kind != EMPTY) {
-        *program = slot->program;
-        return TN_OK;
-    }
+    *found = *find(cache, k);
+    if (found->key.kind != EMPTY) return TN_OK;
     tn_weight *kept;
     TN_TRY(tn_arena_alloc(&cache->arena, 1, sizeof *kept, &kept, error));
     *kept = *k->weight;
     k->weight = kept;
-    TN_TRY(make_program(cache, k, program, error));
-    *slot = (entry){*k, *program};
+    TN_TRY(make_entry(cache, k, found, error));
+    TN_TRY(make_room(cache, error)); /* a front may have come in between */
+    *find(cache, k) = *found;
     cache->used++;
+    return TN_OK;
+}
+
+static tn_status get_program(tn_program_cache *cache, key *k, const tn_program **program, tn_error *error) {
+    entry found;
+    TN_TRY(get(cache, k, &found, error));
+    *program = found.program;
     return TN_OK;
 }
 
@@ -154,11 +187,11 @@ tn_status tn_program_cache_get(tn_program_cache *cache, const tn_weight *weight,
         k.training = options->training;
         k.no_input_gradient = options->no_input_gradient;
     }
-    return get(cache, &k, program, error);
+    return get_program(cache, &k, program, error);
 }
 
 tn_status tn_program_cache_lookup(tn_program_cache *cache, const tn_weight *weight, uint64_t tokens,
                                   tn_flow_name flow, const tn_program **program, tn_error *error) {
     key k = {.kind = LOOKUP, .weight = weight, .tokens = tokens, .flow = flow, .training = true};
-    return get(cache, &k, program, error);
+    return get_program(cache, &k, program, error);
 }

@@ -1,6 +1,7 @@
 #include "text/schema.h"
 
 #include "base/suggest.h"
+#include "text/choices.h"
 #include "text/number.h"
 #include "text/yaml_reader.h"
 
@@ -146,8 +147,7 @@ static tn_status decode_bool(const decoder *d, subject what, const tn_yaml *node
 static tn_status unknown_choice(const decoder *d, subject what, const tn_yaml *node, size_t count) {
     tn_buffer list = {0};
     const char *nearest = tn_suggest(node->text, what.field->choices, count);
-    for (size_t i = 0; i < count; i++)
-        tn_buffer_format(&list, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", what.field->choices[i]);
+    tn_choices_write(&list, what.field->choices, "", " or ");
     tn_status status = list.status;
     if (status != TN_OK)
         tn_fail(d->error, status, "no memory for an error message");

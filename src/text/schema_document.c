@@ -1,5 +1,6 @@
 /* The reference page of a schema, from its table. */
 #include "base/memory.h"
+#include "text/choices.h"
 #include "text/number.h"
 #include "text/schema.h"
 
@@ -63,8 +64,7 @@ static void write_range(tn_buffer *out, const tn_field *field) {
     tn_real_text(field->minimum, low, sizeof low);
     tn_real_text(field->maximum, high, sizeof high);
     if (field->choices)
-        for (size_t i = 0; field->choices[i]; i++)
-            tn_buffer_format(out, "%s`%s`", i ? ", " : "", field->choices[i]);
+        tn_choices_write(out, field->choices, "`", ", ");
     else if (field->sub)
         tn_buffer_format(out, "see %s", field->sub->name);
     else if (field->minimum > field->maximum || isinf(field->maximum))

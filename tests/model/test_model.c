@@ -235,6 +235,48 @@ static void cache_keeps_programs(void **state) {
     tn_program_cache_free(NULL);
 }
 
+/* Every name of a training flow gets what it gets without the cache, and names of one point the same arrays: so
+ * the front was searched once. */
+static void training_flows_share_their_front(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_program_cache *cache;
+    const tn_program *of[TN_FLOW_NAMES] = {0};
+    const tn_program_options training = {.training = true};
+    tn_weight weight = {.format = TN_TT, .d = 2, .m = {4, 6}, .n = {3, 8}};
+    size_t shared = 0, points = 0;
+    assert_int_equal(tn_weight_set_rank(&weight, 2, NULL), TN_OK);
+    assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+    for (int name = TN_FLOW_TRAINING_OPTIMAL; name < TN_FLOW_NAMES; name++) {
+        tn_program alone;
+        tn_error error = {0}, cached = {0};
+        tn_status status =
+            tn_program_named(&weight, 5, (tn_flow_name)name, &training, &arena, &alone, &error);
+        assert_int_equal(
+            tn_program_cache_get(cache, &weight, 5, (tn_flow_name)name, &training, &of[name], &cached),
+            status);
+        assert_string_equal(error.message, cached.message);
+        if (status != TN_OK) continue;
+        points += name == TN_FLOW_TRAINING_OPTIMAL || name >= TN_FLOW_TRAINING_FRONT_2;
+        assert_int_equal(of[name]->peak_elements[TN_FORWARD], alone.peak_elements[TN_FORWARD]);
+        assert_int_equal(of[name]->saved_elements, alone.saved_elements);
+        assert_int_equal(of[name]->recomputed_macs, alone.recomputed_macs);
+        for (int phase = 0; phase < TN_PHASES; phase++)
+            assert_int_equal(of[name]->macs[phase], alone.macs[phase]);
+    }
+    for (int one = TN_FLOW_TRAINING_OPTIMAL; one < TN_FLOW_NAMES; one++)
+        for (int other = TN_FLOW_TRAINING_OPTIMAL; other < one; other++)
+            shared += of[one] && of[other] && of[one]->step == of[other]->step;
+    assert_true(points > 1);
+    assert_true(shared >= 2); /* least-saved and least-peak are points that have other names, too */
+    const tn_program *forward;
+    assert_int_equal(tn_program_cache_get(cache, &weight, 5, TN_FLOW_TRAINING_OPTIMAL, NULL, &forward, NULL),
+                     TN_OK);
+    assert_false(forward->training);
+    tn_program_cache_free(cache);
+    tn_arena_free(&arena);
+}
+
 static tn_status load_and_build(tn_error *error) {
     tn_arena arena = {0};
     tn_program_cache *cache = NULL;
@@ -300,6 +342,7 @@ static void page(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(training_flows_share_their_front),
         cmocka_unit_test(layers),
         cmocka_unit_test(weights),
         cmocka_unit_test(weights_by_repetition),

@@ -122,7 +122,7 @@ static void named_points_of_a_front(void **state) {
                     least_of(&front, offsetof(tn_training_cost, saved_elements)));
         check_named(&trial, TN_FLOW_TRAINING_LEAST_PEAK, first_layer,
                     least_of(&front, offsetof(tn_training_cost, peak_elements)));
-        for (size_t point = 2; point <= 8; point++) {
+        for (size_t point = 2; point <= 32; point++) {
             tn_flow_name name = (tn_flow_name)(TN_FLOW_TRAINING_FRONT_2 + point - 2);
             if (point <= front.count)
                 check_named(&trial, name, first_layer, &front.item[point - 1]);
