@@ -7,7 +7,7 @@ set style fill solid 0.85 noborder
 set yrange [rows - 0.4 : -0.6]
 set xrange [0 : most * 1.45]
 set ytics noenhanced nomirror scale 0
-set grid xtics linecolor rgb "#dddddd"
+set grid xtics linetype 1 linecolor rgb "#e4e4e4"
 unset key
 plot data using (0.5 * $2):0:(0.5 * $2):(0.3):($0 == 0 ? 0x7f8c8d : $0 == rows - 1 ? 0x34495e : 0x2980b9):yticlabels(1) with boxxyerror linecolor rgb variable, \
      data using 2:0:3:4 with xerrorbars pointtype 7 pointsize 0 linewidth 2 linecolor rgb "#c0392b", \

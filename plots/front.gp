@@ -11,7 +11,7 @@ set palette defined (0 "#440154", 0.25 "#3b528b", 0.5 "#21918c", 0.75 "#5ec962",
 set cbrange [0:rank_most]
 unset colorbox
 unset key
-set grid xtics ytics linecolor rgb "#dddddd"
+set grid xtics ytics linetype 1 linecolor rgb "#e4e4e4"
 stats data index 0 using 4 name 'L' nooutput
 stats data index 0 using 1 name 'M' nooutput
 stats data index 0 using 2 name 'D' nooutput

@@ -7,7 +7,7 @@ set style fill solid 1 noborder
 set yrange [rows - 0.4 : -0.6]
 set xrange [0 : most * 1.75]
 set ytics noenhanced nomirror scale 0
-set grid xtics linecolor rgb "#dddddd"
+set grid xtics linetype 1 linecolor rgb "#e4e4e4"
 set key bottom right samplen 1.5
 array light[3] = ["#aed6f1", "#a9dfbf", "#f5cba7"]
 array dark[3] = ["#2471a3", "#1e8449", "#af601a"]

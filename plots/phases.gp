@@ -7,7 +7,7 @@ set style fill solid 0.9 noborder
 set yrange [rows - 0.4 : -0.6]
 set xrange [0 : most * 1.18]
 set ytics noenhanced nomirror scale 0
-set grid xtics linecolor rgb "#dddddd"
+set grid xtics linetype 1 linecolor rgb "#e4e4e4"
 set key bottom right samplen 1.5 noenhanced
 array colour[4] = ["#2980b9", "#e67e22", "#27ae60", "#7f8c8d"]
 plot data using (0.5 * $2):0:(0.5 * $2):(0.36):yticlabels(1) with boxxyerror linecolor rgb colour[1] title phase_0, \

@@ -190,7 +190,9 @@ static tn_status draw_resources(drawing *with, tn_error *error) {
     const tn_result *result = with->result;
     const tn_device *device = result->space->device;
     tn_resources has = tn_device_resources(device);
+    const tn_resources *cap = &result->space->budget;
     const uint64_t available[TN_RESOURCES] = {has.lut, has.ff, has.dsp, has.bram18, has.uram};
+    const uint64_t capped[TN_RESOURCES] = {cap->lut, cap->ff, cap->dsp, cap->bram18, cap->uram};
     char text[160];
     double most = 0;
     int rows = 0;
@@ -202,13 +204,14 @@ static tn_status draw_resources(drawing *with, tn_error *error) {
         tn_figure_cell(&with->data, tn_resource_names[i]);
         tn_buffer_format(&with->data, " %.9g ", share);
         tn_figure_cell(&with->data, text);
-        tn_buffer_text(&with->data, "\n");
+        tn_buffer_format(&with->data, " %.9g\n",
+                         available[i] ? 100 * (double)capped[i] / (double)available[i] : 0);
         most = fmax(most, share);
         rows++;
     }
     tn_define_real(&with->definition, "most", most);
     tn_define_real(&with->definition, "rows", rows);
-    snprintf(text, sizeof text, "budget of %s", tn_device_name(device));
+    snprintf(text, sizeof text, "all of %s", tn_device_name(device));
     tn_define_text(&with->definition, "budget_label", text);
     snprintf(text, sizeof text, "%s: resources of the recommended design %" PRIu64, result->space->name,
              result->recommended[0].id);
@@ -233,10 +236,10 @@ static tn_status draw_execution(drawing *with, const char *path, tn_error *error
             tn_buffer_format(&with->data, "%.9g %.9g %d\n", 1e3 * predicted, 1e3 * executed, single);
     }
     if (with->data.length == 0) return TN_OK;
-    return draw(with, "execution",
-                "check of the recommended designs' flows, executed on this CPU: its predicted and its "
-                "executed time (not the FPGA's)",
-                error);
+    return draw(
+        with, "execution",
+        "the recommended designs' flows as checked: predicted and executed time on this CPU, not the FPGA",
+        error);
 }
 
 /* ---- all

@@ -119,7 +119,7 @@ static tn_status define_gpu(const figure *of, const tn_roofline *gpu, tn_error *
 
 static void define(const figure *of) {
     const tn_space *space = of->result->space;
-    tn_resources has = tn_device_resources(space->device);
+    const tn_resources has = space->budget; /* what the caps leave of the device */
     double capacity_bits =
         (double)has.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + (double)has.uram * TN_MEMORY_CAPACITY_URAM_BITS;
     bool positive = true;
