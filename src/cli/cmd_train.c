@@ -4,6 +4,7 @@
 #include "cli/watch.h"
 #include "explore/evaluator.h"
 #include "explore/result.h"
+#include "train/generated.h"
 #include "train/train_case.h"
 #include "train/training.h"
 
@@ -14,8 +15,8 @@
 
 typedef struct request {
     tn_common common;
-    const char *target, *path, *point, *data, *schedule, *tokens, *precision, *weights, *folder;
-    uint64_t epochs, seed, steps, threads;
+    const char *target, *path, *point, *data, *schedule, *tokens, *precision, *weights, *folder, *generate;
+    uint64_t epochs, seed, steps, threads, sentences;
     double rate;
     tn_real real;
     bool resume;
@@ -238,6 +239,36 @@ static tn_status run_training(const request *asked, int *status_answer, tn_error
     return status;
 }
 
+static const tn_column generated_columns[] = {
+    TN_COLUMN(tn_generated, train, NULL),
+    TN_COLUMN(tn_generated, dev, NULL),
+    TN_COLUMN(tn_generated, test, NULL),
+    TN_COLUMN(tn_generated, seed, NULL),
+};
+static const tn_record generated_record = TN_RECORD(tn_generated, generated_columns);
+
+enum { TENTH = 10, FIFTH = 5, SENTENCES_MOST = 1000000 };
+
+/* Data where none are at hand. */
+static tn_status generate(const request *asked, tn_error *error) {
+    tn_generated how = tn_generated_default;
+    if (asked->target || asked->path || asked->data)
+        return tn_fail(error, TN_INPUT, "--generate FOLDER stands alone, with --sentences and --seed");
+    if (asked->sentences < TENTH || asked->sentences > SENTENCES_MOST)
+        return tn_fail(error, TN_INPUT, "--sentences %llu; it must be from %d to %d",
+                       (unsigned long long)asked->sentences, TENTH, SENTENCES_MOST);
+    if (asked->seed != UINT64_MAX) how.seed = asked->seed;
+    how.train = asked->sentences;
+    how.dev = asked->sentences / TENTH;
+    how.test = asked->sentences / FIFTH;
+    TN_TRY(tn_generated_write(asked->generate, &how, error));
+    if (asked->common.json) return tn_output_json(&generated_record, &how, error);
+    tn_say("%s: %llu, %llu and %llu sentences to train, dev and test, seed %llu\n", asked->generate,
+           (unsigned long long)how.train, (unsigned long long)how.dev, (unsigned long long)how.test,
+           (unsigned long long)how.seed);
+    return TN_OK;
+}
+
 static tn_status check_request(request *asked, tn_error *error) {
     if ((asked->target != NULL) == (asked->path != NULL))
         return tn_fail(error, TN_INPUT,
@@ -261,11 +292,14 @@ static tn_status check_request(request *asked, tn_error *error) {
 static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     request *asked = request_asked;
     asked->target = asked->common.argument[0];
+    if (asked->threads == 0) return tn_fail(error, TN_INPUT, "--threads 0; at least one is needed");
+    if (asked->generate) return generate(asked, error);
     TN_TRY(check_request(asked, error));
     return asked->path ? run_case(asked, answer, error) : run_training(asked, answer, error);
 }
 
-static const request defaults = {.seed = UINT64_MAX, .rate = NAN, .threads = 1, .precision = "float32"};
+static const request defaults = {
+    .seed = UINT64_MAX, .rate = NAN, .threads = 1, .sentences = 2000, .precision = "float32"};
 static const tn_option options[] = {
     {"--data", TN_INTO(request, data), "FOLDER|none", "train, dev and test with seq.in, seq.out, label"},
     {"--epochs", TN_INTO(request, epochs), "N", "passes over the data (training.epochs, 8)"},
@@ -283,6 +317,9 @@ static const tn_option options[] = {
     {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design"},
     {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model (repeatable)"},
     {"--case", TN_INTO(request, path), "FOLDER", "compare with a reference run"},
+    {"--generate", TN_INTO(request, generate), "FOLDER", "write generated travel questions there"},
+    {"--sentences", TN_INTO(request, sentences), "N",
+     "with --generate: of train (2000); dev a tenth, test a fifth"},
 };
 
 const tn_command tn_command_train = {
@@ -290,7 +327,7 @@ const tn_command tn_command_train = {
     .summary = "train a model on this CPU: the priced step, executed; or compare with a reference run",
     .usage = "MODEL --data FOLDER [--set KEY=VALUE]... [-o OUT]\nDIR --point ID --data FOLDER [-o "
              "OUT]\nMODEL --data none "
-             "--steps N\n--case FOLDER",
+             "--steps N\n--case FOLDER\n--generate FOLDER [--sentences N] [--seed N]",
     .arguments = {0, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),

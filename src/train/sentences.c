@@ -166,6 +166,7 @@ static tn_status load_lines(const char *folder, tn_arena *arena, tn_sentences *t
         if (to->has_classes) TN_TRY(read_class(&classes, to->count, &sentence, arena, error));
         TN_TRY(add(to, &sentence, error));
     }
+    if (to->count == 0) return TN_OK;
     if (to->has_labels) TN_TRY(expect_end(&labels, "seq.in", error));
     return to->has_classes ? expect_end(&classes, "seq.in", error) : TN_OK;
 }

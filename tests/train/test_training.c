@@ -1,0 +1,263 @@
+/* Training runs on generated questions: that a model learns, that a run goes on bit for bit, that counts are as
+ * predicted, and how runs end that can't go on. */
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "text/arrays.h"
+#include "train/generated.h"
+#include "train/training.h"
+
+static char folder[64], data_folder[96];
+
+static const char *path_of(const char *name) {
+    static char path[4][192];
+    static unsigned next;
+    char *text = path[next++ % 4];
+    snprintf(text, sizeof path[0], "%s/%s", folder, name);
+    return text;
+}
+
+/* A small model of the same build: one encoder of width 16. */
+static const char model_text[] =
+    "kind: model\nname: small\nsequence: 24\nexamples: 200\nflow: optimal\n"
+    "training: {learning_rate: 0.05, loss_weights: {slot: {weight: 2}}}\n"
+    "weights:\n  square: {format: tt, m: 4x4, n: 4x4, rank: 6}\n"
+    "  table: {format: ttm, m: 16x16, n: 4x4, rank: 8}\n"
+    "layers:\n  - {name: embedding, kind: embedding, vocabulary: 256, width: 16, weight: table}\n"
+    "  - {name: positions, kind: positions}\n"
+    "  - {name: query, kind: linear, outputs: 16, weight: square, input: positions}\n"
+    "  - {name: key, kind: linear, outputs: 16, weight: square, input: positions}\n"
+    "  - {name: value, kind: linear, outputs: 16, weight: square, input: positions}\n"
+    "  - {name: attention, kind: attention, heads: 2, input: [query, key, value]}\n"
+    "  - {name: sum, kind: residual, input: [positions, attention]}\n"
+    "  - {name: norm, kind: layer-norm}\n"
+    "  - {name: first-token, kind: first-token, input: norm}\n"
+    "  - {name: intent-head, kind: linear, outputs: 8}\n"
+    "  - {name: intent-loss, kind: cross-entropy}\n"
+    "  - {name: slot-head, kind: linear, outputs: 64, input: norm}\n"
+    "  - {name: slot-loss, kind: cross-entropy}\n";
+
+static int set_up(void **state) {
+    (void)state;
+    const tn_generated how = {.train = 200, .dev = 30, .test = 60, .seed = 3};
+    snprintf(folder, sizeof folder, "/tmp/tenfold-training-XXXXXX");
+    if (!mkdtemp(folder)) return -1;
+    snprintf(data_folder, sizeof data_folder, "%s/data", folder);
+    if (tn_generated_write(data_folder, &how, NULL) != TN_OK) return -1;
+    FILE *file = fopen(path_of("small.yaml"), "w");
+    return file && fputs(model_text, file) >= 0 && fclose(file) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+typedef struct bench {
+    tn_arena arena;
+    tn_model *model;
+    tn_dataset data;
+    tn_training run;
+    tn_training_result result;
+    tn_error error;
+} bench;
+
+static void begin(bench *b, const char *const *set, size_t sets) {
+    *b = (bench){0};
+    tn_status status = tn_model_load(path_of("small.yaml"), set, sets, &b->arena, &b->model, &b->error);
+    if (status != TN_OK) print_error("%s\n", b->error.message);
+    assert_int_equal(status, TN_OK);
+    assert_int_equal(tn_dataset_load(data_folder, 24, &b->arena, &b->data, &b->error), TN_OK);
+    b->run = (tn_training){.model = b->model, .data = &b->data, .real = TN_FLOAT32};
+    assert_int_equal(
+        tn_train_settings_decode(tn_model_training(b->model), &b->arena, &b->run.settings, &b->error), TN_OK);
+    b->run.settings.epochs = 3;
+}
+
+static tn_status run(bench *b) {
+    tn_status status = tn_training_run(&b->run, &b->arena, &b->result, &b->error);
+    if (status != TN_OK) print_message("%s\n", b->error.message);
+    return status;
+}
+
+static void learns(void **state) {
+    (void)state;
+    static const char *const optimizers[] = {"optimizer=sgd", "optimizer=momentum", "optimizer=adam"};
+    static const double rate[] = {0.05, 0.01, 0.005};
+    for (int i = 0; i < 3; i++) {
+        bench b;
+        begin(&b, &optimizers[i], 1);
+        b.run.settings.learning_rate = rate[i];
+        b.run.settings.epochs = 6;
+        assert_int_equal(run(&b), TN_OK);
+        assert_null(b.result.diverged);
+        assert_int_equal(b.result.epochs, 6);
+        assert_int_equal(b.result.steps, 6 * 200);
+        assert_int_equal(b.result.macs.predicted, b.result.macs.executed);
+        assert_int_equal(b.result.macs_per_step.predicted, b.result.macs_per_step.executed);
+        assert_int_equal(b.result.peak_elements.predicted, b.result.peak_elements.executed);
+        assert_true(b.result.macs.executed > 0);
+        assert_true(b.result.epoch[5].loss < 0.5 * b.result.epoch[0].loss);
+        assert_true(b.result.epoch[5].test.slot_accuracy > 0.7);
+        assert_true(b.result.epoch[5].test.slot_f1 > 0.3);
+        tn_arena_free(&b.arena);
+    }
+}
+
+static bool same_files(const char *a, const char *b) {
+    char command[512];
+    snprintf(command, sizeof command, "cmp -s '%s' '%s'", path_of(a), path_of(b));
+    return system(command) == 0;
+}
+
+/* Stopped after an epoch and gone on with, twice run, and batches of 3: the same bits. */
+static void goes_on(void **state) {
+    (void)state;
+    static const char *const sets[][2] = {{"optimizer=adam", "batch=1"}, {"optimizer=momentum", "batch=3"}};
+    for (int i = 0; i < 2; i++) {
+        bench whole, part, rest;
+        begin(&whole, sets[i], 2);
+        whole.run.settings.learning_rate = 0.005;
+        whole.run.folder = path_of("whole");
+        assert_int_equal(run(&whole), TN_OK);
+        begin(&part, sets[i], 2);
+        part.run.settings.learning_rate = 0.005;
+        part.run.folder = path_of("part");
+        part.run.stop_after = 1;
+        assert_int_equal(run(&part), TN_OK);
+        begin(&rest, sets[i], 2);
+        rest.run.settings.learning_rate = 0.005;
+        rest.run.folder = path_of("part");
+        rest.run.resume = true;
+        assert_int_equal(run(&rest), TN_OK);
+        assert_int_equal(rest.result.epochs, 3);
+        assert_int_equal(rest.result.steps, whole.result.steps);
+        assert_memory_equal(rest.result.epoch, whole.result.epoch, 3 * sizeof *whole.result.epoch);
+        assert_true(same_files("whole/weights.npz", "part/weights.npz"));
+        assert_true(same_files("whole/weights.safetensors", "part/weights.safetensors"));
+        /* another seed is another run */
+        rest.run.settings.seed = 99;
+        rest.run.folder = path_of("part");
+        assert_int_equal(run(&rest), TN_INPUT);
+        assert_non_null(strstr(rest.error.message, "another run"));
+        tn_arena_free(&whole.arena);
+        tn_arena_free(&part.arena);
+        tn_arena_free(&rest.arena);
+    }
+}
+
+/* Weights out and in again: the first loss of a run that begins with them is the same from either file. */
+static void weights_return(void **state) {
+    (void)state;
+    bench b;
+    double loss[2];
+    static const char *const files[] = {"out/weights.npz", "out/weights.safetensors"};
+    begin(&b, NULL, 0);
+    b.run.folder = path_of("out");
+    assert_int_equal(run(&b), TN_OK);
+    tn_arena_free(&b.arena);
+    for (int i = 0; i < 2; i++) {
+        begin(&b, NULL, 0);
+        b.run.weights = path_of(files[i]);
+        b.run.settings.epochs = 1;
+        b.run.settings.learning_rate = 0;
+        assert_int_equal(run(&b), TN_OK);
+        loss[i] = b.result.epoch[0].dev.loss;
+        tn_arena_free(&b.arena);
+    }
+    assert_true(loss[0] == loss[1]);
+    assert_true(loss[0] < 5);
+}
+
+/* A padded example gives the gradients of the shorter one: losses agree but for the order of sums. */
+static void padding_is_masked(void **state) {
+    (void)state;
+    double loss[2];
+    for (int i = 0; i < 2; i++) {
+        bench b;
+        begin(&b, NULL, 0);
+        b.run.real = TN_FLOAT64;
+        b.run.settings.epochs = 1;
+        b.run.settings.lengths = i ? TN_LENGTHS_PADDED : TN_LENGTHS_TRUE;
+        assert_int_equal(run(&b), TN_OK);
+        loss[i] = b.result.epoch[0].loss;
+        tn_arena_free(&b.arena);
+    }
+    assert_true(fabs(loss[0] - loss[1]) < 1e-9 * loss[0]);
+}
+
+static void diverges(void **state) {
+    (void)state;
+    bench b;
+    begin(&b, NULL, 0);
+    b.run.settings.learning_rate = 1e4;
+    b.run.settings.schedule = TN_RATE_CONSTANT;
+    b.run.folder = path_of("diverged");
+    assert_int_equal(run(&b), TN_OK);
+    assert_non_null(b.result.diverged);
+    assert_non_null(strstr(b.result.diverged, "learning rate"));
+    assert_int_not_equal(access(path_of("diverged/weights.npz"), F_OK), 0);
+    for (size_t i = 0; i < b.result.epochs; i++) assert_true(isfinite(b.result.epoch[i].loss));
+    tn_arena_free(&b.arena);
+}
+
+static void too_small(void **state) {
+    (void)state;
+    static const char *const sets[] = {"layers.embedding.vocabulary=16", "layers.slot-head.outputs=3",
+                                       "layers.intent-head.outputs=2"};
+    static const char *const others[] = {"weights.table.m=4x4", "batch=1", "batch=1"};
+    static const char *const message[] = {"words", "labels", "classes"};
+    for (int i = 0; i < 3; i++) {
+        bench b;
+        const char *const set[] = {sets[i], others[i]};
+        begin(&b, set, 2);
+        assert_int_equal(run(&b), TN_INPUT);
+        assert_non_null(strstr(b.error.message, message[i]));
+        tn_arena_free(&b.arena);
+    }
+}
+
+static void no_memory(void **state) {
+    (void)state;
+    long step = 1;
+    for (long n = 1;; n += step) {
+        bench b;
+        begin(&b, NULL, 0);
+        b.data.train.count = 3;
+        b.data.dev.count = b.data.test.count = 1;
+        b.run.settings.epochs = 1;
+        b.run.folder = path_of("memory");
+        tn_memory_fail_at(n);
+        tn_status status = tn_training_run(&b.run, &b.arena, &b.result, &b.error);
+        tn_memory_fail_at(0);
+        tn_arena_free(&b.arena);
+        if (status == TN_OK) break;
+        assert_int_equal(status, TN_MEMORY);
+        assert_true(n < 1000000);
+        if (n > 200) step = 17;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(learns),         cmocka_unit_test(goes_on),
+        cmocka_unit_test(weights_return), cmocka_unit_test(padding_is_masked),
+        cmocka_unit_test(diverges),       cmocka_unit_test(too_small),
+        cmocka_unit_test(no_memory),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
