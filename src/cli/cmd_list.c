@@ -4,26 +4,22 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/technique_questions.h"
 #include "flow/named.h"
+#include "model/transformation.h"
 #include "tensor/weight.h"
 
 #include <string.h>
 
-/* Files of a folder, or names that the program knows. */
+/* Files of a folder, or names that the program knows; neither: techniques. */
 typedef struct {
     const char *what, *folder;
     const char *const *names; /* ended by NULL */
 } catalogue;
 
-/* Training techniques that some command prices: `tenfold hardware training`, key `precision` of a model,
- * `tenfold order
- * --training` (what to keep and what to compute again). */
-static const char *const techniques[] = {"in-place-transposition", "reduced-precision", "recomputation",
-                                         NULL};
-
 static const catalogue catalogues[] = {
     {"models", "models", NULL},     {"devices", "models/devices", NULL}, {"spaces", "spaces", NULL},
-    {"flows", NULL, tn_flow_names}, {"formats", NULL, tn_format_names},  {"techniques", NULL, techniques},
+    {"flows", NULL, tn_flow_names}, {"formats", NULL, tn_format_names},  {"techniques", NULL, NULL},
 };
 enum { CATALOGUES = sizeof catalogues / sizeof *catalogues };
 
@@ -42,6 +38,49 @@ static tn_status find(const char *what, const catalogue **found, tn_error *error
                    near ? near : "models, devices, spaces, flows, formats, techniques");
 }
 
+/* --- Techniques: transformations of the step, which models choose by keys, and formulas to ask. */
+
+typedef struct technique {
+    const char *name, *use, *changes, *source;
+} technique;
+static const tn_column technique_columns[] = {
+    TN_COLUMN(technique, name, "technique"),
+    TN_COLUMN(technique, use, "by"),
+    TN_COLUMN(technique, source, "source"),
+    TN_COLUMN(technique, changes, NULL),
+};
+static const tn_record technique_record = TN_RECORD(technique, technique_columns);
+typedef struct technique_list {
+    technique *technique;
+    size_t count;
+} technique_list;
+static const tn_column technique_list_columns[] = {
+    TN_ROWS("techniques", technique_list, technique, count, technique_record, NULL),
+};
+static const tn_record technique_list_record = TN_RECORD(technique_list, technique_list_columns);
+
+static tn_status collect_techniques(tn_arena *arena, technique_list *list, tn_error *error) {
+    size_t count = tn_techniques_count;
+    for (const tn_transformation *const *t = tn_transformations; *t; t++) count++;
+    TN_TRY(tn_arena_alloc(arena, count, sizeof *list->technique, &list->technique, error));
+    for (const tn_transformation *const *t = tn_transformations; *t; t++)
+        list->technique[list->count++] = (technique){(*t)->name, (*t)->keys, (*t)->changes, (*t)->source};
+    for (size_t i = 0; i < tn_techniques_count; i++) {
+        const tn_technique *t = &tn_techniques[i];
+        technique *row = &list->technique[list->count++];
+        *row = (technique){t->name, NULL, t->summary, t->source};
+        TN_TRY(tn_arena_format(arena, &row->use, error, "tenfold technique %s", t->name));
+    }
+    return TN_OK;
+}
+
+static tn_status list_techniques(tn_common *common, tn_error *error) {
+    technique_list list = {0};
+    TN_TRY(collect_techniques(&common->arena, &list, error));
+    if (common->json) return tn_output_json(&technique_list_record, &list, error);
+    return tn_output_rows(&technique_record, list.technique, list.count, error);
+}
+
 static tn_status answer(void *asked, int *answer, tn_error *error) {
     tn_common *common = asked;
     const char *what = common->argument[0];
@@ -50,6 +89,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     (void)answer;
     TN_TRY(find(what, &wanted, error));
     const char *const *names = wanted->names;
+    if (!wanted->folder && !names) return list_techniques(common, error);
     if (wanted->folder) {
         const char **files;
         TN_TRY(tn_search_path_list(wanted->folder, &common->arena, &files, &count, error));

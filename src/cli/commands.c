@@ -13,6 +13,7 @@ const tn_command *const tn_commands[] = {
     &tn_command_recommend,
     &tn_command_compare,
     &tn_command_hardware,
+    &tn_command_technique,
     &tn_command_roofline,
     &tn_command_finetune,
     &tn_command_list,

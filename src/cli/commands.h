@@ -10,6 +10,7 @@ extern const tn_command tn_command_plot;
 extern const tn_command tn_command_recommend;
 extern const tn_command tn_command_compare;
 extern const tn_command tn_command_hardware;
+extern const tn_command tn_command_technique;
 extern const tn_command tn_command_roofline;
 extern const tn_command tn_command_cost;
 extern const tn_command tn_command_order;

@@ -19,6 +19,7 @@ static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t opera
 const tn_transformation tn_product_arithmetic = {
     .name = "product-arithmetic",
     .keys = "precision.products",
+    .source = "Zhang, McDanel, Kung, FAST, HPCA 2022",
     .needs = "operators of that precision, or integer operators for block floating point, on the device",
     .changes =
         "multipliers and adders of matmul kernels, and so their cycles, resources and energy; no memory",

@@ -25,6 +25,7 @@ typedef struct tn_transformation {
     const char *keys;            /* of the model file that ask for it: "update.when" */
     const char *needs;           /* what the model must have; for people */
     const char *changes;         /* what it changes and what not; for people */
+    const char *source;          /* who published it; NULL: common practice */
     const char *const *excludes; /* names that it can't be combined with, ended by NULL; NULL: none */
     bool (*wanted)(const tn_model *model);
     /* Writes the step's list anew from the list so far: tn_builder_keep for what was there, tn_builder_array

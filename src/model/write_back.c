@@ -65,6 +65,7 @@ static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t opera
 const tn_transformation tn_write_back = {
     .name = "write-back",
     .keys = "update.when",
+    .source = "Lin et al., On-Device Training Under 256KB Memory, NeurIPS 2022",
     .needs = "nothing",
     .changes =
         "updates follow the last use of gradient and old value; gradients live shorter; no value changes",
