@@ -34,6 +34,7 @@ static tn_status price(tn_model *model, const tn_device *device, tn_program_cach
     const tn_resources has = tn_device_resources(device);
     if (cost->why.misfits)
         TN_TRY(tn_remedies_find(model, device, &cost->build, &has, arena, &cost->remedies, error));
+    TN_TRY(tn_clock_prices(&cost->step, device, &cost->build, cost->clock, &cost->clocks, error));
     TN_TRY(tn_grouping_compare(workload, &cost->build, cost->grouping, error));
     return tn_flow_prices(model, device, &cost->build, cache, cost->flow, &cost->flows, error);
 }

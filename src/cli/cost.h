@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "explore/remedy.h"
+#include "hardware/clocks.h"
 #include "hardware/explain.h"
 #include "hardware/flow_prices.h"
 #include "hardware/grouping.h"
@@ -18,13 +19,16 @@ typedef struct tn_cost {
     tn_build build;
     tn_explanation why;
     tn_grouping grouping[TN_GROUPINGS];
+    uint32_t clocks;
+    tn_clock_price clock[TN_CLOCKS_MOST];
     uint32_t flows;
     tn_flow_price flow[TN_FLOW_PRICES_MOST];
     tn_remedies remedies; /* where it does not fit */
     const char *figure;   /* path of the drawn timeline; NULL: none */
 } tn_cost;
 
-extern const tn_record tn_cost_flow_record; /* of tn_flow_price */
+extern const tn_record tn_cost_flow_record;  /* of tn_flow_price */
+extern const tn_record tn_cost_clock_record; /* of tn_clock_price */
 
 uint64_t tn_cost_amount(const tn_resources *of, tn_resource resource);
 

@@ -189,6 +189,14 @@ static const tn_column flow_columns[] = {
 };
 const tn_record tn_cost_flow_record = TN_RECORD(tn_flow_price, flow_columns);
 
+static const tn_column clock_columns[] = {
+    TN_COLUMN_AS("clock_MHz", tn_clock_price, clock_MHz, "clock", TN_IN("MHz", 1)),
+    TN_COLUMN(tn_clock_price, cycles_per_step, "cycles a step"),
+    TN_COLUMN_AS("seconds_per_step", tn_clock_price, seconds_per_step, "time", TN_IN("ms", 1e3)),
+    TN_COLUMN(tn_clock_price, dsp, "DSP"),
+};
+const tn_record tn_cost_clock_record = TN_RECORD(tn_clock_price, clock_columns);
+
 static const tn_column misfit_columns[] = {
     TN_NAME("resource", tn_misfit, resource, tn_resource_names, NULL),
     TN_COLUMN(tn_misfit, needed, NULL),
@@ -248,6 +256,8 @@ tn_status tn_cost_json(const tn_cost *cost, tn_buffer *out, tn_error *error) {
     tn_cost_write_memories(cost, &json);
     tn_json_key(&json, "flows");
     tn_record_rows(&tn_cost_flow_record, cost->flow, cost->flows, &json);
+    tn_json_key(&json, "clocks");
+    tn_record_rows(&tn_cost_clock_record, cost->clock, cost->clocks, &json);
     tn_json_put_bool(&json, "fits", why->price.misfits == 0);
     tn_json_key(&json, "misfits");
     tn_record_rows(&misfit_record, why->misfit, why->misfits, &json);

@@ -293,6 +293,11 @@ static void print_coefficients(const tn_device_energy *of) {
         of->uram_pJ_per_bit.value, of->lutram_pJ_per_bit.value);
 }
 
+static tn_status print_clocks(const tn_cost *cost, tn_error *error) {
+    tn_say_heading("Clocks that the operators meet (placement and routing apart)");
+    return tn_output_rows(&tn_cost_clock_record, cost->clock, cost->clocks, error);
+}
+
 static tn_status print_flows(const tn_cost *cost, tn_error *error) {
     if (cost->flows == 0) return TN_OK;
     tn_say_heading("Flows of the tensor-format linear layers under these kernels");
@@ -349,6 +354,7 @@ tn_status tn_cost_print(const tn_cost *cost, tn_error *error) {
     TN_TRY(print_timeline(&cost->why, error));
     TN_TRY(print_energy(&cost->why, error));
     print_coefficients(cost->why.coefficients);
+    TN_TRY(print_clocks(cost, error));
     TN_TRY(print_flows(cost, error));
     print_misfits(&cost->why, &cost->remedies);
     print_unverified(&cost->why);
