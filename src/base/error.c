@@ -44,6 +44,16 @@ tn_status tn_fail_system(tn_error *error, const char *file, int error_number, co
     return tn_fail_at(error, status, (tn_position){.file = file}, "%s: %s", what, strerror(error_number));
 }
 
+tn_status tn_fail_reading(tn_error *error, const char *file, int error_number, const char *what) {
+    static const int of_the_name[] = {ENOENT, ENOTDIR, EISDIR, EACCES, EPERM,
+                                      ELOOP,  ENXIO,   ENODEV, EINVAL, ENAMETOOLONG};
+    for (size_t i = 0; i < sizeof of_the_name / sizeof *of_the_name; i++)
+        if (error_number == of_the_name[i])
+            return tn_fail_at(error, TN_INPUT, (tn_position){.file = file}, "%s: %s", what,
+                              strerror(error_number));
+    return tn_fail_system(error, file, error_number, what);
+}
+
 /* File names and what is quoted from input must not break the line or steer a terminal. */
 static void hide_control_characters(char *text) {
     for (unsigned char *at = (unsigned char *)text; *at; at++) {

@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include "base/interrupt.h"
 #include "base/memory.h"
 
 #include <dirent.h>
@@ -7,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,32 +16,60 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-tn_status tn_file_read(const char *path, size_t limit_bytes, char **data, size_t *length, tn_error *error) {
-    const tn_position at = {.file = path};
-    FILE *stream = fopen(path, "rb");
-    if (!stream)
-        return tn_fail_at(error, errno == ENOMEM ? TN_MEMORY : TN_INPUT, at, "can't be opened: %s",
-                          strerror(errno));
-    char *bytes = NULL;
-    size_t used = 0, capacity = 0;
-    tn_status status = TN_OK;
+enum { READ_AT_ONCE = 65536, READ_ATTEMPTS = 100, POLL_MS = 100 };
+
+/* Waits until a pipe or a terminal has something to read or has ended; a signal ends the wait. */
+static tn_status wait_for_bytes(int file, const char *path, tn_error *error) {
+    struct pollfd reading = {.fd = file, .events = POLLIN};
     for (;;) {
-        status = tn_grow(&bytes, &capacity, used + 65536 + 1, 1, error);
-        if (status != TN_OK) break;
-        size_t got = fread(bytes + used, 1, capacity - used - 1, stream);
-        used += got;
-        if (used > limit_bytes) {
-            status = tn_fail_at(error, TN_LIMIT, at,
-                                "is larger than %zu bytes, the limit for this kind of file", limit_bytes);
-            break;
-        }
-        if (got == 0) {
-            if (ferror(stream))
-                status = tn_fail_at(error, TN_INPUT, at, "can't be read: %s", strerror(errno));
-            break;
-        }
+        int ready = poll(&reading, 1, POLL_MS);
+        if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted while reading %s", path);
+        if (ready > 0) return TN_OK;
+        if (ready < 0 && errno != EINTR) return tn_fail_reading(error, path, errno, "can't be read");
     }
-    fclose(stream);
+}
+
+/* *got = 0 at the end. */
+static tn_status read_some(int file, bool waits, const char *path, char *bytes, size_t room, size_t *got,
+                           tn_error *error) {
+    for (int attempt = 0;; attempt++) {
+        if (waits) TN_TRY(wait_for_bytes(file, path, error));
+        ssize_t count = read(file, bytes, room);
+        if (count >= 0) {
+            *got = (size_t)count;
+            return TN_OK;
+        }
+        bool again = errno == EINTR || (waits && errno == EAGAIN);
+        if (!again || attempt == READ_ATTEMPTS) return tn_fail_reading(error, path, errno, "can't be read");
+        if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted while reading %s", path);
+    }
+}
+
+static tn_status read_all(int file, const char *path, size_t limit_bytes, char **bytes, size_t *used,
+                          tn_error *error) {
+    struct stat about;
+    size_t capacity = 0, got = 1;
+    if (fstat(file, &about) != 0) return tn_fail_reading(error, path, errno, "can't be read");
+    while (got) {
+        TN_TRY(tn_grow(bytes, &capacity, *used + READ_AT_ONCE + 1, 1, error));
+        TN_TRY(read_some(file, !S_ISREG(about.st_mode), path, *bytes + *used, capacity - *used - 1, &got,
+                         error));
+        *used += got;
+        if (*used > limit_bytes)
+            return tn_fail_at(error, TN_LIMIT, (tn_position){.file = path},
+                              "is larger than %zu bytes, the limit for this kind of file", limit_bytes);
+    }
+    return TN_OK;
+}
+
+/* O_NONBLOCK: opening a named pipe must not wait for a writer where no signal reaches it. */
+tn_status tn_file_read(const char *path, size_t limit_bytes, char **data, size_t *length, tn_error *error) {
+    char *bytes = NULL;
+    size_t used = 0;
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return tn_fail_reading(error, path, errno, "can't be opened");
+    tn_status status = read_all(file, path, limit_bytes, &bytes, &used, error);
+    close(file);
     if (status != TN_OK) {
         tn_free(bytes);
         return status;

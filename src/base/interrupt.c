@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-static atomic_bool asked;
+static atomic_bool asked, noticed;
 
 void tn_interrupt(void) {
     atomic_store(&asked, true);
@@ -10,6 +10,7 @@ void tn_interrupt(void) {
 
 void tn_interrupt_clear(void) {
     atomic_store(&asked, false);
+    atomic_store(&noticed, false);
 }
 
 static _Thread_local unsigned held;
@@ -22,6 +23,13 @@ void tn_interrupt_release(void) {
     held--;
 }
 
+/* Who holds it back is ending already, and has noticed. */
 bool tn_interrupted(void) {
-    return !held && atomic_load_explicit(&asked, memory_order_relaxed);
+    if (!atomic_load_explicit(&asked, memory_order_relaxed)) return false;
+    atomic_store_explicit(&noticed, true, memory_order_relaxed);
+    return !held;
+}
+
+bool tn_interrupt_noticed(void) {
+    return atomic_load(&noticed);
 }

@@ -12,6 +12,8 @@ TN_PUBLIC_BEGIN
 void tn_interrupt(void); /* safe in a signal handler */
 void tn_interrupt_clear(void);
 bool tn_interrupted(void);
+/* True once somebody who asked learned that he is to stop: the work is ending, or was cut short. */
+bool tn_interrupt_noticed(void);
 
 /* For short work that must end as it does without an interruption, such as writing down what was finished: between
  * the two, tn_interrupted() is false in this thread. They nest. */

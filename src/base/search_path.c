@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,9 +99,12 @@ static tn_status list_root(const char *root, void *user, bool *stop, tn_error *e
     const char *path;
     TN_TRY(tn_arena_format(list->arena, &path, error, "%s/%s", root, list->folder));
     DIR *folder = opendir(path);
-    if (!folder) return TN_OK;
+    if (!folder && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+        return TN_OK; /* a root without */
+    if (!folder) return tn_fail_system(error, path, errno, "can't be listed");
     tn_status status = TN_OK;
-    for (struct dirent *entry; status == TN_OK && (entry = readdir(folder));) {
+    errno = 0;
+    for (struct dirent *entry; status == TN_OK && (entry = readdir(folder)); errno = 0) {
         size_t length = has_suffix(entry->d_name) ? strlen(entry->d_name) - strlen(suffix) : 0;
         if (!length || entry->d_name[0] == '.' || listed(list, entry->d_name, length)) continue;
         status = tn_grow(&list->names, &list->capacity, list->count + 1, sizeof *list->names, error);
@@ -108,6 +112,7 @@ static tn_status list_root(const char *root, void *user, bool *stop, tn_error *e
             status = tn_arena_copy_text(list->arena, entry->d_name, length, &list->names[list->count], error);
         if (status == TN_OK) list->count++;
     }
+    if (status == TN_OK && errno) status = tn_fail_system(error, path, errno, "can't be listed");
     closedir(folder);
     return status;
 }

@@ -7,7 +7,10 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 enum { EXIT_USAGE = 2, EXIT_OUTSIDE = 3, EXIT_INTERRUPTED = 130 };
 
@@ -28,9 +31,33 @@ static int exit_status(tn_status status) {
     return EXIT_OUTSIDE;
 }
 
+/* What a library computes can't be asked to stop. Files appear whole or not at all and stores survive a kill,
+ * so where nobody has noticed the signal after a while, the program may end at once. */
+static const struct itimerval patience = {.it_value = {.tv_sec = 1, .tv_usec = 500000}};
+
 static void on_signal(int number) {
     (void)number;
     tn_interrupt();
+    setitimer(ITIMER_REAL, &patience, NULL);
+}
+
+static void on_patience_ended(int number) {
+    static const char said[] = "tenfold: interrupted\n";
+    (void)number;
+    if (tn_interrupt_noticed()) return;
+    ssize_t written = write(STDERR_FILENO, said, sizeof said - 1);
+    (void)written;
+    _exit(EXIT_INTERRUPTED);
+}
+
+/* A library may end the program by exit: the OpenMP runtime does, with status 1, where it gets no memory. That
+ * is an outside cause, and what waits to be printed is not the answer. */
+static bool ended_here;
+
+static void on_exit_of_others(void) {
+    if (ended_here) return;
+    fprintf(stderr, "tenfold: a library ended the program, most likely without memory\n");
+    _exit(EXIT_OUTSIDE);
 }
 
 static const tn_command *find_command(const char *name) {
@@ -58,6 +85,9 @@ static void general_help(void) {
     for (size_t i = 0; i < tn_commands_count; i++)
         tn_say("  %-10s %s\n", tn_commands[i]->name, tn_commands[i]->summary);
     tn_say("  %-10s %s\n\n`tenfold help COMMAND` explains one.\n", "help", "explain a command");
+    tn_say("\nModels, devices and spaces are paths, or bare names looked up in models/, models/devices/ and\n"
+           "spaces/ of the folders in TENFOLD_PATH (set apart by colons), of the source tree and of the\n"
+           "installed data folder; `tenfold list models` shows them.\n");
 }
 
 static int complain(const tn_error *error) {
@@ -84,16 +114,22 @@ static int run_command(const tn_command *command, int argc, char **argv) {
     tn_error error = {0};
     int answer = 0;
     tn_status status = tn_command_run(command, argc, argv, &answer, &error);
+    /* Whatever an interrupted run says of itself, what it gave is not the whole answer; and a child or a call
+     * that the same signal ended is no outside cause. */
+    if (tn_interrupt_noticed() && (status == TN_OK || status == TN_IO))
+        status = tn_fail(&error, TN_INTERRUPTED, "interrupted; what was finished is kept");
     int written = finish(answer);
     return status == TN_OK ? written : complain(&error);
 }
 
-int main(int argc, char **argv) {
+static int act(int argc, char **argv) {
     /* The first signal asks for a clean stop, the second kills. */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_patience_ended}, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a failed write says so: EPIPE, EFBIG */
+    signal(SIGXFSZ, SIG_IGN);
 
     if (argc < 2) {
         fprintf(stderr, "tenfold: which command? `tenfold help` lists them\n");
@@ -112,4 +148,11 @@ int main(int argc, char **argv) {
     if (!command) return unknown_command(argv[help ? 2 : 1]);
     char *ask_help[] = {argv[1], (char *)"--help", NULL};
     return help ? run_command(command, 2, ask_help) : run_command(command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+    atexit(on_exit_of_others);
+    int status = act(argc, argv);
+    ended_here = true;
+    return status;
 }

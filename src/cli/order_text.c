@@ -57,6 +57,7 @@ static tn_status print_front(const tn_order *order, tn_error *error) {
         tn_tree_expression(&order->network, &order->front.item[i].tree, &text);
         tn_table_count(&table, order->front.item[i].cost.macs);
         tn_table_count(&table, order->front.item[i].cost.peak_elements);
+        if (text.status != TN_OK && table.status == TN_OK) table.status = text.status;
         tn_table_text(&table, text.data ? text.data : "");
         tn_buffer_free(&text);
     }
@@ -152,6 +153,7 @@ static tn_status print_training_front(const tn_order *order, uint64_t least, tn_
         put_training_row(&table, &flow->cost, least);
         tn_tree_expression(&order->network, &flow->forward, &text);
         if (flow->backward.tensors == 0) tn_buffer_text(&text, ", several backward");
+        if (text.status != TN_OK && table.status == TN_OK) table.status = text.status;
         tn_table_text(&table, text.data ? text.data : "");
         tn_buffer_free(&text);
     }

@@ -37,7 +37,7 @@ static tn_status load_tree(const char *path, unsigned depth, tn_arena *arena, tn
                    : tn_search_path_find(folder, parent->text, arena, &parent_path, error));
     tn_yaml *base, *merged;
     tn_status status = load_tree(parent_path, depth + 1, arena, &base, error);
-    if (status != TN_OK && error && error->line == 0)
+    if (status == TN_INPUT && error && error->line == 0)
         return tn_fail_at(error, status, parent->at, "can't inherit from %.200s: is it there?", parent->text);
     TN_TRY(status);
     TN_TRY(tn_yaml_merge(base, *root, arena, &merged, error));

@@ -36,15 +36,17 @@ static tn_status decode_entries(grapher *g, const tn_yaml *node, const char *of,
         return tn_fail_at(g->error, TN_INPUT, node->at,
                           "\"layers\" of %s must be a list with at least one layer", of);
     tn_layer_entry *list;
+    tn_name_index names;
     TN_TRY(tn_arena_alloc(g->arena, node->count, sizeof *list, &list, g->error));
+    TN_TRY(tn_name_index_new(&names, node->count, g->arena, g->error));
     for (size_t i = 0; i < node->count; i++) {
         TN_TRY(tn_layer_entry_decode(node->item[i], g->arena, &list[i], g->error));
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(list[k].name, list[i].name) == 0)
-                return tn_fail_at(
-                    g->error, TN_INPUT, list[i].name_at,
-                    "layer name \"%.100s\" stands twice in this list, first in line %u; choose another",
-                    list[i].name, list[k].name_at.line);
+        uint32_t first = tn_name_index_add(&names, list[i].name, (uint32_t)i);
+        if (first != TN_NAME_NONE)
+            return tn_fail_at(
+                g->error, TN_INPUT, list[i].name_at,
+                "layer name \"%.100s\" stands twice in this list, first in line %u; choose another",
+                list[i].name, list[first].name_at.line);
         if (strcmp(list[i].name, ENTRY) == 0)
             return tn_fail_at(g->error, TN_INPUT, list[i].name_at,
                               "\"entry\" is what enters a block, not a layer name; choose another");

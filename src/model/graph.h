@@ -6,6 +6,7 @@
 #ifndef TN_MODEL_GRAPH_H
 #define TN_MODEL_GRAPH_H
 
+#include "base/name_index.h"
 #include "model/layer_kind.h"
 #include "model/model.h"
 #include "model/model_file.h"
@@ -47,6 +48,7 @@ struct tn_model {
     uint64_t batch, sequence, steps_per_epoch;
     size_t weights;
     tn_weight_use *weight;
+    tn_name_index weight_of; /* place in `weight` by name */
     uint32_t layers;
     tn_layer *layer;
 };

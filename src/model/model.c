@@ -127,9 +127,8 @@ tn_model_weight *tn_model_weight_at(tn_model *model, size_t position) {
 }
 
 tn_model_weight *tn_model_weight_find(tn_model *model, const char *name) {
-    for (size_t i = 0; i < model->weights; i++)
-        if (strcmp(model->weight[i].entry.name, name) == 0) return &model->weight[i].entry;
-    return NULL;
+    uint32_t i = tn_name_index_find(&model->weight_of, name);
+    return i == TN_NAME_NONE ? NULL : &model->weight[i].entry;
 }
 
 size_t tn_model_weight_place(const tn_model *model, const tn_model_weight *weight) {

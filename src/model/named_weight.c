@@ -88,7 +88,11 @@ tn_status tn_named_weights_decode(const tn_item_list *entries, tn_arena *arena, 
                                   tn_error *error) {
     const tn_weight_entry *entry = entries->item;
     TN_TRY(tn_arena_alloc(arena, entries->count, sizeof *model->weight, &model->weight, error));
-    for (size_t i = 0; i < entries->count; i++) TN_TRY(decode_weight(&entry[i], &model->weight[i], error));
+    TN_TRY(tn_name_index_new(&model->weight_of, entries->count, arena, error));
+    for (size_t i = 0; i < entries->count; i++) {
+        TN_TRY(decode_weight(&entry[i], &model->weight[i], error));
+        tn_name_index_add(&model->weight_of, entry[i].name, (uint32_t)i);
+    }
     model->weights = entries->count;
     return TN_OK;
 }
@@ -148,11 +152,10 @@ tn_status tn_named_weight_check(const tn_model *model, const tn_weight_use *use,
 tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *name, tn_position at,
                               tn_arena *arena, tn_error *error) {
     tn_layer *layer = &model->layer[position];
-    size_t i = 0;
-    while (i < model->weights && strcmp(model->weight[i].entry.name, name) != 0) i++;
-    if (i == model->weights) return unknown_weight(model, name, at, arena, error);
+    uint32_t i = tn_name_index_find(&model->weight_of, name);
+    if (i == TN_NAME_NONE) return unknown_weight(model, name, at, arena, error);
     tn_weight_use *use = &model->weight[i];
-    layer->weight = (uint32_t)i;
+    layer->weight = i;
     bool looked_up = layer->kind->is_lookup;
     use->looked_up |= looked_up;
     use->multiplied |= !looked_up;

@@ -42,19 +42,26 @@ tn_status tn_figure_format_of(const char *path, tn_figure_format *format, tn_err
     return tn_figure_format_find(dot + 1, format, error);
 }
 
-static void put_text(tn_buffer *out, const char *text, char quote, char escape) {
-    tn_buffer_bytes(out, &quote, 1);
+/* Between double quotes gnuplot runs what stands between backquotes and expands macros after @, before it
+ * looks at escapes; between single quotes it misreads doubled quotes at either end. So everything it could
+ * make something of is an octal escape between double quotes. */
+static void put_script_text(tn_buffer *out, const char *text) {
+    tn_buffer_text(out, "\"");
     for (; *text; text++) {
-        char byte = (unsigned char)*text < ' ' ? ' ' : *text;
-        if (byte == quote || (escape == '\\' && byte == '\\')) tn_buffer_bytes(out, &escape, 1);
-        tn_buffer_bytes(out, &byte, 1);
+        unsigned char byte = (unsigned char)*text;
+        if (byte < ' ' || byte == 0x7f)
+            tn_buffer_text(out, " ");
+        else if (strchr("\"'\\`@$#", byte))
+            tn_buffer_format(out, "\\%03o", byte);
+        else
+            tn_buffer_bytes(out, text, 1);
     }
-    tn_buffer_bytes(out, &quote, 1);
+    tn_buffer_text(out, "\"");
 }
 
 void tn_define_text(tn_buffer *definition, const char *name, const char *text) {
     tn_buffer_format(definition, "%s = ", name);
-    put_text(definition, text, '\'', '\'');
+    put_script_text(definition, text);
     tn_buffer_text(definition, "\n");
 }
 
@@ -65,10 +72,17 @@ void tn_define_real(tn_buffer *definition, const char *name, double value) {
 }
 
 void tn_figure_cell(tn_buffer *data, const char *text) {
-    put_text(data, text, '"', '\\');
+    tn_buffer_text(data, "\"");
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte == '"' || byte == '\\') tn_buffer_text(data, "\\");
+        tn_buffer_bytes(data, byte < ' ' || byte == 0x7f ? " " : text, 1);
+    }
+    tn_buffer_text(data, "\"");
 }
 
-/* The script: head, definitions, template. Its output goes to standard output when the library runs it and to
+/* The script: head, definitions, template. Names of files begin with ./, for gnuplot opens what begins with <
+ * or | as a pipe to a shell, and gives names such as - and + a meaning of their own. Its output goes to standard output when the library runs it and to
  * the picture's own name when a person does. */
 static tn_status write_script(const tn_figure *figure, const char *name, tn_arena *arena, tn_buffer *script,
                               tn_error *error) {
@@ -79,14 +93,14 @@ static tn_status write_script(const tn_figure *figure, const char *name, tn_aren
     size_t length = 0;
     TN_TRY(tn_file_read(path, 1 << 20, &body, &length, error));
     const char *ending = format_name[figure->format];
-    tn_buffer_format(script, "# Draws %s.%s: run gnuplot on this file in its folder.\n", name, ending);
+    tn_buffer_text(script, "# Run gnuplot on this file in its folder to draw the figure again.\n");
     if (figure->definition && figure->definition->length)
         tn_buffer_bytes(script, figure->definition->data, figure->definition->length);
     tn_buffer_text(script, "if (!exists('size_x')) size_x = 900\nif (!exists('size_y')) size_y = 600\n");
     tn_buffer_format(script, "%s\n", terminal[figure->format]);
     const char *picture, *numbers;
-    tn_status status = tn_arena_format(arena, &picture, error, "%s.%s", name, ending);
-    if (status == TN_OK) status = tn_arena_format(arena, &numbers, error, "%s.dat", name);
+    tn_status status = tn_arena_format(arena, &picture, error, "./%s.%s", name, ending);
+    if (status == TN_OK) status = tn_arena_format(arena, &numbers, error, "./%s.dat", name);
     if (status == TN_OK) {
         tn_define_text(script, "picture", picture);
         tn_buffer_text(script, "if (!exists('to_pipe')) set output picture\n");
@@ -133,7 +147,7 @@ static tn_status draw(const tn_figure *figure, tn_arena *arena, tn_buffer *scrip
     TN_TRY(tn_arena_copy_text(arena, figure->path, (size_t)(name - figure->path), &folder, error));
     TN_TRY(tn_arena_format(arena, &numbers, error, "%s.dat", figure->path));
     TN_TRY(tn_arena_format(arena, &commands, error, "%s.gp", figure->path));
-    TN_TRY(tn_arena_format(arena, &base, error, "%s%s.gp", name[0] == '-' ? "./" : "", name));
+    TN_TRY(tn_arena_format(arena, &base, error, "./%s.gp", name));
     TN_TRY(tn_arena_format(arena, &picture, error, "%s.%s", figure->path, format_name[figure->format]));
     TN_TRY(write_script(figure, name, arena, script, error));
     TN_TRY(tn_file_write_buffer(numbers, figure->data, error));

@@ -125,9 +125,7 @@ tn_status tn_case_files_highest(const tn_case_files *files, const char *stem, ui
     }
     if (files->folder) {
         DIR *folder = opendir(files->path);
-        if (!folder)
-            return tn_fail(error, TN_INPUT, "%s: can't be read as a folder: %s", files->path,
-                           strerror(errno));
+        if (!folder) return tn_fail_reading(error, files->path, errno, "can't be read as a folder");
         for (struct dirent *entry; (entry = readdir(folder));) {
             uint32_t number = number_of(entry->d_name, stem, suffix);
             if (number > found) found = number;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { INTERRUPTIONS_MOST = 100 };
+
 tn_status tn_byte_source_fail(const tn_byte_source *source, tn_error *error, const char *format, ...) {
     char message[sizeof error->message];
     va_list arguments;
@@ -23,7 +25,7 @@ tn_status tn_byte_source_open(const char *path, tn_byte_source *source, tn_error
     *source = (tn_byte_source){.file = path, .descriptor = -1};
     /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) return tn_byte_source_fail(source, error, "can't be opened: %s", strerror(errno));
+    if (descriptor < 0) return tn_fail_reading(error, path, errno, "can't be opened");
     if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
         close(descriptor);
         return tn_byte_source_fail(source, error, "is not a regular file; a file of arrays is needed");
@@ -57,10 +59,11 @@ tn_status tn_byte_source_read(const tn_byte_source *source, uint64_t offset, voi
         if (length) memcpy(bytes, source->memory + offset, length);
         return TN_OK;
     }
+    int interruptions = 0;
     for (size_t done = 0; done < length;) {
         ssize_t got = pread(source->descriptor, (char *)bytes + done, length - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return tn_byte_source_fail(source, error, "can't be read: %s", strerror(errno));
+        if (got < 0 && errno == EINTR && interruptions++ < INTERRUPTIONS_MOST) continue;
+        if (got < 0) return tn_fail_reading(error, source->file, errno, "can't be read");
         if (got == 0) return too_short(source, offset, length, error);
         done += (size_t)got;
     }

@@ -1,5 +1,6 @@
 /* safetensors (huggingface/safetensors, README "Format"): 8 bytes of header length, a JSON object from names
- * to {dtype, shape, data_offsets}, the values. Spans must lie inside the file, have the size that dtype and
+ * to {dtype, shape, data_offsets}, the values. Entries of any type may be there; those of a type that is not
+ * read fail when they are asked for. Spans must lie inside the file, have the size that dtype and
  * shape give, and neither overlap nor leave holes, as the format demands. The header is limited to 16 MiB. */
 #include "base/memory.h"
 #include "text/array_file.h"

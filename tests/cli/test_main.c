@@ -33,6 +33,10 @@ static int list_commands(void **state) {
 
 static void each_command_explains_itself(void **state) {
     (void)state;
+    test_run all = test_program("help", NULL);
+    assert_non_null(strstr(all.out, "TENFOLD_PATH"));
+    if (access(test_source("docs/man/tenfold.1"), R_OK) != 0) fail_msg("docs/man/tenfold.1 is missing");
+    test_run_free(&all);
     for (size_t i = 0; i < count; i++) {
         const char *name = commands[i];
         char page[1100];

@@ -98,6 +98,17 @@ static size_t tuples(uint64_t size, uint32_t d, uint64_t smallest, uint64_t larg
     return count;
 }
 
+/* 61 is a factor and no factor may be 61: every one of the many beginnings is a dead end. */
+static void foldings_that_cannot_be_end_soon(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_foldings none = {.count = 1};
+    uint64_t size = (uint64_t)61 * 720720 * 16;
+    assert_int_equal(tn_foldings_all(size, 16, 1, 60, &arena, &none, NULL), TN_OK);
+    assert_int_equal(none.count, 0);
+    tn_arena_free(&arena);
+}
+
 static void foldings_are_all_tuples(void **state) {
     (void)state;
     const uint64_t sizes[] = {1, 7, 64, 768, 1000};
@@ -128,6 +139,7 @@ int main(void) {
         cmocka_unit_test(empty_and_single),
         cmocka_unit_test(knee_is_nearest_to_ideal),
         cmocka_unit_test(foldings_are_all_tuples),
+        cmocka_unit_test(foldings_that_cannot_be_end_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
