@@ -39,7 +39,9 @@ typedef struct {
     view *view;
     tn_claims claims;
     tn_verdicts verdicts;
-    const char *source; /* of the claims */
+    size_t unfit_count;
+    const char *unfit[MODELS_MOST]; /* models that no build makes fit */
+    const char *source;             /* of the claims */
     size_t verdict_count;
     const tn_verdict *verdict;
 } request;
@@ -183,6 +185,7 @@ static const tn_record verdict_record = TN_RECORD(tn_verdict, verdict_columns);
 
 static const tn_column answer_columns[] = {
     TN_ROWS("rows", request, view, rows, view_record, NULL),
+    TN_ARRAY("unfit", request, unfit, unfit_count, NULL),
     TN_COLUMN_AS("claims_of", request, source, NULL),
     TN_ROWS("claims", request, verdict, verdict_count, verdict_record, NULL),
 };
@@ -251,6 +254,10 @@ static tn_status add_model(request *r, const char *model, tn_error *error) {
             name = row->model;
         }
     TN_TRY(find_design(r, model, name, &space, &id, error));
+    if (id == TN_NO_DESIGN) {
+        r->unfit[r->unfit_count++] = name;
+        return TN_OK;
+    }
     TN_TRY(tn_compare_fpga(space, id, &r->common.arena, &r->row[r->rows], error));
     return build_text(space, id, &r->common.arena, &r->build[r->rows++], error);
 }
@@ -305,6 +312,11 @@ static tn_status print_people(const request *r, tn_error *error) {
            r->fpga);
     TN_TRY(tn_output_rows(&view_record, r->view, r->rows, error));
     tn_say("\n");
+    for (size_t i = 0; i < r->unfit_count; i++)
+        tn_say(
+            "%s does not fit %s with any build of spaces/build-search.yaml; sweep a space of lower ranks and "
+            "give its folder with --design\n",
+            r->unfit[i], r->fpga);
     for (size_t i = 0; i < r->rows; i++)
         if (r->build[i]) tn_say("%s on %s: %s\n", r->row[i].model, r->row[i].system, r->build[i]);
     for (size_t i = 0; i < r->rows; i++)
@@ -328,7 +340,6 @@ static tn_status check_model(const char *name, tn_error *error) {
 
 static tn_status answer(void *asked, int *answer, tn_error *error) {
     request *r = asked;
-    (void)answer;
     r->models = r->common.arguments;
     size_t most = r->models * (2 * r->gpu.count + 1);
     TN_TRY(tn_claims_load(r->claims_name, &r->common.arena, &r->claims, error));
@@ -341,6 +352,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     for (size_t i = 0; i < r->models; i++) TN_TRY(add_model(r, r->common.argument[i], error));
     for (size_t i = 0; i < r->rows; i++) TN_TRY(view_row(r, i, error));
     TN_TRY(tn_claims_judge(&r->claims, r->row, r->rows, &r->common.arena, &r->verdicts, error));
+    *answer = r->unfit_count > 0;
     r->source = r->claims.source;
     r->verdict = r->verdicts.verdict;
     r->verdict_count = r->verdicts.count;

@@ -192,12 +192,8 @@ static tn_status sweep_all(const tn_space *space, tn_archive *front, tn_error *e
 static tn_status knee_of(const tn_space *space, const tn_archive *front, tn_arena *arena, uint64_t *id,
                          tn_error *error) {
     tn_point *point;
-    if (front->count == 0)
-        return tn_fail(
-            error, TN_INPUT,
-            "no build of space %s makes %s fit %s; sweep a space of lower ranks and give its folder "
-            "with --design",
-            space->name, tn_model_name(space->model), tn_device_name(space->device));
+    *id = TN_NO_DESIGN;
+    if (front->count == 0) return TN_OK;
     TN_TRY(tn_arena_alloc(arena, front->count, sizeof *point, &point, error));
     tn_archive_points(front, point);
     *id = point[tn_knee(point, front->count, space->objectives)].id;

@@ -46,7 +46,8 @@ tn_status tn_compare_fpga(const tn_space *space, uint64_t id, tn_arena *arena, t
                           tn_error *error);
 
 /* The space spaces/build-search.yaml for that model and device, and the knee of its front: which flow and build
- * suit the model as it stands. TN_INPUT where no design fits. */
+ * suit the model as it stands; TN_NO_DESIGN where none fits. */
+#define TN_NO_DESIGN UINT64_MAX
 tn_status tn_compare_search(const char *model, const char *const *set, size_t sets, const char *device,
                             tn_arena *arena, tn_space **space, uint64_t *id, tn_error *error);
 

@@ -187,6 +187,11 @@ static void people_and_refusals(void **state) {
     assert_non_null(strstr(run.out, "does not follow"));
     assert_non_null(strstr(run.out, "step_power_W"));
     test_run_free(&run);
+    json_t *small =
+        test_program_json(1, "compare", "atis-2enc", "--gpu", "rtx3090", "--fpga", "pynq-z2", "--json", NULL);
+    assert_int_equal(json_array_size(json_object_get(small, "rows")), 2);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(small, "unfit"), 0)), "atis-2enc");
+    json_decref(small);
     static const struct {
         const char *first, *option, *value, *says;
     } bad[] = {
