@@ -36,7 +36,8 @@ static tn_status price(tn_model *model, const tn_device *device, tn_program_cach
         TN_TRY(tn_remedies_find(model, device, &cost->build, &has, arena, &cost->remedies, error));
     TN_TRY(tn_clock_prices(&cost->step, device, &cost->build, cost->clock, &cost->clocks, error));
     TN_TRY(tn_grouping_compare(workload, &cost->build, cost->grouping, error));
-    return tn_flow_prices(model, device, &cost->build, cache, cost->flow, &cost->flows, error);
+    TN_TRY(tn_flow_prices(model, device, &cost->build, cache, cost->flow, &cost->flows, error));
+    return tn_cost_prepare(cost, arena, error);
 }
 
 /* Before anything is computed. */
@@ -52,12 +53,6 @@ static tn_status draw(const request *asked, tn_figure_format format, tn_arena *a
     return tn_timeline_figure(&cost->step, &cost->why, asked->folder, format, arena, &cost->figure, error);
 }
 
-static tn_status print(const request *asked, const tn_cost *cost, tn_error *error) {
-    tn_buffer out = {0};
-    if (!asked->common.json) return tn_cost_print(cost, error);
-    return tn_output_made(tn_cost_json(cost, &out, error), &out, error);
-}
-
 static tn_status answer_request(const request *asked, tn_program_cache *cache, tn_arena *arena,
                                 tn_error *error) {
     tn_model *model;
@@ -68,7 +63,7 @@ static tn_status answer_request(const request *asked, tn_program_cache *cache, t
     TN_TRY(load(asked, arena, &model, &device, error));
     TN_TRY(price(model, device, cache, arena, &cost, error));
     TN_TRY(draw(asked, format, arena, &cost, error));
-    return print(asked, &cost, error);
+    return asked->common.json ? tn_output_json(&tn_cost_record, &cost, error) : tn_cost_print(&cost, error);
 }
 
 static const request defaults = {.device = "u50@user-area"};

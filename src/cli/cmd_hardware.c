@@ -78,9 +78,10 @@ static tn_status read_value(const tn_question *q, size_t which, const char *text
 
 /* Answers with the place of the row where the library knew none. */
 static tn_status ask(const tn_question *question, const tn_question_values *values, tn_position at,
-                     tn_answer *answers, tn_error *error) {
+                     tn_answer *answer, tn_error *error) {
     tn_error unplaced = {0};
-    tn_status status = question->ask(values, answers, &unplaced);
+    *answer = (tn_answer){0};
+    tn_status status = question->ask(values, answer, &unplaced);
     if (status == TN_OK) return TN_OK;
     return tn_fail_at(error, status, at, "%s", unplaced.message);
 }
@@ -96,49 +97,19 @@ static void put_json_value(tn_json *json, const tn_parameter *p, uint64_t value,
         tn_json_put_count(json, p->name, value);
 }
 
-static void put_json_answer(tn_json *json, const char *name, const tn_answer *a) {
-    if (a->type == TN_ANSWER_COUNT) tn_json_put_count(json, name, a->count);
-    if (a->type == TN_ANSWER_BOOL) tn_json_put_bool(json, name, a->truth);
-    if (a->type == TN_ANSWER_REAL) tn_json_put_real(json, name, a->real);
-    if (a->type == TN_ANSWER_TEXT) tn_json_put_text(json, name, *a->text ? a->text : NULL);
-}
-
 static void put_json_row(tn_json *json, const tn_question *q, const tn_question_values *values,
-                         const tn_answer *answers) {
+                         const tn_answer *answer) {
     for (size_t i = 0; i < q->parameters; i++)
         put_json_value(json, &q->parameter[i], values->value[i], values->text[i]);
-    for (size_t i = 0; q->answer[i]; i++) put_json_answer(json, q->answer[i], &answers[i]);
-}
-
-static void put_csv_answer(tn_buffer *out, const tn_answer *a) {
-    if (a->type == TN_ANSWER_COUNT) tn_csv_put_count(out, a->count);
-    if (a->type == TN_ANSWER_BOOL) tn_csv_put(out, a->truth ? "true" : "false");
-    if (a->type == TN_ANSWER_REAL) tn_csv_put_real(out, a->real);
-    if (a->type == TN_ANSWER_TEXT) tn_csv_put(out, a->text);
+    tn_record_keys(q->record, answer, json);
 }
 
 /* --- One question. */
 
-static tn_status print_table(const tn_question *q, const tn_answer *answers, tn_error *error) {
-    tn_table table;
-    size_t columns = 0;
-    while (q->answer[columns]) columns++;
-    tn_table_begin(&table, columns);
-    for (size_t i = 0; i < columns; i++) tn_table_text(&table, q->head[i]);
-    for (size_t i = 0; i < columns; i++) {
-        if (answers[i].type == TN_ANSWER_COUNT) tn_table_count(&table, answers[i].count);
-        if (answers[i].type == TN_ANSWER_BOOL) tn_table_text(&table, answers[i].truth ? "yes" : "no");
-        if (answers[i].type == TN_ANSWER_REAL) tn_table_format(&table, "%.4f", answers[i].real);
-        if (answers[i].type == TN_ANSWER_TEXT)
-            tn_table_text(&table, *answers[i].text ? answers[i].text : "none");
-    }
-    return tn_table_end(&table, error);
-}
-
 static tn_status answer_one(request *r, tn_error *error) {
     const tn_question *q = r->question;
     tn_question_values values = {.device = r->device};
-    tn_answer answers[TN_ANSWERS_MOST];
+    tn_answer answer;
     const tn_position nowhere = {0};
     for (size_t i = 0; i < q->parameters; i++) {
         const char *text = r->given[i] ? r->given[i] : q->parameter[i].fallback;
@@ -147,15 +118,15 @@ static tn_status answer_one(request *r, tn_error *error) {
                            q->parameter[i].help);
         TN_TRY(read_value(q, i, text, nowhere, &values, error));
     }
-    TN_TRY(ask(q, &values, nowhere, answers, error));
-    if (!r->common.json) return print_table(q, answers, error);
+    TN_TRY(ask(q, &values, nowhere, &answer, error));
+    if (!r->common.json) return tn_output_rows(q->record, &answer, 1, error);
     tn_buffer out = {0};
     tn_json json;
     tn_json_begin(&json, &out);
     tn_json_object(&json);
     tn_json_put_text(&json, "question", q->name);
     if (r->device) tn_json_put_text(&json, "device", tn_device_name(r->device));
-    put_json_row(&json, q, &values, answers);
+    put_json_row(&json, q, &values, &answer);
     tn_json_end(&json);
     return tn_output(&out, error);
 }
@@ -179,8 +150,8 @@ static tn_status identify(const tn_question *q, const tn_csv_cell *head, int *pa
         }
     for (size_t i = 0; i < LABELS; i++)
         if (strcmp(labels[i], head->text) == 0) return TN_OK;
-    for (size_t i = 0; q->answer[i]; i++)
-        if (strcmp(q->answer[i], head->text) == 0)
+    for (size_t i = 0; i < q->record->columns; i++)
+        if (q->record->column[i].key && strcmp(q->record->column[i].key, head->text) == 0)
             return tn_fail_at(error, TN_INPUT, head->at,
                               "column '%s' is what %s answers; rename or remove it", head->text, q->name);
     const char *names[TN_PARAMETERS_MOST + LABELS];
@@ -216,7 +187,7 @@ static tn_status map_columns(const request *r, const tn_csv *csv, int *column, t
 }
 
 static tn_status answer_row(const request *r, const tn_csv *csv, size_t row, const int *column,
-                            tn_question_values *values, tn_answer *answers, tn_error *error) {
+                            tn_question_values *values, tn_answer *answer, tn_error *error) {
     const tn_question *q = r->question;
     tn_position at = csv->columns ? tn_csv_at(csv, row, 0)->at : (tn_position){0};
     values->device = r->device;
@@ -230,19 +201,19 @@ static tn_status answer_row(const request *r, const tn_csv *csv, size_t row, con
         }
         TN_TRY(read_value(q, i, text, where, values, error));
     }
-    return ask(q, values, at, answers, error);
+    return ask(q, values, at, answer, error);
 }
 
 static void put_csv_head(tn_buffer *out, const tn_csv *csv, const tn_question *q) {
     for (size_t c = 0; c < csv->columns; c++) tn_csv_put(out, csv->head[c].text);
-    for (size_t i = 0; q->answer[i]; i++) tn_csv_put(out, q->answer[i]);
+    tn_record_csv_head(q->record, out);
     tn_csv_line(out);
 }
 
 static void put_csv_row(tn_buffer *out, const tn_csv *csv, size_t row, const tn_question *q,
-                        const tn_answer *answers) {
+                        const tn_answer *answer) {
     for (size_t c = 0; c < csv->columns; c++) tn_csv_put(out, tn_csv_at(csv, row, c)->text);
-    for (size_t i = 0; q->answer[i]; i++) put_csv_answer(out, &answers[i]);
+    tn_record_csv(q->record, answer, out);
     tn_csv_line(out);
 }
 
@@ -269,15 +240,15 @@ static tn_status answer_rows(const request *r, const tn_csv *csv, tn_buffer *out
     }
     for (size_t row = 0; row < csv->rows; row++) {
         tn_question_values values = {0};
-        tn_answer answers[TN_ANSWERS_MOST];
-        TN_TRY(answer_row(r, csv, row, column, &values, answers, error));
+        tn_answer answer;
+        TN_TRY(answer_row(r, csv, row, column, &values, &answer, error));
         if (!r->common.json) {
-            put_csv_row(out, csv, row, r->question, answers);
+            put_csv_row(out, csv, row, r->question, &answer);
             continue;
         }
         tn_json_object(&json);
         put_json_labels(&json, csv, row);
-        put_json_row(&json, r->question, &values, answers);
+        put_json_row(&json, r->question, &values, &answer);
         tn_json_end(&json);
     }
     if (r->common.json) {

@@ -73,7 +73,7 @@ static const tn_column line_columns[] = {
     TN_COLUMN_AS("capacity_bits", tn_memory_line, placed.capacity_bits, NULL),
     TN_WRITTEN(NULL, NULL, "used, %", .cell = show_use),
 };
-static const tn_record line_record = TN_RECORD(tn_memory_line, line_columns);
+const tn_record tn_cost_memory_record = TN_RECORD(tn_memory_line, line_columns);
 
 static void add_rest(tn_table *table, const tn_memory_line *const *line, uint32_t count) {
     uint64_t arrays = 0, bram18 = 0, uram = 0, lutram = 0;
@@ -105,8 +105,8 @@ static tn_status print_lines(const tn_explanation *why, tn_error *error) {
     qsort(line, why->memories, sizeof *line, by_capacity);
     uint32_t shown = why->memories > SHOWN ? SHOWN - 1 : why->memories;
     tn_say_heading("Memories (named after their largest array)");
-    tn_record_head(&line_record, NULL, &table);
-    for (uint32_t i = 0; i < shown; i++) tn_record_cells(&line_record, line[i], NULL, &table);
+    tn_record_head(&tn_cost_memory_record, NULL, &table);
+    for (uint32_t i = 0; i < shown; i++) tn_record_cells(&tn_cost_memory_record, line[i], NULL, &table);
     if (shown < why->memories) add_rest(&table, line + shown, why->memories - shown);
     tn_arena_free(&arena);
     return tn_table_end(&table, error);
@@ -134,17 +134,10 @@ static const tn_column grouping_columns[] = {
     TN_COLUMN(tn_grouping, fits, "fits"),
     TN_COLUMN(tn_grouping, exact, NULL),
 };
-static const tn_record grouping_record = TN_RECORD(tn_grouping, grouping_columns);
+const tn_record tn_cost_grouping_record = TN_RECORD(tn_grouping, grouping_columns);
 
 tn_status tn_cost_print_memories(const tn_cost *cost, tn_error *error) {
     TN_TRY(print_lines(&cost->why, error));
     tn_say_heading("Memories by grouping and placement");
-    return tn_output_rows(&grouping_record, cost->grouping, TN_GROUPINGS, error);
-}
-
-void tn_cost_write_memories(const tn_cost *cost, tn_json *json) {
-    tn_json_key(json, "memories");
-    tn_record_rows(&line_record, cost->why.memory, cost->why.memories, json);
-    tn_json_key(json, "grouping");
-    tn_record_rows(&grouping_record, cost->grouping, TN_GROUPINGS, json);
+    return tn_output_rows(&tn_cost_grouping_record, cost->grouping, TN_GROUPINGS, error);
 }

@@ -16,18 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static tn_answer count(uint64_t value) {
-    return (tn_answer){.type = TN_ANSWER_COUNT, .count = value};
-}
-
-static tn_answer truth(bool value) {
-    return (tn_answer){.type = TN_ANSWER_BOOL, .truth = value};
-}
-
-static tn_answer real(double value) {
-    return (tn_answer){.type = TN_ANSWER_REAL, .real = value};
-}
-
 /* --- memory */
 
 static const char *const ports[] = {"simple", "true", NULL};
@@ -40,23 +28,21 @@ static const tn_parameter memory_parameters[] = {
      "how it is cut into blocks: hls tiles plainly, yosys packs tighter; the device's, hls without one"},
     {"ports", "simple", ports, "simple: one writes, one reads; true: two independent accesses"},
 };
-static const char *const memory_answers[] = {"bram18", "bram36", "uram", "lutram", NULL};
-static const char *const memory_heads[] = {"BRAM18 (blocks)", "BRAM36 (pairs)", "URAM (blocks)",
-                                           "LUTRAM (LUTs)"};
+static const tn_column memory_columns[] = {
+    TN_COLUMN(tn_blocks, bram18, "BRAM18", .unit = "blocks"),
+    TN_COLUMN(tn_blocks, bram36, "BRAM36", .unit = "pairs"),
+    TN_COLUMN(tn_blocks, uram, "URAM", .unit = "blocks"),
+    TN_COLUMN(tn_blocks, lutram, "LUTRAM", .unit = "LUTs"),
+};
+static const tn_record memory_record = TN_RECORD(tn_blocks, memory_columns);
 
-static tn_status ask_memory(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+static tn_status ask_memory(const tn_question_values *v, void *answer, tn_error *error) {
     const uint64_t *p = v->value, small_bits = v->device ? v->device->memory.lutram_bits_most : 1024;
     tn_memory_style style = (tn_memory_style)p[2];
     tn_geometry geometry = v->device ? (tn_geometry)v->device->memory.geometry : TN_GEOMETRY_HLS;
     if (p[3] > 0) geometry = (tn_geometry)(p[3] - 1);
-    tn_blocks blocks;
     if (style == TN_STYLE_AUTO) style = tn_memory_style_auto(p[0], p[1], small_bits);
-    TN_TRY(tn_memory_blocks(geometry, style, p[0], p[1], p[4] == 1, &blocks, error));
-    answers[0] = count(blocks.bram18);
-    answers[1] = count(blocks.bram36);
-    answers[2] = count(blocks.uram);
-    answers[3] = count(blocks.lutram);
-    return TN_OK;
+    return tn_memory_blocks(geometry, style, p[0], p[1], p[4] == 1, answer, error);
 }
 
 /* --- layout */
@@ -71,24 +57,28 @@ static const tn_parameter layout_parameters[] = {
               "for each axis of the banks a linear form of the word's coordinates: 1x0x1,0x1x0"},
     [BLOCK] = {"block", NULL, tn_sizes, "elements that are read at once, along each axis: 1x4x4"},
 };
-static const char *const layout_answers[] = {"words", "padded_elements", "depth", "issues", NULL};
-static const char *const layout_heads[] = {"words", "padded (elements)", "depth (words)", "issues (cycles)"};
-
-static tn_status ask_layout(const tn_question_values *v, tn_answer *answers, tn_error *error) {
-    const char *const *text = v->text;
-    uint64_t block[TN_BANK_LAYOUT_AXES], cycles;
-    tn_bank_layout layout;
+typedef struct {
     tn_bank_layout_size size;
+    uint64_t issues;
+} layout_answer;
+static const tn_column layout_columns[] = {
+    TN_COLUMN_AS("words", layout_answer, size.words, "words"),
+    TN_COLUMN_AS("padded_elements", layout_answer, size.padded_elements, "padded", .unit = "elements"),
+    TN_COLUMN_AS("depth", layout_answer, size.depth, "depth", .unit = "words"),
+    TN_COLUMN(layout_answer, issues, "issues", .unit = "cycles"),
+};
+static const tn_record layout_record = TN_RECORD(layout_answer, layout_columns);
+
+static tn_status ask_layout(const tn_question_values *v, void *answer, tn_error *error) {
+    const char *const *text = v->text;
+    uint64_t block[TN_BANK_LAYOUT_AXES];
+    layout_answer *to = answer;
+    tn_bank_layout layout;
     TN_TRY(tn_bank_layout_read(text[DIMS], text[WORD], text[BANKS], *text[SKEW] ? text[SKEW] : NULL, &layout,
                                error));
     TN_TRY(tn_bank_layout_read_block(&layout, text[BLOCK], block, error));
-    TN_TRY(tn_bank_layout_measure(&layout, &size, error));
-    TN_TRY(tn_bank_layout_issues(&layout, block, &cycles, error));
-    answers[0] = count(size.words);
-    answers[1] = count(size.padded_elements);
-    answers[2] = count(size.depth);
-    answers[3] = count(cycles);
-    return TN_OK;
+    TN_TRY(tn_bank_layout_measure(&layout, &to->size, error));
+    return tn_bank_layout_issues(&layout, block, &to->issues, error);
 }
 
 /* --- layer: the layouts of a layer's tensors, searched */
@@ -103,10 +93,20 @@ static const tn_parameter layer_parameters[] = {
     [BANKING] = {"banking", "word", tn_banking_names,
                  "one wide word a memory, rows of banks, the full skew, or per tensor what it needs"},
 };
-static const char *const layer_answers[] = {"products",     "ideal_issues", "issues", "cycles",
-                                            "bound_cycles", "exact",        "words",  NULL};
-static const char *const layer_heads[] = {
-    "products", "ideal issues", "issues (cycles)", "cycles", "bound (cycles)", "exact", "words"};
+typedef struct {
+    uint64_t products, ideal_issues, issues, cycles, bound_cycles, words;
+    bool exact;
+} layer_answer;
+static const tn_column layer_columns[] = {
+    TN_COLUMN(layer_answer, products, "products"),
+    TN_COLUMN(layer_answer, ideal_issues, "ideal issues"),
+    TN_COLUMN(layer_answer, issues, "issues", .unit = "cycles"),
+    TN_COLUMN(layer_answer, cycles, "cycles"),
+    TN_COLUMN(layer_answer, bound_cycles, "bound", .unit = "cycles"),
+    TN_COLUMN(layer_answer, exact, "exact"),
+    TN_COLUMN(layer_answer, words, "words"),
+};
+static const tn_record layer_record = TN_RECORD(layer_answer, layer_columns);
 
 static tn_status read_layer(const tn_question_values *v, tn_arena *arena, tn_program *program,
                             tn_error *error) {
@@ -133,31 +133,30 @@ static tn_status ideal_issues(const tn_program *program, const tn_kernel_edges *
     return TN_OK;
 }
 
-static tn_status answer_layer(const tn_question_values *v, tn_arena *arena, tn_answer *answers,
+static tn_status answer_layer(const tn_question_values *v, tn_arena *arena, layer_answer *answer,
                               tn_error *error) {
     const tn_kernel_edges edges = {v->value[LAYER_ROWS], v->value[LAYER_COLUMNS], v->value[LAYER_REDUCTION]};
     tn_program program;
     tn_layouts layouts;
-    uint64_t ideal, words = 0;
     for (int i = LAYER_ROWS; i <= LAYER_REDUCTION; i++)
         if (v->value[i] == 0 || v->value[i] > 1024)
             return tn_fail(error, TN_INPUT, "%s of a kernel is %llu; it is 1 to 1024",
                            layer_parameters[i].name, (unsigned long long)v->value[i]);
     TN_TRY(read_layer(v, arena, &program, error));
-    TN_TRY(ideal_issues(&program, &edges, &ideal, error));
+    TN_TRY(ideal_issues(&program, &edges, &answer->ideal_issues, error));
     TN_TRY(tn_layouts_find(&program, &edges, (tn_banking)v->value[BANKING], NULL, arena, &layouts, error));
-    for (uint32_t t = 0; t < layouts.tensors; t++) words += layouts.tensor[t].words;
-    const uint64_t counts[] = {program.steps, ideal, layouts.issue_cycles, layouts.cycles,
-                               layouts.bound_cycles};
-    for (size_t i = 0; i < 5; i++) answers[i] = count(counts[i]);
-    answers[5] = truth(layouts.exact);
-    answers[6] = count(words);
+    for (uint32_t t = 0; t < layouts.tensors; t++) answer->words += layouts.tensor[t].words;
+    answer->products = program.steps;
+    answer->issues = layouts.issue_cycles;
+    answer->cycles = layouts.cycles;
+    answer->bound_cycles = layouts.bound_cycles;
+    answer->exact = layouts.exact;
     return TN_OK;
 }
 
-static tn_status ask_layer(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+static tn_status ask_layer(const tn_question_values *v, void *answer, tn_error *error) {
     tn_arena arena = {0};
-    tn_status status = answer_layer(v, &arena, answers, error);
+    tn_status status = answer_layer(v, &arena, answer, error);
     tn_arena_free(&arena);
     return status;
 }
@@ -171,18 +170,21 @@ static const tn_parameter multiply_parameters[] = {
     {"signedness", "signed", tn_signedness_names, "of both"},
     {"block", "device", dsp_blocks, "the device's DSP block (dsp48e2 without a device), or one by name"},
 };
-static const char *const multiply_answers[] = {"dsp", NULL};
-static const char *const multiply_heads[] = {"DSP (blocks)"};
+typedef struct {
+    uint64_t dsp;
+} multiply_answer;
+static const tn_column multiply_columns[] = {
+    TN_COLUMN(multiply_answer, dsp, "DSP", .unit = "blocks"),
+};
+static const tn_record multiply_record = TN_RECORD(multiply_answer, multiply_columns);
 
-static tn_status ask_multiply(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+static tn_status ask_multiply(const tn_question_values *v, void *answer, tn_error *error) {
     const tn_dsp_block *block;
     const char *name = dsp_blocks[v->value[3]];
-    uint64_t dsp;
+    multiply_answer *to = answer;
     if (v->value[3] == 0) name = v->device ? v->device->dsp_block : tn_dsp48e2.name;
     TN_TRY(tn_dsp_block_find(name, &block, error));
-    TN_TRY(tn_multiply_dsp(block, v->value[0], v->value[1], (tn_signedness)v->value[2], &dsp, error));
-    answers[0] = count(dsp);
-    return TN_OK;
+    return tn_multiply_dsp(block, v->value[0], v->value[1], (tn_signedness)v->value[2], &to->dsp, error);
 }
 
 /* --- array, training */
@@ -195,19 +197,18 @@ static const tn_parameter array_parameters[] = {
     {"n", NULL, NULL, "columns of the product"},
     {"dataflow", NULL, tn_dataflow_names, "what stays in the array, and who counts the cycles"},
 };
-static const char *const array_answers[] = {"cycles", "tiles", "utilisation", NULL};
-static const char *const array_heads[] = {"cycles", "tiles", "utilisation (MACs/element/cycle)"};
+static const tn_column array_columns[] = {
+    TN_COLUMN(tn_systolic_result, cycles, "cycles"),
+    TN_COLUMN(tn_systolic_result, tiles, "tiles"),
+    TN_COLUMN(tn_systolic_result, utilisation, "utilisation", TN_FIXED(4), .unit = "MACs/element/cycle"),
+};
+static const tn_record array_record = TN_RECORD(tn_systolic_result, array_columns);
 
-static tn_status ask_array(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+static tn_status ask_array(const tn_question_values *v, void *answer, tn_error *error) {
     const uint64_t *p = v->value;
     const tn_systolic array = {p[0], p[1]};
     const tn_array_product product = {p[2], p[3], p[4]};
-    tn_systolic_result result;
-    TN_TRY(tn_systolic_cycles(&array, (tn_dataflow)p[5], &product, &result, error));
-    answers[0] = count(result.cycles);
-    answers[1] = count(result.tiles);
-    answers[2] = real(result.utilisation);
-    return TN_OK;
+    return tn_systolic_cycles(&array, (tn_dataflow)p[5], &product, answer, error);
 }
 
 static const tn_parameter training_parameters[] = {
@@ -219,26 +220,25 @@ static const tn_parameter training_parameters[] = {
     {"transposition", "in-place", (const char *const[]){"in-place", "explicit", NULL},
      "in the array, or through the buffer"},
 };
-static const char *const training_answers[] = {
-    "forward", "input_gradient", "weight_gradient", "transposition_cycles", "total", "transposition_accesses",
-    NULL};
-static const char *const training_heads[] = {"forward (cycles)",         "input gradient (cycles)",
-                                             "weight gradient (cycles)", "transposing (cycles)",
-                                             "total (cycles)",           "transposing (words accessed)"};
+static const tn_column training_columns[] = {
+    TN_COLUMN_AS("forward", tn_systolic_passes, forward_cycles, "forward", .unit = "cycles"),
+    TN_COLUMN_AS("input_gradient", tn_systolic_passes, input_gradient_cycles, "input gradient",
+                 .unit = "cycles"),
+    TN_COLUMN_AS("weight_gradient", tn_systolic_passes, weight_gradient_cycles, "weight gradient",
+                 .unit = "cycles"),
+    TN_COLUMN(tn_systolic_passes, transposition_cycles, "transposing", .unit = "cycles"),
+    TN_COLUMN_AS("total", tn_systolic_passes, total_cycles, "total", .unit = "cycles"),
+    TN_COLUMN(tn_systolic_passes, transposition_accesses, "transposing", .unit = "words accessed"),
+};
+static const tn_record training_record = TN_RECORD(tn_systolic_passes, training_columns);
 
-static tn_status ask_training(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+static tn_status ask_training(const tn_question_values *v, void *answer, tn_error *error) {
     const uint64_t *p = v->value;
     const tn_systolic array = {p[0], p[1]};
     const tn_array_product layer = {p[2], p[3], p[4]};
     tn_systolic_training training;
     TN_TRY(tn_systolic_training_cycles(&array, &layer, &training, error));
-    const tn_systolic_passes *passes = p[5] == 0 ? &training.in_place : &training.explicit_transposition;
-    answers[0] = count(passes->forward_cycles);
-    answers[1] = count(passes->input_gradient_cycles);
-    answers[2] = count(passes->weight_gradient_cycles);
-    answers[3] = count(passes->transposition_cycles);
-    answers[4] = count(passes->total_cycles);
-    answers[5] = count(passes->transposition_accesses);
+    *(tn_systolic_passes *)answer = p[5] == 0 ? training.in_place : training.explicit_transposition;
     return TN_OK;
 }
 
@@ -254,18 +254,17 @@ static const tn_parameter dot_parameters[] = {
     {"n", NULL, NULL, "columns of the product"},
     {"order", "any", tn_dot_order_names, "ijk: one accumulator; ikj: one a column; any: whichever is legal"},
 };
-static const char *const dot_answers[] = {"cycles", "legal", "least_ii", NULL};
-static const char *const dot_heads[] = {"cycles", "legal", "least II (cycles)"};
+static const tn_column dot_columns[] = {
+    TN_COLUMN(tn_dot_result, cycles, "cycles"),
+    TN_COLUMN(tn_dot_result, legal, "legal"),
+    TN_COLUMN_AS("least_ii", tn_dot_result, least_interval_cycles, "least II", .unit = "cycles"),
+};
+static const tn_record dot_record = TN_RECORD(tn_dot_result, dot_columns);
 
-static tn_status ask_dot(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+static tn_status ask_dot(const tn_question_values *v, void *answer, tn_error *error) {
     const uint64_t *p = v->value;
     const tn_dot dot = {p[0], p[1], p[2], p[3], p[4], p[5], p[6], (tn_dot_order)p[7]};
-    tn_dot_result result;
-    TN_TRY(tn_dot_cycles(&dot, &result, error));
-    answers[0] = count(result.cycles);
-    answers[1] = truth(result.legal);
-    answers[2] = count(result.least_interval_cycles);
-    return TN_OK;
+    return tn_dot_cycles(&dot, answer, error);
 }
 
 static const char *const no_yes[] = {"no", "yes", NULL};
@@ -275,15 +274,17 @@ static const tn_parameter loop_parameters[] = {
     {"pipelined", "yes", no_yes, "a new iteration starts before the last one has ended"},
     {"ii", "1", NULL, "pipelined: cycles between iterations"},
 };
-static const char *const loop_answers[] = {"cycles", NULL};
-static const char *const loop_heads[] = {"cycles"};
-
-static tn_status ask_loop(const tn_question_values *v, tn_answer *answers, tn_error *error) {
-    const tn_loop loop = {v->value[0], v->value[1], v->value[2] == 1, v->value[3]};
+typedef struct {
     uint64_t cycles;
-    TN_TRY(tn_loop_cycles(&loop, &cycles, error));
-    answers[0] = count(cycles);
-    return TN_OK;
+} loop_answer;
+static const tn_column loop_columns[] = {
+    TN_COLUMN(loop_answer, cycles, "cycles"),
+};
+static const tn_record loop_record = TN_RECORD(loop_answer, loop_columns);
+
+static tn_status ask_loop(const tn_question_values *v, void *answer, tn_error *error) {
+    const tn_loop loop = {v->value[0], v->value[1], v->value[2] == 1, v->value[3]};
+    return tn_loop_cycles(&loop, &((loop_answer *)answer)->cycles, error);
 }
 
 /* --- kernel: the kernel with the memories of its operands, each wide enough for its parallel accesses. */
@@ -332,10 +333,29 @@ static const tn_parameter kernel_parameters[] = {
     [SPLIT] = {"split", "partition", tn_array_split_names, "how a memory serves parallel accesses"},
     [STYLE] = {"memory", "auto", tn_memory_style_names, "style of the operands' memories"},
 };
-static const char *const kernel_answers[] = {"cycles", "dsp",  "lut",        "ff",
-                                             "bram18", "uram", "unverified", NULL};
-static const char *const kernel_heads[] = {"cycles",          "DSP (blocks)",  "LUT",       "FF",
-                                           "BRAM18 (blocks)", "URAM (blocks)", "unverified"};
+typedef struct {
+    uint64_t cycles;
+    tn_resources used;
+    char text[256];
+    const char *unverified; /* the text; NULL: everything is verified */
+} kernel_answer;
+
+static void show_unverified(const void *at, tn_buffer *cell) {
+    const kernel_answer *of = at;
+    tn_buffer_text(cell, of->unverified ? of->unverified : "none");
+}
+
+static const tn_column kernel_columns[] = {
+    TN_COLUMN(kernel_answer, cycles, "cycles"),
+    TN_COLUMN_AS("dsp", kernel_answer, used.dsp, "DSP", .unit = "blocks"),
+    TN_COLUMN_AS("lut", kernel_answer, used.lut, "LUT"),
+    TN_COLUMN_AS("ff", kernel_answer, used.ff, "FF"),
+    TN_COLUMN_AS("bram18", kernel_answer, used.bram18, "BRAM18", .unit = "blocks"),
+    TN_COLUMN_AS("uram", kernel_answer, used.uram, "URAM", .unit = "blocks"),
+    TN_COLUMN(kernel_answer, unverified, NULL),
+    TN_WRITTEN(NULL, NULL, "unverified", .cell = show_unverified),
+};
+static const tn_record kernel_record = TN_RECORD(kernel_answer, kernel_columns);
 
 /* Adds the memory of an operand of words elements, of which the kernel wants `accesses` a cycle. */
 static tn_status add_memory(const tn_question_values *v, uint64_t words, uint64_t accesses,
@@ -428,7 +448,7 @@ static void note_unverified(char *text, size_t capacity, const tn_operator_row *
     if (row && row->origin == TN_UNVERIFIED && !strstr(text, row->name)) append(text, capacity, row->name);
 }
 
-static void note_control(const tn_device_control *control, bool vector, tn_answer *answer) {
+static void note_control(const tn_device_control *control, bool vector, kernel_answer *answer) {
     static const char prefix[] = "vector_";
     if (control->origin == TN_UNVERIFIED) append(answer->text, sizeof answer->text, "control");
     for (size_t i = 0; i < control->unverified.count && control->origin != TN_UNVERIFIED; i++) {
@@ -440,50 +460,46 @@ static void note_control(const tn_device_control *control, bool vector, tn_answe
 }
 
 /* The keys of the device file that the answer rests on and whose origin is unverified. */
-static tn_answer unverified(const tn_question_values *v, const tn_operator_set *operators,
-                            const tn_lane *lane) {
-    tn_answer answer = {.type = TN_ANSWER_TEXT};
+static void find_unverified(const tn_question_values *v, const tn_operator_set *operators,
+                            const tn_lane *lane, kernel_answer *answer) {
     uint64_t kind = v->value[KIND];
     bool integer = kind == KIND_MATMUL && !lane->multiply.row;
-    note_control(&v->device->control, kind != KIND_MATMUL, &answer);
+    note_control(&v->device->control, kind != KIND_MATMUL, answer);
     if (integer && v->device->integer.origin == TN_UNVERIFIED)
-        append(answer.text, sizeof answer.text, "integer");
+        append(answer->text, sizeof answer->text, "integer");
     if (kind == KIND_MATMUL) {
-        note_unverified(answer.text, sizeof answer.text, lane->multiply.row);
-        note_unverified(answer.text, sizeof answer.text, lane->sum.row);
+        note_unverified(answer->text, sizeof answer->text, lane->multiply.row);
+        note_unverified(answer->text, sizeof answer->text, lane->sum.row);
     }
     for (int i = 0; i < TN_OPERATORS && kind != KIND_MATMUL; i++)
         if (tn_vector_uses(vector_kind(kind), (tn_operator)i))
-            note_unverified(answer.text, sizeof answer.text, operators->row[i]);
-    return answer;
+            note_unverified(answer->text, sizeof answer->text, operators->row[i]);
+    answer->unverified = answer->text[0] ? answer->text : NULL;
 }
 
-static tn_status ask_kernel(const tn_question_values *v, tn_answer *answers, tn_error *error) {
+static tn_status ask_kernel(const tn_question_values *v, void *answer, tn_error *error) {
     tn_operator_set operators = {{0}};
     tn_lane lane = {.group = 1};
-    tn_resources used;
-    uint64_t cycles;
+    kernel_answer *to = answer;
     const uint64_t *p = v->value;
     const tn_arithmetic arithmetic = {(tn_precision)p[PRECISION], p[GROUP], p[EXPONENT], p[MANTISSA]};
     TN_TRY(check_kernel(p, error));
     if (p[KIND] == KIND_MATMUL) {
         TN_TRY(tn_lane_load(v->device, &arithmetic, &lane, error));
-        TN_TRY(ask_matmul(v, &lane, &cycles, &used, error));
+        TN_TRY(ask_matmul(v, &lane, &to->cycles, &to->used, error));
     } else {
         TN_TRY(tn_operator_set_load(v->device, arithmetic.precision, &operators, error));
-        TN_TRY(ask_vector(v, &operators, &cycles, &used, error));
+        TN_TRY(ask_vector(v, &operators, &to->cycles, &to->used, error));
     }
-    const uint64_t counts[] = {cycles, used.dsp, used.lut, used.ff, used.bram18, used.uram};
-    for (size_t i = 0; i < 6; i++) answers[i] = count(counts[i]);
-    answers[6] = unverified(v, &operators, &lane);
+    find_unverified(v, &operators, &lane, to);
     return TN_OK;
 }
 
 #define QUESTION(title, needs, text)                                                                         \
     {                                                                                                        \
         .name = #title, .summary = text, .device = needs, .parameter = title##_parameters,                   \
-        .parameters = sizeof title##_parameters / sizeof *title##_parameters, .answer = title##_answers,     \
-        .head = title##_heads, .ask = ask_##title                                                            \
+        .parameters = sizeof title##_parameters / sizeof *title##_parameters, .record = &title##_record,     \
+        .ask = ask_##title                                                                                   \
     }
 const tn_question tn_questions[] = {
     QUESTION(memory, NULL, "blocks of a memory"),

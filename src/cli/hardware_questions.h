@@ -4,12 +4,13 @@
 #define TN_CLI_HARDWARE_QUESTIONS_H
 
 #include "hardware/device.h"
+#include "text/record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TN_PARAMETERS_MOST = 16, TN_ANSWERS_MOST = 12 };
+enum { TN_PARAMETERS_MOST = 16 };
 
 typedef struct tn_parameter {
     const char *name;           /* option without its dashes, column of a batch */
@@ -20,12 +21,11 @@ typedef struct tn_parameter {
 
 extern const char *const tn_sizes[]; /* no choices: the question reads the text itself */
 
-typedef struct tn_answer {
-    enum { TN_ANSWER_COUNT, TN_ANSWER_BOOL, TN_ANSWER_REAL, TN_ANSWER_TEXT } type;
-    uint64_t count;
-    bool truth;
-    double real;
-    char text[256];
+/* Room for the answer of any question, a struct of its own that `record` prints. */
+enum { TN_ANSWER_BYTES = 512 };
+typedef union tn_answer {
+    char bytes[TN_ANSWER_BYTES];
+    max_align_t alignment;
 } tn_answer;
 
 /* What a question knows: the device is NULL where none was given. */
@@ -40,9 +40,9 @@ typedef struct tn_question {
     const char *device; /* taken where none is given; NULL: it needs none */
     const tn_parameter *parameter;
     size_t parameters;
-    const char *const *answer; /* names of the columns, ended by NULL */
-    const char *const *head;   /* for people, with units */
-    tn_status (*ask)(const tn_question_values *values, tn_answer *answers, tn_error *error);
+    const tn_record *record; /* of the answer */
+    /* Fills the struct that `record` is of, which is zeros. */
+    tn_status (*ask)(const tn_question_values *values, void *answer, tn_error *error);
 } tn_question;
 
 /* Fills in the names that come from tables of the library; before anything else here. */

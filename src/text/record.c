@@ -16,6 +16,7 @@ static bool is_written(const tn_column *column) {
 
 static size_t length_of(const tn_column *column, const void *row) {
     const char *at = (const char *)row + column->count_offset;
+    if (column->count_size == 0) return column->count_offset;
     if (column->count_size == sizeof(uint32_t)) {
         uint32_t count;
         memcpy(&count, at, sizeof count);
@@ -152,21 +153,47 @@ static void put_value(const tn_column *column, const void *at, tn_json *json) {
     }
 }
 
+static void put_member(const tn_column *column, const void *row, tn_json *json);
+
+static bool in_json(const tn_column *column) {
+    return column->key && (column->put || !column->cell);
+}
+
+/* By the first column: the one that is left, or all that are. */
+static void put_keyed(const tn_record *of, const void *row, tn_json *json) {
+    const tn_record rest = {.size = of->size, .column = of->column + 1, .columns = of->columns - 1};
+    const tn_column *only = NULL;
+    size_t left = 0;
+    for (size_t i = 0; i < rest.columns; i++)
+        if (in_json(&rest.column[i])) {
+            only = &rest.column[i];
+            left++;
+        }
+    tn_json_key(json, load(of->column, member(of->column, row)).text);
+    if (left == 1)
+        put_member(only, row, json);
+    else
+        tn_record_json(&rest, row, json);
+}
+
 static void put_list(const tn_column *column, const void *row, tn_json *json) {
     const char *items = items_of(column, row);
     size_t count = length_of(column, row), size = size_of(column);
-    if (column->kind == TN_COLUMN_RECORD)
+    if (column->keyed)
+        tn_json_object(json);
+    else if (column->kind == TN_COLUMN_RECORD)
         tn_json_array(json);
     else
         tn_json_row(json);
-    for (size_t i = 0; i < count; i++) put_value(column, items + i * size, json);
+    for (size_t i = 0; i < count; i++)
+        if (column->keyed)
+            put_keyed(column->of, items + i * size, json);
+        else
+            put_value(column, items + i * size, json);
     tn_json_end(json);
 }
 
-static void put_column(const tn_column *column, const void *row, tn_json *json) {
-    if (!column->key || (column->cell && !column->put)) return;
-    if (column->optional && !has_value(column, row)) return;
-    tn_json_key(json, column->key);
+static void put_member(const tn_column *column, const void *row, tn_json *json) {
     if (!exists(column, row))
         tn_json_null(json);
     else if (column->put)
@@ -175,6 +202,12 @@ static void put_column(const tn_column *column, const void *row, tn_json *json) 
         put_list(column, row, json);
     else
         put_value(column, member(column, row), json);
+}
+
+static void put_column(const tn_column *column, const void *row, tn_json *json) {
+    if (!in_json(column) || (column->optional && !has_value(column, row))) return;
+    tn_json_key(json, column->key);
+    put_member(column, row, json);
 }
 
 void tn_record_keys(const tn_record *record, const void *row, tn_json *json) {
@@ -242,6 +275,13 @@ static void show_real(const tn_column *column, double real, tn_buffer *cell) {
     tn_buffer_text(cell, isfinite(real) ? text : "-");
 }
 
+static void show_bar(double share, tn_buffer *cell) {
+    enum { SIGNS = 24 };
+    int full = !(share < 1) ? SIGNS : share > 0 ? (int)(share * SIGNS + 0.5) : 0;
+    for (int i = 0; i < SIGNS; i++) tn_buffer_text(cell, i < full ? "#" : ".");
+    if (!(share <= 1)) tn_buffer_text(cell, ">>");
+}
+
 static void show_value(const tn_column *column, const void *at, tn_buffer *cell) {
     value v = load(column, at);
     char text[32];
@@ -254,7 +294,10 @@ static void show_value(const tn_column *column, const void *at, tn_buffer *cell)
             tn_buffer_text(cell, tn_count_text(v.count, text));
         break;
     case TN_COLUMN_REAL:
-        show_real(column, v.real, cell);
+        if (column->bar)
+            show_bar(v.real, cell);
+        else
+            show_real(column, v.real, cell);
         break;
     case TN_COLUMN_BOOL:
         tn_buffer_text(cell, column->names ? column->names[v.truth] : v.truth ? "yes" : "no");

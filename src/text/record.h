@@ -59,7 +59,12 @@ typedef struct tn_column {
                       has it leaves the column out */
     ptrdiff_t when; /* where > 0: of a bool; false: there is no value */
     bool list, in_place;             /* the member is an array of the kind, by pointer or in place */
-    size_t count_offset, count_size; /* of a list: its length, a uint32_t or size_t */
+    size_t count_offset, count_size; /* of a list: its length, a uint32_t or size_t; size 0: that many */
+    bool
+        keyed; /* of a list of records, in JSON: an object by what their first column holds, of objects of the
+                   other columns, or of values where there is one other */
+    bool bar;  /* people see a REAL from 0 to 1 as a bar; one that goes over its end says so, as what is not
+                   finite */
     /* What no member holds: writes the value (JSON), or the cell (people). */
     void (*put)(const void *row, tn_json *json);
     void (*cell)(const void *row, tn_buffer *cell);
@@ -116,6 +121,12 @@ struct tn_record {
         .of = &(record), .in_place = true, .list = true, TN_LENGTH(type, length), .key = (called),           \
         .kind = TN_COLUMN_RECORD, .offset = offsetof(type, member), __VA_ARGS__                              \
     }
+/* As many as `length` says, in the struct. */
+#define TN_ROWS_HERE(called, type, member, length, record, ...)                                              \
+    {                                                                                                        \
+        .of = &(record), .list = true, .in_place = true, .count_offset = (length), .key = (called),          \
+        .kind = TN_COLUMN_RECORD, .offset = offsetof(type, member), __VA_ARGS__                              \
+    }
 #define TN_LIST(called, type, member, length, ...)                                                           \
     {                                                                                                        \
         .list = true, TN_LENGTH(type, length), .key = (called), .kind = TN_KIND_OF(*((type *)0)->member),    \
@@ -138,6 +149,8 @@ struct tn_record {
 #define TN_POWER(places)       .style = TN_NUMBER_POWER, .digits = (places)
 #define TN_DIGITS(significant) .style = TN_NUMBER_SIGNIFICANT, .digits = (significant)
 #define TN_OPTIONAL            .optional = true
+#define TN_KEYED               .keyed = true
+#define TN_BAR                 .bar = true
 #define TN_WHEN(type, member)  .when = offsetof(type, member)
 
 /* JSON: the object; its keys into an object that is open; an array of objects. */

@@ -211,6 +211,63 @@ static void test_ranges_and_lines(void **state) {
     tn_buffer_free(&out);
 }
 
+/* Lists of records as objects by name: of the value that is left, or of objects; how many are in the struct. */
+typedef struct part {
+    const char *name;
+    double share;
+    uint64_t used;
+} part;
+typedef struct sums {
+    part part[3];
+} sums;
+
+static const tn_column share_columns[] = {
+    TN_COLUMN_AS(NULL, part, name, "part"),
+    TN_COLUMN(part, share, "share", TN_PERCENT),
+    TN_COLUMN_AS(NULL, part, share, "", TN_BAR),
+};
+static const tn_record share_record = TN_RECORD(part, share_columns);
+static const tn_column part_columns[] = {
+    TN_COLUMN(part, name, "part"),
+    TN_COLUMN(part, share, "share"),
+    TN_COLUMN(part, used, "used"),
+};
+static const tn_record part_record = TN_RECORD(part, part_columns);
+static const tn_column sums_columns[] = {
+    TN_ROWS_HERE("shares", sums, part, 3, share_record, NULL, TN_KEYED),
+    TN_ROWS_HERE("parts", sums, part, 2, part_record, NULL, TN_KEYED),
+    TN_ROWS_HERE("list", sums, part, 2, part_record, NULL),
+};
+static const tn_record sums_record = TN_RECORD(sums, sums_columns);
+
+static void test_keyed_rows(void **state) {
+    (void)state;
+    const sums of = {{{"first \"one\"", 0.25, 3}, {"second", 1.5, 4}, {"third", NAN, 0}}};
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_record_json(&sums_record, &of, &json);
+    assert_int_equal(out.status, TN_OK);
+    json_t *read = json_loads(out.data, JSON_REJECT_DUPLICATES, NULL);
+    json_t *expected =
+        json_pack("{s:{s:f,s:f,s:n},s:{s:{s:f,s:i},s:{s:f,s:i}},s:[{s:s,s:f,s:i},{s:s,s:f,s:i}]}", "shares",
+                  "first \"one\"", 0.25, "second", 1.5, "third", "parts", "first \"one\"", "share", 0.25,
+                  "used", 3, "second", "share", 1.5, "used", 4, "list", "name", "first \"one\"", "share",
+                  0.25, "used", 3, "name", "second", "share", 1.5, "used", 4);
+    assert_non_null(read);
+    assert_non_null(expected);
+    assert_true(json_equal(read, expected));
+    json_decref(read);
+    json_decref(expected);
+    tn_buffer_free(&out);
+    tn_record_table(&share_record, of.part, 3, false, &out);
+    assert_string_equal(out.data, "part         share, %  \n"
+                                  "first \"one\"      25.0  ######..................\n"
+                                  "second          150.0  ########################>>\n"
+                                  "third               -  ########################>>\n");
+    tn_buffer_free(&out);
+}
+
 /* Every memory request that fails gives a failed buffer, never half an answer that looks whole. */
 static void test_memory(void **state) {
     (void)state;
@@ -260,11 +317,9 @@ static void test_locale(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_ranges_and_lines),
+        cmocka_unit_test(test_json),   cmocka_unit_test(test_table),
+        cmocka_unit_test(test_csv),    cmocka_unit_test(test_keyed_rows),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_ranges_and_lines),
         cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
