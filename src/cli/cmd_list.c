@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/technique_quantise.h"
 #include "cli/technique_questions.h"
 #include "flow/named.h"
 #include "model/transformation.h"
@@ -60,7 +61,7 @@ static const tn_column technique_list_columns[] = {
 static const tn_record technique_list_record = TN_RECORD(technique_list, technique_list_columns);
 
 static tn_status collect_techniques(tn_arena *arena, technique_list *list, tn_error *error) {
-    size_t count = tn_techniques_count;
+    size_t count = tn_techniques_count + 1;
     for (const tn_transformation *const *t = tn_transformations; *t; t++) count++;
     TN_TRY(tn_arena_alloc(arena, count, sizeof *list->technique, &list->technique, error));
     for (const tn_transformation *const *t = tn_transformations; *t; t++)
@@ -71,6 +72,8 @@ static tn_status collect_techniques(tn_arena *arena, technique_list *list, tn_er
         *row = (technique){t->name, NULL, t->summary, t->source};
         TN_TRY(tn_arena_format(arena, &row->use, error, "tenfold technique %s", t->name));
     }
+    list->technique[list->count++] = (technique){"quantise", "tenfold technique quantise",
+                                                 tn_command_technique_quantise.summary, tn_quantise_source};
     return TN_OK;
 }
 

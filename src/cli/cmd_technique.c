@@ -1,4 +1,4 @@
-/* tenfold technique NAME --KEY VALUE... | --batch FILE.csv
+/* tenfold technique NAME --KEY VALUE... | --batch FILE.csv | quantise --format FORMAT IN.npy OUT.npy
  *
  * Options and cells of a batch become a mapping, which the technique's schema decodes as it would a file's: one
  * set of checks, with the cell's place in the message. */
@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/technique_quantise.h"
 #include "cli/technique_questions.h"
 #include "text/csv.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 
 static const char *const labels[] = {"name", "id"}; /* columns of a batch that are passed on */
+#define QUANTISE "quantise"                         /* works on files and has no formula to ask */
 enum { LABELS = sizeof labels / sizeof *labels, NO_KEY = -1 };
 
 typedef struct request {
@@ -282,12 +284,13 @@ static tn_status answer_technique(void *asked, int *answer, tn_error *error) {
 static tn_status find_technique(const char *name, const tn_technique **technique, tn_error *error) {
     const char *names[64];
     size_t count = 0;
-    for (; count < tn_techniques_count && count < 64; count++) {
+    for (; count < tn_techniques_count && count < 63; count++) {
         names[count] = tn_techniques[count].name;
         if (strcmp(name, names[count]) != 0) continue;
         *technique = &tn_techniques[count];
         return TN_OK;
     }
+    names[count++] = QUANTISE;
     const char *near = tn_suggest(name, names, count);
     if (near) return tn_fail(error, TN_INPUT, "no technique called '%.60s'; did you mean %s?", name, near);
     return tn_fail(error, TN_INPUT, "no technique called '%.60s'; see tenfold help technique", name);
@@ -348,12 +351,15 @@ static void list_techniques(const void *asked) {
     tn_say("\ntechniques (each has its own --help):\n");
     for (size_t i = 0; i < tn_techniques_count; i++)
         tn_say("  %-15s %s\n", tn_techniques[i].name, tn_techniques[i].summary);
+    tn_say("  %-15s %s\n", QUANTISE, tn_command_technique_quantise.summary);
 }
 
 static tn_status dispatch(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
     const tn_technique *technique;
     tn_arena arena = {0};
     if (argc < 2 || argv[1][0] == '-') return tn_command_answer(command, argc, argv, answer, error);
+    if (strcmp(argv[1], QUANTISE) == 0)
+        return tn_command_run(&tn_command_technique_quantise, argc - 1, argv + 1, answer, error);
     TN_TRY(find_technique(argv[1], &technique, error));
     tn_status status = run_technique(technique, &arena, argc - 1, argv + 1, answer, error);
     tn_arena_free(&arena);
@@ -363,7 +369,8 @@ static tn_status dispatch(const tn_command *command, int argc, char **argv, int 
 const tn_command tn_command_technique = {
     .name = "technique",
     .summary = "ask a technique's formula one question, or one a row of a table",
-    .usage = "NAME --KEY VALUE...\nNAME [--KEY VALUE]... --batch FILE.csv",
+    .usage = "NAME --KEY VALUE...\nNAME [--KEY VALUE]... --batch FILE.csv\n"
+             "quantise --format FORMAT IN.npy OUT.npy",
     .answer = answer_none,
     .explain = list_techniques,
     .dispatch = dispatch,

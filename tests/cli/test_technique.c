@@ -2,6 +2,7 @@
  * list of techniques. */
 #include "base/file.h"
 #include "support/program.h"
+#include "support/shared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -184,6 +185,60 @@ static void bad_batches(void **state) {
     test_run_free(&run);
 }
 
+/* Files that are written as the reference has them; what it says of them; refusals that leave no file. */
+static void quantised_files(void **state) {
+    (void)state;
+    static const char *const refused[][2] = {
+        {"--format bfp16,8,4 $in", "too few arguments"},
+        {"$in $out", "--format"},
+        {"--format bfp16,8 $in $out", "bfpGROUP,EXPONENT,MANTISSA"},
+        {"--format fp8 $in $out", "no format"},
+        {"--format int8 $out.none $out", "none"},
+        {"--format int8 $in $out/x.npy", "x.npy"},
+    };
+    const char *shared = test_shared_or_skip("oracles/training/bfp/input.npy");
+    char input[512], command[2048];
+    snprintf(input, sizeof input, "%s", shared);
+    char *folder = strrchr(input, '/');
+    *folder = '\0';
+    for (int bits = 2; bits <= 8; bits += 2) {
+        snprintf(command, sizeof command,
+                 "\"$TENFOLD\" technique quantise --format bfp16,8,%d '%s/input.npy' %s --json && cmp %s "
+                 "'%s/m%d.npy' >&2",
+                 bits, input, path, path, input, bits);
+        test_run run = test_shell(command);
+        if (run.status != 0) fail_msg("%d bits: %s", bits, run.err);
+        json_t *json = json_loads(run.out, 0, NULL);
+        assert_int_equal(json_integer_value(json_object_get(json, "elements")), 160);
+        assert_true(json_number_value(json_object_get(json, "bits_per_value")) == bits + 1.5);
+        /* At most half a step of the largest of a group, the step 2^-bits of up to twice it. */
+        assert_true(json_number_value(json_object_get(json, "relative_error")) < exp2(-bits) * 2);
+        json_decref(json);
+        test_run_free(&run);
+    }
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        snprintf(command, sizeof command, "in='%s/input.npy'; out=%s; \"$TENFOLD\" technique quantise %s",
+                 input, path, refused[i][0]);
+        test_run run = test_shell(command);
+        if ((run.status != 2 && run.status != 3) || !strstr(run.err, refused[i][1]))
+            fail_msg("%s: %d %s", refused[i][0], run.status, run.err);
+        assert_string_equal(run.out, "");
+        test_run_free(&run);
+    }
+    /* The same seed, the same file. */
+    snprintf(command, sizeof command,
+             "q() { \"$TENFOLD\" technique quantise --format bfp16,8,3 --stochastic --seed $1 '%s/input.npy' "
+             "%s >&2; }; "
+             "q 3; sha256sum <%s; q 3; sha256sum <%s; q 4; sha256sum <%s",
+             input, path, path, path, path);
+    test_run run = test_shell(command);
+    char first[128], second[128], third[128];
+    assert_int_equal(sscanf(run.out, "%127s %*s %127s %*s %127s", first, second, third), 3);
+    assert_string_equal(first, second);
+    assert_string_not_equal(first, third);
+    test_run_free(&run);
+}
+
 /* Every technique that can be asked is listed with its source and explains itself; transformations of the step
  * are listed by their keys. */
 static void listed_with_sources(void **state) {
@@ -202,7 +257,7 @@ static void listed_with_sources(void **state) {
         assert_true(json_is_string(json_object_get(row, "source")));
         test_run help = test_program("technique", name, "--help", NULL);
         assert_int_equal(help.status, 0);
-        assert_non_null(strstr(help.out, "source: "));
+        assert_non_null(strstr(help.out, strcmp(name, "quantise") == 0 ? "--format" : "source: "));
         test_run_free(&help);
         asked++;
     }
@@ -216,11 +271,9 @@ static void listed_with_sources(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_numbers),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(bad_batches),
-        cmocka_unit_test(listed_with_sources),
+        cmocka_unit_test(worked_numbers),  cmocka_unit_test(batches),
+        cmocka_unit_test(refusals),        cmocka_unit_test(bad_batches),
+        cmocka_unit_test(quantised_files), cmocka_unit_test(listed_with_sources),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

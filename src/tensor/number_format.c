@@ -1,0 +1,177 @@
+#include "tensor/number_format.h"
+
+#include "base/random.h"
+#include "text/number.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { PARTS_MOST = 3 };
+
+/* --- names */
+
+static const struct {
+    const char *name;
+    tn_number_format format;
+} plain[] = {
+    {"fp32", {TN_FLOATING, .exponent_bits = 8, .mantissa_bits = 23}},
+    {"fp16", {TN_FLOATING, .exponent_bits = 5, .mantissa_bits = 10}},
+    {"bf16", {TN_FLOATING, .exponent_bits = 8, .mantissa_bits = 7}},
+    {"int16", {TN_SCALED_INTEGER, .bits = 16}},
+    {"int8", {TN_SCALED_INTEGER, .bits = 8}},
+};
+
+/* "16,8,4" */
+static bool read_parts(const char *text, size_t count, uint64_t *part) {
+    for (size_t i = 0; i < count; i++) {
+        char digits[24];
+        size_t length = strcspn(text, ",");
+        if (length == 0 || length >= sizeof digits || (text[length] == '\0') != (i + 1 == count))
+            return false;
+        memcpy(digits, text, length);
+        digits[length] = '\0';
+        if (strspn(digits, "0123456789") != length || tn_read_count(digits, &part[i]) != TN_NUMBER_OK)
+            return false;
+        text += length + 1;
+    }
+    return true;
+}
+
+static bool within(uint64_t value, uint64_t least, uint64_t most) {
+    return value >= least && value <= most;
+}
+
+static tn_status read_block(const char *text, const char *parts, tn_number_format *format, tn_error *error) {
+    uint64_t part[PARTS_MOST];
+    if (!read_parts(parts, 3, part) || !within(part[0], 1, (uint64_t)1 << 32) || !within(part[1], 1, 11) ||
+        !within(part[2], 1, 24))
+        return tn_fail(
+            error, TN_INPUT,
+            "format '%.60s' is not bfpGROUP,EXPONENT,MANTISSA with a group of 1 to 2^32 values, an "
+            "exponent of 1 to 11 bits and mantissas of 1 to 24, as bfp16,8,4",
+            text);
+    *format = (tn_number_format){.kind = TN_BLOCK_FLOATING,
+                                 .group = part[0],
+                                 .exponent_bits = (uint32_t)part[1],
+                                 .mantissa_bits = (uint32_t)part[2]};
+    return TN_OK;
+}
+
+static tn_status read_fixed(const char *text, const char *parts, tn_number_format *format, tn_error *error) {
+    uint64_t part[PARTS_MOST];
+    if (!read_parts(parts, 2, part) || !within(part[0], 2, 52) || part[1] > 1000)
+        return tn_fail(error, TN_INPUT,
+                       "format '%.60s' is not fixedBITS,FRACTION with 2 to 52 bits and 0 to 1000 of them "
+                       "behind the point, as fixed16,8",
+                       text);
+    *format = (tn_number_format){
+        .kind = TN_FIXED_POINT, .bits = (uint32_t)part[0], .fraction_bits = (uint32_t)part[1]};
+    return TN_OK;
+}
+
+tn_status tn_number_format_read(const char *text, tn_number_format *format, tn_error *error) {
+    if (strncmp(text, "bfp", 3) == 0) return read_block(text, text + 3, format, error);
+    if (strncmp(text, "fixed", 5) == 0) return read_fixed(text, text + 5, format, error);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        if (strcmp(text, plain[i].name) != 0) continue;
+        *format = plain[i].format;
+        return TN_OK;
+    }
+    return tn_fail(error, TN_INPUT,
+                   "no format called '%.60s'; it is fp32, fp16, bf16, int16, int8, fixedBITS,FRACTION or "
+                   "bfpGROUP,EXPONENT,MANTISSA",
+                   text);
+}
+
+double tn_number_format_bits(const tn_number_format *format) {
+    switch (format->kind) {
+    case TN_FLOATING:
+        return 1 + format->exponent_bits + format->mantissa_bits;
+    case TN_BLOCK_FLOATING:
+        return 1 + format->mantissa_bits + (double)format->exponent_bits / (double)format->group;
+    default:
+        return format->bits;
+    }
+}
+
+/* --- rounding */
+
+/* The whole number for `x`, to nearest even or up with the probability of the rest. */
+static double to_whole(double x, uint64_t *noise) {
+    if (!noise || x == 0) return rint(x);
+    return floor(x + tn_splitmix_unit(noise));
+}
+
+/* x as a multiple of 2^power, at most `most` times it, at least `least` times. Scaling by powers of two is exact
+ * above the subnormals of a double. */
+static double to_multiple(double x, int power, double least, double most, uint64_t *noise) {
+    double whole = to_whole(scalbn(x, -power), noise);
+    whole = whole < least ? least : whole > most ? most : whole;
+    return scalbn(whole, power);
+}
+
+/* The e with |x| in [2^(e-1), 2^e). */
+static int exponent_of(double x) {
+    int e;
+    (void)frexp(x, &e);
+    return e;
+}
+
+static double to_float(const tn_number_format *f, double x, uint64_t *noise) {
+    int bias = (1 << (f->exponent_bits - 1)) - 1, bits = (int)f->mantissa_bits;
+    int e = exponent_of(x) - 1; /* as IEEE counts it: 1 <= significand < 2 */
+    double rounded = to_multiple(x, (e < 1 - bias ? 1 - bias : e) - bits, -INFINITY, INFINITY, noise);
+    double largest = scalbn(2 - scalbn(1, -bits), bias);
+    return fabs(rounded) > largest ? copysign(INFINITY, x) : rounded;
+}
+
+static double greatest(const double *values, size_t count) {
+    double most = 0;
+    for (size_t i = 0; i < count; i++)
+        if (fabs(values[i]) > most) most = fabs(values[i]);
+    return most;
+}
+
+static void round_group(const tn_number_format *f, double *values, size_t count, uint64_t *noise) {
+    double largest = greatest(values, count), limit = scalbn(1, (int)f->mantissa_bits) - 1;
+    int e = exponent_of(largest), least = -(1 << (f->exponent_bits - 1)), most = -least - 1;
+    if (largest == 0) return;
+    e = e < least ? least : e > most ? most : e;
+    for (size_t i = 0; i < count; i++)
+        values[i] = to_multiple(values[i], e - (int)f->mantissa_bits, -limit, limit, noise);
+}
+
+static void round_scaled(const tn_number_format *f, double *values, size_t count, uint64_t *noise) {
+    double limit = scalbn(1, (int)f->bits - 1) - 1, scale = greatest(values, count) / limit;
+    if (scale == 0) return;
+    for (size_t i = 0; i < count; i++) {
+        double whole = to_whole(values[i] / scale, noise);
+        values[i] = (whole < -limit ? -limit : whole > limit ? limit : whole) * scale;
+    }
+}
+
+void tn_number_format_round(const tn_number_format *format, double *values, size_t rows, size_t columns,
+                            uint64_t *noise) {
+    size_t count = rows * columns;
+    double limit = scalbn(1, (int)format->bits - 1);
+    switch (format->kind) {
+    case TN_FLOATING:
+        for (size_t i = 0; i < count; i++) values[i] = to_float(format, values[i], noise);
+        return;
+    case TN_FIXED_POINT:
+        for (size_t i = 0; i < count; i++)
+            values[i] = to_multiple(values[i], -(int)format->fraction_bits, -limit, limit - 1, noise);
+        return;
+    case TN_SCALED_INTEGER:
+        round_scaled(format, values, count, noise);
+        return;
+    case TN_BLOCK_FLOATING:
+        for (size_t row = 0; row < rows; row++)
+            for (size_t at = 0; at < columns; at += format->group) {
+                size_t group = columns - at < format->group ? columns - at : (size_t)format->group;
+                round_group(format, values + row * columns + at, group, noise);
+            }
+        return;
+    }
+}

@@ -1,0 +1,55 @@
+/* Number formats as a rounding of values: what a format keeps of them, bit for bit.
+ *
+ *   fp32, fp16, bf16    IEEE 754 binary32 and binary16, and the upper half of a binary32, with subnormals;
+ *                       beyond the largest: infinity
+ *   fixed16,8           fixed point: 16 bits with the sign, 8 of them behind the point; clipped
+ *   int16, int8         whole multiples of max|x| / (2^(bits-1) - 1) over all values that are rounded together
+ *   bfp16,8,4           block floating point: up to 16 neighbours of a row share an exponent of 8 bits, e with
+ *                       max|x| in [2^(e-1), 2^e); each has a sign and 4 bits, whole multiples of 2^(e-4);
+ *                       clipped to +-(2^4 - 1). Rows are cut from their start, the last group is shorter.
+ *                       e is -2^7 .. 2^7 - 1: smaller values are rounded as with the least e, larger clipped.
+ *
+ * Rounding is to the nearest multiple, ties to the even one, or stochastic: up with the probability of the
+ * rest, so that the expected value is the value. IEEE 754-2019; Drumond et al., Training DNNs with Hybrid Block
+ * Floating Point, NeurIPS 2018; Gupta et al., Deep Learning with Limited Numerical Precision, ICML 2015.
+ */
+#ifndef TN_TENSOR_NUMBER_FORMAT_H
+#define TN_TENSOR_NUMBER_FORMAT_H
+
+#include "base/error.h"
+#include "base/public.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+TN_PUBLIC_BEGIN
+
+typedef enum tn_number_kind {
+    TN_FLOATING,       /* exponent_bits, mantissa_bits */
+    TN_FIXED_POINT,    /* bits, fraction_bits */
+    TN_SCALED_INTEGER, /* bits */
+    TN_BLOCK_FLOATING, /* group, exponent_bits, mantissa_bits */
+} tn_number_kind;
+
+typedef struct tn_number_format {
+    tn_number_kind kind;
+    uint32_t bits, fraction_bits, exponent_bits, mantissa_bits;
+    uint64_t group;
+} tn_number_format;
+
+/* Reads a format's name as above; TN_INPUT says which there are and what was out of range: fixed point of 2..52
+ * bits with 0..1000 behind the point, groups of 1..2^32, exponents of 1..11 bits, mantissas of 1..24. */
+tn_status tn_number_format_read(const char *text, tn_number_format *format, tn_error *error);
+
+/* Bits of one value in memory, a group's exponent shared out; the one scale of an int is not counted. */
+double tn_number_format_bits(const tn_number_format *format);
+
+/* Rounds values[rows][columns], element (r, c) at values[r * columns + c], all finite. `noise`: NULL for the
+ * nearest, else the state of the random numbers (base/random.h, splitmix64) of stochastic rounding, one drawn
+ * for every value that is not 0 in its turn. */
+void tn_number_format_round(const tn_number_format *format, double *values, size_t rows, size_t columns,
+                            uint64_t *noise);
+
+TN_PUBLIC_END
+
+#endif
