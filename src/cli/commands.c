@@ -8,6 +8,7 @@ const tn_command *const tn_commands[] = {
     &tn_command_merge,
     &tn_command_validate,
     &tn_command_train,
+    &tn_command_accuracy,
     &tn_command_ranks,
     &tn_command_plot,
     &tn_command_recommend,

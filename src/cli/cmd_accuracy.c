@@ -1,0 +1,123 @@
+/* tenfold accuracy SPACE --data FOLDER -o DIR */
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/watch.h"
+#include "explore/space.h"
+#include "train/accuracy_study.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct request {
+    tn_common common;
+    const char *data, *folder, *shard;
+    uint64_t effort, seeds;
+    bool resume;
+    tn_option_list set, loss_weight;
+} request;
+
+static const tn_column row_columns[] = {
+    TN_COLUMN(tn_study_row, id, "first design"),
+    TN_COLUMN(tn_study_row, parameters, "parameters"),
+    TN_COLUMN(tn_study_row, epochs, "epochs"),
+    TN_COLUMN(tn_study_row, seeds, "seeds"),
+    TN_COLUMN(tn_study_row, collapsed, "collapsed"),
+    TN_COLUMN(tn_study_row, accuracy, "accuracy", TN_PERCENT),
+    TN_COLUMN(tn_study_row, spread, "spread", TN_PERCENT),
+    TN_COLUMN_AS("test_intent_accuracy", tn_study_row, test.intent_accuracy, "test intent", TN_PERCENT),
+    TN_COLUMN_AS("test_slot_accuracy", tn_study_row, test.slot_accuracy, "slot", TN_PERCENT),
+    TN_COLUMN_AS("test_slot_f1", tn_study_row, test.slot_f1, "F1", TN_PERCENT),
+};
+static const tn_record row_record = TN_RECORD(tn_study_row, row_columns);
+static const tn_column study_columns[] = {
+    TN_COLUMN(tn_study, combinations, NULL),
+    TN_COLUMN(tn_study, epochs, NULL),
+    TN_ROWS("rows", tn_study, row, count, row_record, NULL),
+};
+static const tn_record study_record = TN_RECORD(tn_study, study_columns);
+
+static void report(void *user, uint64_t step, uint64_t steps, double loss, double rate) {
+    (void)loss;
+    (void)rate;
+    tn_progress_report(&((tn_watch *)user)->progress, step, steps);
+}
+
+static tn_status read_shard(const char *text, tn_study_options *options, tn_error *error) {
+    unsigned long long i = 0, n = 1;
+    int read = 0;
+    if (text && (sscanf(text, "%llu/%llu%n", &i, &n, &read) != 2 || text[read] || i == 0 || i > n))
+        return tn_fail(error, TN_INPUT, "--shard %s; it is I/N with I from 1 to N", text);
+    options->shard = text ? i - 1 : 0;
+    options->shards = n;
+    return TN_OK;
+}
+
+static bool has_candidates(const char *folder) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/accuracy.csv", folder);
+    FILE *file = fopen(path, "r");
+    if (file) fclose(file);
+    return file != NULL;
+}
+
+static tn_status answer(void *request_asked, int *answer, tn_error *error) {
+    request *asked = request_asked;
+    tn_arena *arena = &asked->common.arena;
+    tn_space space;
+    tn_study study;
+    tn_watch watch;
+    tn_buffer table = {0};
+    char path[1024];
+    (void)answer;
+    if (!asked->data || !asked->folder)
+        return tn_fail(error, TN_INPUT, "accuracy needs --data FOLDER and -o DIR");
+    if (asked->seeds == 0) return tn_fail(error, TN_INPUT, "--seeds 0; at least one is needed");
+    if (!asked->resume && has_candidates(asked->folder))
+        return tn_fail(error, TN_INPUT, "%s holds a study; --resume goes on with it", asked->folder);
+    tn_study_options options = {.folder = asked->folder, .effort = asked->effort, .seeds = asked->seeds};
+    TN_TRY(read_shard(asked->shard, &options, error));
+    TN_TRY(tn_space_load(asked->common.argument[0], asked->set.item, asked->set.count, NULL, arena, &space,
+                         error));
+    TN_TRY(tn_train_settings_decode(tn_model_training(space.model), arena, &options.settings, error));
+    for (size_t i = 0; i < asked->loss_weight.count; i++)
+        TN_TRY(tn_train_settings_weight(&options.settings, asked->loss_weight.item[i], arena, error));
+    TN_TRY(tn_folder_make(asked->folder, error));
+    tn_watch_begin(&watch, "steps of a candidate", asked->common.quiet);
+    options.watch = (tn_training_watch){.report = report, .user = &watch};
+    tn_status status = tn_accuracy_study(&space, asked->data, &options, arena, &study, error);
+    tn_watch_end(&watch);
+    TN_TRY(status);
+    tn_study_csv(&space, &study, &table);
+    snprintf(path, sizeof path, "%s/accuracy.csv", asked->folder);
+    status = tn_file_write_buffer(path, &table, error);
+    tn_buffer_free(&table);
+    TN_TRY(status);
+    if (asked->common.json) return tn_output_json(&study_record, &study, error);
+    tn_say("%zu of %llu combinations, %llu epochs, seed %llu\n", study.count,
+           (unsigned long long)study.combinations, (unsigned long long)study.epochs,
+           (unsigned long long)options.settings.seed);
+    return tn_output_rows(&row_record, study.row, study.count, error);
+}
+
+static const request defaults = {.effort = 64, .seeds = 1};
+static const tn_option options[] = {
+    {"--data", TN_INTO(request, data), "FOLDER", "train, dev and test with seq.in, seq.out, label"},
+    {"-o", TN_INTO(request, folder), "DIR", "folder of checkpoints and of accuracy.csv"},
+    {"--effort", TN_INTO(request, effort), "EPOCHS", "to spend, all candidates together (64)"},
+    {"--seeds", TN_INTO(request, seeds), "N", "with which the last survivors are trained (1)"},
+    {"--shard", TN_INTO(request, shard), "I/N", "every N-th candidate, from the I-th"},
+    {"--resume", TN_INTO(request, resume), NULL, "go on with the study in DIR"},
+    {"--loss-weight", TN_INTO(request, loss_weight), "NAME=FACTOR", "factor of a loss, slot=4 (repeatable)"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the space (repeatable)"},
+};
+
+const tn_command tn_command_accuracy = {
+    .name = "accuracy",
+    .summary = "train what the accuracy of a space depends on, by successive halving",
+    .usage = "SPACE --data FOLDER -o DIR [--effort EPOCHS] [--seeds N] [--shard I/N] [--resume]",
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
+};

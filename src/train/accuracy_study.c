@@ -1,0 +1,290 @@
+#include "train/accuracy_study.h"
+
+#include "base/file.h"
+#include "explore/evaluator.h"
+#include "text/csv.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct session {
+    const tn_space *space;
+    const tn_study_options *options;
+    const char *data;
+    tn_study *study;
+    tn_arena *arena;
+    tn_error *error;
+    tn_evaluator *evaluator;
+    size_t axis[TN_AXES_MOST], axes; /* the choices that accuracy depends on */
+} session;
+
+/* Choices that change what is computed; a flow changes only in which order. */
+static bool matters(const tn_axis *axis) {
+    if (axis->kind == TN_AXIS_MODEL_KEY)
+        return strcmp(axis->key, "flow") != 0 && strncmp(axis->key, "update", strlen("update")) != 0;
+    return axis->kind == TN_AXIS_FORMAT || axis->kind == TN_AXIS_FOLDING || axis->kind == TN_AXIS_RANK;
+}
+
+static tn_status find_axes(session *s) {
+    s->study->combinations = 1;
+    for (size_t i = 0; i < s->space->choices; i++) {
+        if (!matters(&s->space->choice[i])) continue;
+        s->axis[s->axes++] = i;
+        s->study->combinations *= s->space->choice[i].count;
+    }
+    if (s->axes > 0) return TN_OK;
+    return tn_fail(s->error, TN_INPUT,
+                   "space %s varies nothing that accuracy depends on: formats, foldings, ranks",
+                   s->space->name);
+}
+
+/* The first design of a combination. */
+static uint64_t design_of(const session *s, uint64_t combination) {
+    uint64_t id = 0;
+    for (size_t k = s->axes; k-- > 0;) {
+        const tn_axis *axis = &s->space->choice[s->axis[k]];
+        id += combination % axis->count * s->space->stride[s->axis[k]];
+        combination /= axis->count;
+    }
+    return id;
+}
+
+/* Epochs that halving spends on so many candidates: after 1, 2, 4 .. epochs half of them go on. */
+static uint64_t cost_of(uint64_t candidates, uint64_t epochs, uint64_t seeds) {
+    uint64_t spent = 0, done = 0;
+    for (uint64_t rung = 1; done < epochs; rung *= 2) {
+        uint64_t to = rung < epochs ? rung : epochs;
+        spent += candidates * (to - done);
+        done = to;
+        if (done < epochs) candidates = (candidates + 1) / 2;
+    }
+    return spent + candidates * (seeds - 1) * epochs;
+}
+
+static double accuracy_of(const tn_scores *of) {
+    if (isnan(of->intent_accuracy)) return of->slot_accuracy;
+    if (isnan(of->slot_accuracy)) return of->intent_accuracy;
+    return (of->intent_accuracy + of->slot_accuracy) / 2;
+}
+
+static tn_status train(session *s, uint64_t id, uint64_t seed, uint64_t epochs, tn_training_result *result) {
+    tn_evaluation evaluation;
+    tn_dataset data;
+    tn_training run = {.real = TN_FLOAT32,
+                       .settings = s->options->settings,
+                       .stop_after = epochs,
+                       .resume = true,
+                       .watch = s->options->watch};
+    TN_TRY(tn_evaluate_design(s->evaluator, id, &evaluation, s->error));
+    run.model = tn_evaluator_model(s->evaluator);
+    run.settings.seed = seed;
+    TN_TRY(tn_dataset_load(s->data, tn_model_sequence(run.model), s->arena, &data, s->error));
+    run.data = &data;
+    TN_TRY(tn_arena_format(s->arena, &run.folder, s->error, "%s/candidates/%" PRIu64 "-seed%" PRIu64,
+                           s->options->folder, id, seed));
+    return tn_training_run(&run, s->arena, result, s->error);
+}
+
+/* Behind so many epochs: a checkpoint of an earlier study may hold more. */
+static const tn_epoch *last_of(const tn_training_result *result, uint64_t epochs) {
+    return &result->epoch[(epochs < result->epochs ? epochs : result->epochs) - 1];
+}
+
+/* Trains a candidate up to so many epochs; a run that diverged stays as it was and counts as collapsed. */
+static tn_status advance(session *s, tn_study_row *row, uint64_t epochs) {
+    tn_training_result result;
+    TN_TRY(train(s, row->id, s->options->settings.seed, epochs, &result));
+    s->study->epochs += epochs - row->epochs;
+    row->parameters = result.parameters;
+    row->epochs = epochs;
+    row->seeds = 1;
+    row->spread = NAN;
+    row->collapsed = result.diverged || result.epochs == 0;
+    if (row->collapsed) {
+        row->accuracy = 0;
+        row->dev = row->test = (tn_scores){NAN, NAN, NAN, NAN};
+        return TN_OK;
+    }
+    const tn_epoch *last = last_of(&result, epochs);
+    row->dev = last->dev;
+    row->test = last->test;
+    row->collapsed = last->dev.slot_f1 == 0;
+    row->accuracy = accuracy_of(&last->dev);
+    return TN_OK;
+}
+
+static void add_scores(tn_scores *sum, const tn_scores *one) {
+    sum->loss += one->loss;
+    sum->intent_accuracy += one->intent_accuracy;
+    sum->slot_accuracy += one->slot_accuracy;
+    sum->slot_f1 += one->slot_f1;
+}
+
+static void scale_scores(tn_scores *of, double factor) {
+    *of = (tn_scores){of->loss * factor, of->intent_accuracy * factor, of->slot_accuracy * factor,
+                      of->slot_f1 * factor};
+}
+
+/* Further seeds of a survivor: means, and the spread of its accuracy. */
+static tn_status repeat(session *s, tn_study_row *row) {
+    double sum = row->accuracy, squares = row->accuracy * row->accuracy;
+    for (uint64_t k = 1; k < s->options->seeds; k++) {
+        tn_training_result result;
+        TN_TRY(train(s, row->id, s->options->settings.seed + k, row->epochs, &result));
+        s->study->epochs += row->epochs;
+        row->seeds++;
+        bool collapsed = result.diverged || result.epochs == 0;
+        const tn_epoch *last = collapsed ? NULL : last_of(&result, row->epochs);
+        double accuracy = last ? accuracy_of(&last->dev) : 0;
+        row->collapsed += !last || last->dev.slot_f1 == 0;
+        sum += accuracy;
+        squares += accuracy * accuracy;
+        static const tn_scores none = {NAN, NAN, NAN, NAN};
+        add_scores(&row->dev, last ? &last->dev : &none);
+        add_scores(&row->test, last ? &last->test : &none);
+    }
+    double n = (double)row->seeds;
+    row->accuracy = sum / n;
+    if (row->seeds > 1) row->spread = sqrt(fmax(0, (squares - sum * sum / n) / (n - 1)));
+    scale_scores(&row->dev, 1 / n);
+    scale_scores(&row->test, 1 / n);
+    return TN_OK;
+}
+
+static bool beats(const tn_study_row *a, const tn_study_row *b) {
+    return a->parameters <= b->parameters && a->accuracy >= b->accuracy &&
+           (a->parameters < b->parameters || a->accuracy > b->accuracy);
+}
+
+/* By how many others each is beaten: fewer first, then the more accurate, then by id. */
+static void order_rows(tn_study_row *row, size_t count, size_t *beaten) {
+    for (size_t i = 0; i < count; i++) {
+        beaten[i] = 0;
+        for (size_t k = 0; k < count; k++) beaten[i] += beats(&row[k], &row[i]);
+    }
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0; k--) {
+            bool before = beaten[k] < beaten[k - 1] ||
+                          (beaten[k] == beaten[k - 1] && row[k].accuracy > row[k - 1].accuracy);
+            if (!before) break;
+            tn_study_row kept = row[k];
+            row[k] = row[k - 1];
+            row[k - 1] = kept;
+            size_t number = beaten[k];
+            beaten[k] = beaten[k - 1];
+            beaten[k - 1] = number;
+        }
+}
+
+/* Candidates spread evenly over the combinations by the golden ratio, each once. */
+static tn_status choose(session *s, uint64_t wanted) {
+    tn_study *study = s->study;
+    static const double golden = 0.6180339887498949;
+    bool *taken;
+    enum { COMBINATIONS_MOST = 1 << 24 };
+    if (study->combinations > COMBINATIONS_MOST)
+        return tn_fail(s->error, TN_LIMIT, "%" PRIu64 " combinations; at most 2^24 are chosen from",
+                       study->combinations);
+    if (wanted > study->combinations) wanted = study->combinations;
+    TN_TRY(tn_arena_alloc(s->arena, study->combinations, sizeof *taken, &taken, s->error));
+    TN_TRY(tn_arena_alloc(s->arena, wanted, sizeof *study->row, &study->row, s->error));
+    for (uint64_t k = 0, found = 0; found < wanted; k++) {
+        double place = ((double)k + 0.5) * golden;
+        uint64_t at = (uint64_t)((place - floor(place)) * (double)study->combinations);
+        while (taken[at]) at = (at + 1) % study->combinations;
+        taken[at] = true;
+        if (found % s->options->shards == s->options->shard)
+            study->row[study->count++] = (tn_study_row){.id = design_of(s, at)};
+        found++;
+    }
+    return TN_OK;
+}
+
+static tn_status halve(session *s) {
+    tn_study *study = s->study;
+    uint64_t epochs = s->options->settings.epochs, wanted = 0;
+    size_t alive, *beaten;
+    while (cost_of(wanted + 1, epochs, s->options->seeds) <= s->options->effort &&
+           wanted < study->combinations)
+        wanted++;
+    if (wanted == 0)
+        return tn_fail(s->error, TN_INPUT,
+                       "--effort %" PRIu64 " is less than the %" PRIu64 " epochs of one candidate",
+                       s->options->effort, cost_of(1, epochs, s->options->seeds));
+    TN_TRY(choose(s, wanted));
+    TN_TRY(tn_arena_alloc(s->arena, study->count, sizeof *beaten, &beaten, s->error));
+    alive = study->count;
+    for (uint64_t rung = 1, done = 0; done < epochs; rung *= 2) {
+        done = rung < epochs ? rung : epochs;
+        for (size_t i = 0; i < alive; i++) TN_TRY(advance(s, &study->row[i], done));
+        order_rows(study->row, alive, beaten);
+        if (done < epochs) alive = (alive + 1) / 2;
+    }
+    for (size_t i = 0; i < alive && s->options->seeds > 1; i++) TN_TRY(repeat(s, &study->row[i]));
+    return TN_OK;
+}
+
+tn_status tn_accuracy_study(const tn_space *space, const char *data, const tn_study_options *options,
+                            tn_arena *arena, tn_study *study, tn_error *error) {
+    session s = {
+        .space = space, .options = options, .data = data, .study = study, .arena = arena, .error = error};
+    *study = (tn_study){0};
+    TN_TRY(find_axes(&s));
+    TN_TRY(tn_evaluator_new(space, &s.evaluator, error));
+    tn_status status = halve(&s);
+    tn_evaluator_free(s.evaluator);
+    return status;
+}
+
+/* "weights.square.rank" as "rank", where no other choice ends so. */
+static const char *short_key(const tn_space *space, size_t choice) {
+    const char *key = space->choice[choice].key, *end = strrchr(key, '.');
+    if (!end) return key;
+    for (size_t i = 0; i < space->choices; i++) {
+        const char *other = strrchr(space->choice[i].key, '.');
+        if (i != choice && matters(&space->choice[i]) && other && strcmp(other, end) == 0) return key;
+    }
+    return end + 1;
+}
+
+static void put_scores(tn_buffer *out, const tn_scores *of) {
+    tn_csv_put_real(out, of->loss);
+    tn_csv_put_real(out, of->intent_accuracy);
+    tn_csv_put_real(out, of->slot_accuracy);
+    tn_csv_put_real(out, of->slot_f1);
+}
+
+void tn_study_csv(const tn_space *space, const tn_study *study, tn_buffer *out) {
+    static const char *const head[] = {
+        "parameters",         "epochs",      "seeds",     "collapsed",
+        "accuracy",           "spread",      "dev_loss",  "dev_intent_accuracy",
+        "dev_slot_accuracy",  "dev_slot_f1", "test_loss", "test_intent_accuracy",
+        "test_slot_accuracy", "test_slot_f1"};
+    tn_csv_put(out, "id");
+    for (size_t i = 0; i < space->choices; i++)
+        if (matters(&space->choice[i])) tn_csv_put(out, short_key(space, i));
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++) tn_csv_put(out, head[i]);
+    tn_csv_line(out);
+    for (size_t k = 0; k < study->count; k++) {
+        const tn_study_row *row = &study->row[k];
+        tn_csv_put_count(out, row->id);
+        for (size_t i = 0; i < space->choices; i++) {
+            if (!matters(&space->choice[i])) continue;
+            tn_buffer value = {0};
+            tn_axis_value(&space->choice[i], tn_space_digit(space, row->id, i), &value);
+            tn_csv_put(out, value.data ? value.data : "");
+            tn_buffer_free(&value);
+        }
+        tn_csv_put_count(out, row->parameters);
+        tn_csv_put_count(out, row->epochs);
+        tn_csv_put_count(out, row->seeds);
+        tn_csv_put_count(out, row->collapsed);
+        tn_csv_put_real(out, row->accuracy);
+        tn_csv_put_real(out, row->spread);
+        put_scores(out, &row->dev);
+        put_scores(out, &row->test);
+        tn_csv_line(out);
+    }
+}

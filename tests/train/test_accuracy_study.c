@@ -1,0 +1,132 @@
+/* A study of a small space on generated questions: what is trained, how often, and that a study goes on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/csv.h"
+#include "train/accuracy_study.h"
+#include "train/generated.h"
+
+static char folder[64], data_folder[96], study_folder[96];
+
+static const char model_text[] =
+    "kind: model\nname: small\nsequence: 24\nflow: optimal\n"
+    "training: {learning_rate: 0.05, epochs: 4}\n"
+    "weights:\n  square: {format: tt, m: 4x4, n: 4x4, rank: 6}\n"
+    "layers:\n  - {name: embedding, kind: embedding, vocabulary: 256, width: 16}\n"
+    "  - {name: query, kind: linear, outputs: 16, weight: square}\n"
+    "  - {name: first-token, kind: first-token}\n"
+    "  - {name: intent-head, kind: linear, outputs: 8}\n  - {name: intent-loss, kind: cross-entropy}\n"
+    "  - {name: slot-head, kind: linear, outputs: 64, input: query}\n  - {name: slot-loss, kind: "
+    "cross-entropy}\n";
+
+static void put(const char *name, const char *text) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    const tn_generated how = {.train = 60, .dev = 20, .test = 20, .seed = 3};
+    char space[512];
+    snprintf(folder, sizeof folder, "/tmp/tenfold-study-XXXXXX");
+    if (!mkdtemp(folder)) return -1;
+    snprintf(data_folder, sizeof data_folder, "%s/data", folder);
+    snprintf(study_folder, sizeof study_folder, "%s/study", folder);
+    put("small.yaml", model_text);
+    snprintf(space, sizeof space,
+             "kind: space\nname: small\nmodel: %s/small.yaml\ndevice: u50\nchoices:\n"
+             "  build.rows: [1, 2]\n  weights.square.rank: [1, 2, 4, 8]\n"
+             "  weights.square.flow: [right-to-left, optimal]\n"
+             "  weights.square.folding: [\"4x4,4x4\", \"2x8,8x2\"]\nobjectives: [seconds_per_step]\n",
+             folder);
+    put("space.yaml", space);
+    return tn_generated_write(data_folder, &how, NULL) == TN_OK ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+static tn_status study(uint64_t effort, uint64_t seeds, tn_arena *arena, tn_space *space, tn_study *found,
+                       tn_error *error) {
+    char path[128];
+    tn_study_options options = {.folder = study_folder, .effort = effort, .seeds = seeds, .shards = 1};
+    snprintf(path, sizeof path, "%s/space.yaml", folder);
+    assert_int_equal(tn_space_load(path, NULL, 0, NULL, arena, space, error), TN_OK);
+    assert_int_equal(
+        tn_train_settings_decode(tn_model_training(space->model), arena, &options.settings, error), TN_OK);
+    return tn_accuracy_study(space, data_folder, &options, arena, found, error);
+}
+
+/* 8 combinations of 4 ranks and 2 foldings: 8 candidates take 8 + 4 + 2 x 2 epochs and a second seed of the last two 8. */
+static void halves(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_space space;
+    tn_study first, again;
+    tn_error error = {0};
+    tn_buffer text = {0}, second = {0};
+    tn_csv csv;
+    tn_status status = study(24, 2, &arena, &space, &first, &error);
+    if (status != TN_OK) print_error("%s\n", error.message);
+    assert_int_equal(status, TN_OK);
+    assert_int_equal(first.combinations, 8);
+    assert_int_equal(first.count, 8);
+    assert_int_equal(first.epochs, 24);
+    size_t by_epochs[5] = {0};
+    for (size_t i = 0; i < first.count; i++) {
+        const tn_study_row *row = &first.row[i];
+        by_epochs[row->epochs]++;
+        assert_int_equal(row->seeds, row->epochs == 4 ? 2 : 1);
+        assert_int_equal(isnan(row->spread), row->seeds == 1);
+        assert_true(row->accuracy >= 0 && row->accuracy <= 1);
+        for (size_t k = 0; k < i; k++) assert_int_not_equal(first.row[k].id, row->id);
+    }
+    assert_int_equal(by_epochs[4], 2);
+    assert_int_equal(by_epochs[2], 2);
+    assert_int_equal(by_epochs[1], 4);
+    tn_study_csv(&space, &first, &text);
+    assert_int_equal(tn_csv_parse("table", text.data, text.length, &arena, &csv, &error), TN_OK);
+    assert_int_equal(csv.rows, 8);
+    static const char *const names[] = {"id", "rank", "folding", "parameters", "accuracy", "spread"};
+    size_t column[6];
+    assert_int_equal(tn_csv_columns(&csv, names, 6, false, column, &error), TN_OK);
+    /* from the checkpoints: the same table */
+    assert_int_equal(study(24, 2, &arena, &space, &again, &error), TN_OK);
+    tn_study_csv(&space, &again, &second);
+    assert_string_equal(text.data, second.data);
+    tn_buffer_free(&text);
+    tn_buffer_free(&second);
+    tn_arena_free(&arena);
+}
+
+static void too_little(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_space space;
+    tn_study found;
+    tn_error error = {0};
+    assert_int_equal(study(3, 1, &arena, &space, &found, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "--effort 3"));
+    tn_arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(halves), cmocka_unit_test(too_little)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
