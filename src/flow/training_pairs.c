@@ -9,7 +9,8 @@
 typedef struct member {
     uint64_t key[2]; /* which values are kept, whatever the tree */
     uint64_t kept;   /* the same as a mask over the tree's merges */
-    uint64_t forward_macs, backward_macs, peak_bound;
+    uint64_t forward_macs, backward_macs;
+    uint64_t forward_bound, backward_bound; /* on the halves' peaks */
     uint32_t tree;
     bool reads_all; /* the backward pass reads all that is kept */
 } member;
@@ -17,7 +18,8 @@ typedef struct member {
 /* Members that keep the same values: neighbours in the list. */
 typedef struct group {
     size_t first, count;
-    uint64_t forward_macs, backward_macs, saved_elements, peak_bound; /* the least of each */
+    uint64_t forward_macs, backward_macs, saved_elements, forward_bound,
+        backward_bound; /* the least of each */
 } group;
 
 /* One half of a flow that no other of its group beats in both counts. */
@@ -63,7 +65,8 @@ static member look_at(pairing *p, uint32_t tree, uint64_t kept) {
     tn_training_look_at(state, tree, tree, kept, 0);
     one.forward_macs = state->flow.forward_macs;
     one.backward_macs = state->flow.backward_macs;
-    one.peak_bound = tn_flow_peak_bound(&state->flow);
+    one.forward_bound = tn_flow_peak_bound(&state->flow, TN_FORWARD_PART);
+    one.backward_bound = tn_flow_peak_bound(&state->flow, TN_BACKWARD_PART);
     one.reads_all = state->flow.saved_elements == elements;
     return one;
 }
@@ -115,15 +118,23 @@ static tn_status note_values(pairing *p, const group *g, const member *best) {
 
 static group group_of(const pairing *p, size_t first, const member **best) {
     const member *lead = &p->member[first];
-    group g = {first, 0, UINT64_MAX, UINT64_MAX, saved_elements(p, lead), UINT64_MAX};
+    group g = {.first = first,
+               .forward_macs = UINT64_MAX,
+               .backward_macs = UINT64_MAX,
+               .saved_elements = saved_elements(p, lead),
+               .forward_bound = UINT64_MAX,
+               .backward_bound = UINT64_MAX};
     *best = lead;
     for (size_t i = first; i < p->members; i++) {
         const member *one = &p->member[i];
         if (memcmp(one->key, lead->key, sizeof lead->key) != 0) break;
         if (one->forward_macs < (*best)->forward_macs) *best = one;
         lower(&g.forward_macs, one->forward_macs);
-        if (one->reads_all) lower(&g.backward_macs, one->backward_macs);
-        lower(&g.peak_bound, one->peak_bound);
+        lower(&g.forward_bound, one->forward_bound);
+        if (one->reads_all) {
+            lower(&g.backward_macs, one->backward_macs);
+            lower(&g.backward_bound, one->backward_bound);
+        }
         g.count++;
     }
     return g;
@@ -158,10 +169,16 @@ static tn_status list_groups(pairing *p) {
     return TN_OK;
 }
 
+static uint64_t greater(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
 /* Whether the half, with the best that its group has for the other one, is no news. */
-static bool is_covered(const pairing *p, const group *g, int side, const member *one, uint64_t peak) {
+static bool is_covered(const pairing *p, const group *g, int side, const member *one) {
     uint64_t macs = side == 0 ? tn_saturating_add(one->forward_macs, g->backward_macs)
                               : tn_saturating_add(g->forward_macs, one->backward_macs);
+    uint64_t peak = side == 0 ? greater(one->forward_bound, g->backward_bound)
+                              : greater(g->forward_bound, one->backward_bound);
     return tn_training_candidates_cover(&p->state->front, macs, g->saved_elements, peak);
 }
 
@@ -185,7 +202,7 @@ static tn_status list_halves(pairing *p, const group *g, int side) {
         const member *one = &p->member[i];
         half made = {.macs = side == 0 ? one->forward_macs : one->backward_macs, .member = i};
         if (side == 1 && !one->reads_all) continue;
-        if (is_covered(p, g, side, one, g->peak_bound)) continue;
+        if (is_covered(p, g, side, one)) continue;
         tn_training_look_at(p->state, one->tree, one->tree, one->kept, 0);
         TN_TRY(tn_training_peak(p->state, side == 0 ? TN_FORWARD_PART : TN_BACKWARD_PART, &made.peak));
         TN_TRY(add_half(p, side, made));
@@ -194,20 +211,20 @@ static tn_status list_halves(pairing *p, const group *g, int side) {
 }
 
 static tn_status join(pairing *p, const group *g) {
-    if (tn_training_candidates_cover(&p->state->front, least_macs(g), g->saved_elements, g->peak_bound))
-        return TN_OK;
+    uint64_t bound = greater(g->forward_bound, g->backward_bound);
+    if (tn_training_candidates_cover(&p->state->front, least_macs(g), g->saved_elements, bound)) return TN_OK;
     TN_TRY(list_halves(p, g, 0));
     TN_TRY(list_halves(p, g, 1));
     for (size_t i = 0; i < p->halves[0]; i++)
         for (size_t j = 0; j < p->halves[1]; j++) {
             const half *forward = &p->half[0][i], *backward = &p->half[1][j];
-            const tn_training_candidate found = {
-                .total_macs = tn_saturating_add(forward->macs, backward->macs),
-                .saved_elements = g->saved_elements,
-                .peak_elements = forward->peak > backward->peak ? forward->peak : backward->peak,
-                .forward = p->member[forward->member].tree,
-                .backward = p->member[backward->member].tree,
-                .kept = p->member[backward->member].kept};
+            const tn_training_candidate found = {.total_macs =
+                                                     tn_saturating_add(forward->macs, backward->macs),
+                                                 .saved_elements = g->saved_elements,
+                                                 .peak_elements = greater(forward->peak, backward->peak),
+                                                 .forward = p->member[forward->member].tree,
+                                                 .backward = p->member[backward->member].tree,
+                                                 .kept = p->member[backward->member].kept};
             TN_TRY(tn_training_candidates_add(&p->state->front, &found, p->state->error));
         }
     return TN_OK;

@@ -307,21 +307,39 @@ static uint64_t live_before(const tn_flow_steps *flow, tn_part part) {
     return live;
 }
 
+/* What the last step of a part reads and frees, at least. Its result is one that stays, as nothing is made that
+ * is not read. */
+static uint64_t least_last_operands(const tn_flow_steps *flow, tn_part part) {
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < flow->steps; i++) {
+        const tn_training_plan_step *step = &flow->step[i];
+        const tn_training_plan_item *a = &flow->item[step->a], *b = &flow->item[step->b];
+        uint64_t read = 0;
+        if (step->part != part || !stays(flow, &flow->item[step->out], part)) continue;
+        if (!stays(flow, a, part)) add_times(&read, a->elements, 1);
+        if (!stays(flow, b, part)) add_times(&read, b->elements, 1);
+        if (read < least) least = read;
+    }
+    return least == UINT64_MAX ? 0 : least;
+}
+
 /* At the last step of the forward phase Y is made and all that is kept is live; at the last one of the
- * backward pass all gradients are. */
-uint64_t tn_flow_peak_bound(const tn_flow_steps *flow) {
-    uint64_t forward = live_before(flow, TN_FORWARD_PART), backward = 0;
+ * backward pass all gradients are. What that step reads is live, too. */
+uint64_t tn_flow_peak_bound(const tn_flow_steps *flow, tn_part part) {
+    uint64_t bound = part == TN_FORWARD_PART ? live_before(flow, part) : 0;
     for (uint32_t i = 0; i < flow->items; i++) {
         const tn_training_plan_item *item = &flow->item[i];
         bool resident = item->role == TN_ROLE_CORE || item->role == TN_ROLE_DY || is_sum(flow, item) ||
                         (item->made_in == TN_PRELUDE && is_saved(item));
         bool gradient = item->role == TN_ROLE_DX || item->role == TN_ROLE_CORE_GRADIENT;
         bool kept = item->made_in == TN_FORWARD_PART && is_saved(item);
-        if (kept || item->role == TN_ROLE_Y) add_times(&forward, item->elements, 1);
-        if (resident || (gradient && item->made_in == TN_BACKWARD_PART && !is_sum(flow, item)))
-            add_times(&backward, item->elements, 1);
+        bool live = part == TN_FORWARD_PART
+                        ? kept || item->role == TN_ROLE_Y
+                        : resident || (gradient && item->made_in == part && !is_sum(flow, item));
+        if (live) add_times(&bound, item->elements, 1);
     }
-    return forward > backward ? forward : backward;
+    add_times(&bound, least_last_operands(flow, part), 1);
+    return bound;
 }
 
 /* The part's steps, renumbered from 0; `position` says which they are. */

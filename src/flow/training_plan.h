@@ -79,8 +79,8 @@ typedef struct tn_flow_steps {
 } tn_flow_steps;
 
 void tn_training_plan_write(const tn_training_plan *plan, tn_flow_steps *flow);
-/* A bound on the least peak of any order of the flow's steps. */
-uint64_t tn_flow_peak_bound(const tn_flow_steps *flow);
+/* A bound on the least peak of any order of the forward or backward part's steps. */
+uint64_t tn_flow_peak_bound(const tn_flow_steps *flow, tn_part part);
 
 /* Orders one part of the steps for least memory. peak: of that part, with all that is live throughout. */
 tn_status tn_flow_order_part(const tn_flow_steps *flow, tn_part part, tn_orderer *orderer,

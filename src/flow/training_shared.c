@@ -26,7 +26,9 @@ static tn_status look_at(tn_training_state *state, uint32_t tree, uint64_t kept,
                                    .backward = tree,
                                    .kept = kept,
                                    .shared = shared};
-    uint64_t bound = tn_flow_peak_bound(&state->flow);
+    uint64_t bound = tn_flow_peak_bound(&state->flow, TN_FORWARD_PART);
+    uint64_t backward_bound = tn_flow_peak_bound(&state->flow, TN_BACKWARD_PART);
+    if (bound < backward_bound) bound = backward_bound;
     if (tn_training_candidates_cover(&state->front, found.total_macs, found.saved_elements, bound))
         return TN_OK;
     for (int part = 0; part < TN_PARTS; part++) {
