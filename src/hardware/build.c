@@ -10,6 +10,7 @@ static const char *const buffers_names[] = {"separate", "pooled", NULL};
 static const char *const schedule_names[] = {"sequential", "gradients-together", "parallel", "pipelined",
                                              NULL};
 static const char *const vector_units_names[] = {"auto", "own", "shared", NULL};
+static const char *const layouts_names[] = {"ideal", "word", "rows", "skew", "auto", NULL};
 static const char *const placement_names[] = {"as-built", "searched", NULL};
 
 static const tn_field build_fields[] = {
@@ -43,6 +44,11 @@ static const tn_field build_fields[] = {
     TN_KEY(COUNT, tn_build, group,
            "cores of one size, of different layers, that share a memory in depth; 1: each has its own",
            TN_DEFAULT("8"), TN_WITHIN(1, TN_BUILD_GROUP_MOST)),
+    TN_KEY(
+        CHOICE, tn_build, layouts,
+        "cycles of an issue of a tensor layer's product: ideal, one; else as the best layouts found take in "
+        "one wide word, rows of banks, the full skew, or per tensor what it needs",
+        TN_DEFAULT("ideal"), TN_ONE_OF(layouts_names)),
     TN_KEY(CHOICE, tn_build, buffers,
            "whether arrays that never live at once use the same memory, and lie in common memories",
            TN_DEFAULT("pooled"), TN_ONE_OF(buffers_names)),

@@ -23,6 +23,10 @@ typedef enum tn_sharing { TN_SHARED, TN_PER_PHASE } tn_sharing;
  * at once then. */
 typedef enum tn_vector_units { TN_UNITS_AUTO, TN_UNITS_OWN, TN_UNITS_SHARED } tn_vector_units;
 
+/* What an issue of a tensor layer's product pays for its operands: a cycle, as if every block lay in one word;
+ * or what it takes with the best layouts that a search finds (hardware/layouts.h) in words, rows of banks, ... */
+typedef enum tn_laying { TN_LAID_IDEALLY, TN_LAID_WORD, TN_LAID_ROWS, TN_LAID_SKEW, TN_LAID_AUTO } tn_laying;
+
 /* Where arrays live whose lifetimes do not meet: each in a memory of its own, or in pools (hardware/pool.h).
  */
 typedef enum tn_buffers { TN_BUFFERS_SEPARATE, TN_BUFFERS_POOLED } tn_buffers;
@@ -58,6 +62,8 @@ typedef struct tn_build {
     uint32_t schedule;            /* tn_schedule_kind */
     uint32_t placement;           /* tn_placing */
     uint32_t vector_units;        /* tn_vector_units */
+    uint32_t layouts;             /* tn_laying */
+    uint32_t reserved;            /* 0: no padding, so that builds compare as bytes */
 } tn_build;
 
 extern const tn_schema tn_build_schema; /* every key with its default */

@@ -54,6 +54,7 @@ static tn_build work_key(const tn_build *build) {
     tn_build key = parallelism_of(build);
     if (build->off_chip_over_bytes > 0) key.buffers = build->buffers;
     key.vector_units = (uint32_t)tn_build_shares_vectors(build);
+    key.layouts = build->layouts;
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return key;
     key.schedule = build->schedule;
     key.sharing = build->sharing;

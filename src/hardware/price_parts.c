@@ -60,23 +60,51 @@ static uint64_t transfer_cycles(const tn_device *device, uint64_t bytes, uint64_
     return (uint64_t)ceil((double)bytes / bytes_per_s * cycles_per_s);
 }
 
-/* By operation instead of by class: an operation takes as long as its kernel or its transfers, which run side
- * by side, and waits once for the external memory to answer. Downwards, as cycles by class are in the same
- * place.
- */
-static void add_transfers(tn_workload *workload, const tn_plan *plan, uint64_t blocks) {
+/* By operation instead of by class; downwards, as cycles by class are in the same place. */
+static void spread_classes(tn_workload *workload) {
     for (uint32_t i = workload->step->operations; i-- > 0;) {
-        uint64_t latency, bytes = plan->transfer_bytes[i], moving;
-        uint64_t cycles = workload->cycles[workload->work_of[i]];
-        uint64_t piece = workload->piece_cycles[workload->work_of[i]];
-        if (bytes > 0) {
-            moving = transfer_cycles(workload->device, bytes, &latency);
-            cycles = greater(cycles, moving) + latency;
-            piece = greater(piece, tn_ceil_div(moving, blocks)) + tn_ceil_div(latency, blocks);
-        }
-        workload->cycles[i] = cycles;
-        workload->piece_cycles[i] = piece;
+        workload->cycles[i] = workload->cycles[workload->work_of[i]];
+        workload->piece_cycles[i] = workload->piece_cycles[workload->work_of[i]];
     }
+}
+
+/* An operation takes as long as its kernel or its transfers, which run side by side, and waits once for the
+ * external memory to answer. */
+static void add_transfers(tn_workload *workload, const tn_plan *plan, uint64_t blocks) {
+    for (uint32_t i = 0; i < workload->step->operations; i++) {
+        uint64_t latency, bytes = plan->transfer_bytes[i];
+        if (bytes == 0) continue;
+        uint64_t moving = transfer_cycles(workload->device, bytes, &latency);
+        workload->cycles[i] = greater(workload->cycles[i], moving) + latency;
+        workload->piece_cycles[i] =
+            greater(workload->piece_cycles[i], tn_ceil_div(moving, blocks)) + tn_ceil_div(latency, blocks);
+    }
+}
+
+/* What the products of tensor layers take with the layouts that were found. A block of one is priced as its
+ * share of the whole. */
+static tn_status lay_products(tn_workload *workload, const tn_build *build, uint64_t blocks,
+                              tn_work_price *price, tn_error *error) {
+    const tn_step *step = workload->step;
+    uint64_t start = workload->device->control.product_cycles;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        const tn_program *program = step->layer[operation->layer].program;
+        if (operation->kind != TN_OP_PRODUCT || !operation->program_step || !program) continue;
+        uint32_t arithmetic = workload->work[workload->work_of[i]].arithmetic;
+        const tn_matmul kernel = tn_workload_matmul(workload, build, arithmetic);
+        const tn_layouts *layouts;
+        tn_matmul_time time;
+        TN_TRY(tn_workload_layouts(workload, program, build, &layouts, error));
+        const tn_product_layout *of = &layouts->product[operation->program_step - program->step];
+        const tn_matmul_issues issues = {of->tiles, of->terms, of->read_cycles, of->write_cycles};
+        TN_TRY(tn_matmul_issue_cycles(&kernel, &issues, &time, error));
+        price->product_cycles[arithmetic] += time.cycles + start - workload->cycles[i];
+        workload->cycles[i] = time.cycles + start;
+        workload->piece_cycles[i] =
+            greater(workload->piece_cycles[i], tn_ceil_div(time.cycles, blocks) + start);
+    }
+    return TN_OK;
 }
 
 static tn_status price_class(tn_workload *workload, uint32_t at, const tn_build *build, uint64_t blocks,
@@ -91,9 +119,16 @@ static tn_status price_class(tn_workload *workload, uint32_t at, const tn_build 
     return tn_work_cycles(workload, work, &piece, build, &workload->piece_cycles[at], &issues, error);
 }
 
+/* Whether cycles differ within a class of operations. */
+static bool by_operation(const tn_plan *plan, const tn_build *build) {
+    return plan->off_chip || build->layouts != TN_LAID_IDEALLY;
+}
+
 void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
                   uint64_t *cycles) {
     uint32_t resources;
+    for (uint32_t i = 0; i < workload->step->operations; i++)
+        plan->task[i].work = by_operation(plan, build) ? i : workload->work_of[i];
     tn_tasks_make(workload->step, workload->unit_of, &plan->map, plan->place, &plan->waits, build, plan->task,
                   plan->servers, &resources);
     *schedule = (tn_schedule){.tasks = workload->step->operations,
@@ -125,8 +160,10 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
     }
     add_vector_kernels(workload, build, busy, price);
     price->cycles_per_step = sum;
-    if (plan->off_chip) {
-        add_transfers(workload, plan, blocks);
+    if (by_operation(plan, build)) {
+        spread_classes(workload);
+        if (build->layouts != TN_LAID_IDEALLY) TN_TRY(lay_products(workload, build, blocks, price, error));
+        if (plan->off_chip) add_transfers(workload, plan, blocks);
         price->cycles_per_step = 0;
         for (uint32_t i = 0; i < workload->step->operations; i++)
             price->cycles_per_step += workload->cycles[i];

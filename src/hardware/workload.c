@@ -235,10 +235,7 @@ tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error) {
     TN_TRY(tn_arena_alloc(workload->arena, resources, sizeof *plan->servers, &plan->servers, error));
     TN_TRY(tn_schedule_scratch_make(step->operations, (uint32_t)resources, workload->arena, &plan->scratch,
                                     error));
-    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *plan->task, &plan->task, error));
-    for (uint32_t i = 0; i < step->operations; i++)
-        plan->task[i].work = plan->off_chip ? i : workload->work_of[i];
-    return TN_OK;
+    return tn_arena_alloc(workload->arena, step->operations, sizeof *plan->task, &plan->task, error);
 }
 
 /* ---- kernels ---- */
@@ -317,6 +314,44 @@ tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *bu
     for (uint32_t i = 0; i < workload->arithmetics; i++)
         tn_resources_add(&all, &work->matmul[i], tn_workload_matmuls(workload, build, i));
     return all;
+}
+
+/* Activations lie as all layers can take them: a block of a left operand, rows of tokens by terms of features. */
+static tn_activation_word activation_word(const tn_build *build) {
+    uint64_t features = build->reduction > build->columns ? build->reduction : build->columns;
+    return (tn_activation_word){tn_power_above(build->rows), tn_power_above(features)};
+}
+
+struct tn_laid {
+    const tn_program *program;
+    tn_kernel_edges edges;
+    uint32_t laying;
+    tn_layouts layouts;
+    struct tn_laid *next;
+};
+
+tn_status tn_workload_layouts(tn_workload *workload, const tn_program *program, const tn_build *build,
+                              const tn_layouts **layouts, tn_error *error) {
+    static const tn_banking banking[] = {[TN_LAID_WORD] = TN_BANKING_WORD,
+                                         [TN_LAID_ROWS] = TN_BANKING_ROWS,
+                                         [TN_LAID_SKEW] = TN_BANKING_SKEW,
+                                         [TN_LAID_AUTO] = TN_BANKING_AUTO};
+    const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
+    const tn_activation_word word = activation_word(build);
+    struct tn_laid *laid = workload->laid;
+    while (laid && (laid->program != program || laid->laying != build->layouts ||
+                    memcmp(&laid->edges, &edges, sizeof edges) != 0))
+        laid = laid->next;
+    if (!laid) {
+        TN_TRY(tn_arena_alloc(workload->arena, 1, sizeof *laid, &laid, error));
+        *laid = (struct tn_laid){.program = program, .edges = edges, .laying = build->layouts};
+        TN_TRY(tn_layouts_find(program, &edges, banking[build->layouts], &word, workload->arena,
+                               &laid->layouts, error));
+        laid->next = workload->laid;
+        workload->laid = laid;
+    }
+    *layouts = &laid->layouts;
+    return TN_OK;
 }
 
 tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,

@@ -6,6 +6,7 @@
 
 #include "hardware/energy.h"
 #include "hardware/kernel.h"
+#include "hardware/layouts.h"
 #include "hardware/map.h"
 #include "hardware/placement.h"
 #include "hardware/price.h"
@@ -86,6 +87,7 @@ struct tn_workload {
     bool vector_used[TN_OPERATION_KINDS];
     uint32_t vectors, vector_reads; /* kinds used; the most arrays that one of them reads */
     tn_plan *plans;
+    struct tn_laid *laid; /* layouts found, kept */
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
     uint64_t *cycles, *piece_cycles, *issues;
     tn_task_time *time; /* [operations] */
@@ -116,6 +118,10 @@ tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *bu
                                  const tn_memory_price *memories);
 /* The memory of the step's descriptors: one for each operation, in block RAM. */
 tn_status tn_workload_descriptors(const tn_workload *workload, tn_blocks *blocks, tn_error *error);
+
+/* Layouts of a program under a build, found once and kept. */
+tn_status tn_workload_layouts(tn_workload *workload, const tn_program *program, const tn_build *build,
+                              const tn_layouts **layouts, tn_error *error);
 
 /* Cycles of one operation of a class, and the issues of a product (0 for others). `size` is that of the class
  * or of a block of it. */

@@ -55,6 +55,68 @@ static void sequential_sum(void **state) {
         }
 }
 
+/* Operation by operation, from layouts found for each layer on its own. */
+static uint64_t laid_cycles(const tn_step *step, const tn_build *build, tn_banking banking) {
+    static const tn_activation_word word = {8, 8}; /* of 8 x 4 x 8 */
+    const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
+    const tn_lane lane = {.multiply.stages = 4, .sum.stages = 7, .group = 1};
+    const tn_matmul kernel = {build->rows, build->columns, build->reduction, lane};
+    tn_operator_set set;
+    uint64_t sum = 0;
+    assert_int_equal(tn_operator_set_load(device, TN_FP32, &set, NULL), TN_OK);
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *of = &step->operation[i];
+        const tn_program *program = step->layer[of->layer].program;
+        const tn_vector vector = {of->kind, build->vector, &set};
+        tn_matmul_time time = {0};
+        if (of->kind != TN_OP_PRODUCT) {
+            assert_int_equal(tn_vector_cycles(&vector, of->rows, of->columns, &time.cycles, NULL), TN_OK);
+        } else if (program && of->program_step) {
+            tn_arena own = {0};
+            tn_layouts found;
+            assert_int_equal(tn_layouts_find(program, &edges, banking, &word, &own, &found, NULL), TN_OK);
+            const tn_product_layout *p = &found.product[of->program_step - program->step];
+            const tn_matmul_issues issues = {p->tiles, p->terms, p->read_cycles, p->write_cycles};
+            assert_int_equal(tn_matmul_issue_cycles(&kernel, &issues, &time, NULL), TN_OK);
+            tn_arena_free(&own);
+        } else {
+            const tn_product_size size = {of->batch, of->rows, of->reduction, of->columns};
+            assert_int_equal(tn_matmul_cycles(&kernel, &size, &time, NULL), TN_OK);
+        }
+        sum += time.cycles + (of->kind == TN_OP_PRODUCT ? 6 : 7);
+    }
+    return sum;
+}
+
+static void issues_are_paid(void **state) {
+    (void)state;
+    tn_model *model;
+    tn_step step;
+    tn_program_cache *cache;
+    tn_build build;
+    assert_int_equal(tn_model_load("atis-2enc", NULL, 0, &arena, &model, NULL), TN_OK);
+    assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+    assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
+    assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
+    build.rows = build.reduction = 8;
+    build.columns = 4;
+    tn_workload *workload = test_prepare(&step, device, &arena);
+    uint64_t ideal = test_price(workload, &build).cycles_per_step;
+    build.layouts = TN_LAID_WORD;
+    uint64_t word = test_price(workload, &build).cycles_per_step;
+    build.layouts = TN_LAID_AUTO;
+    uint64_t automatic = test_price(workload, &build).cycles_per_step;
+    assert_int_equal(word, laid_cycles(&step, &build, TN_BANKING_WORD));
+    assert_int_equal(automatic, laid_cycles(&step, &build, TN_BANKING_AUTO));
+    assert_true(ideal < word && automatic < word);
+    build.layouts = TN_LAID_IDEALLY; /* what was priced before does not matter */
+    assert_int_equal(test_price(workload, &build).cycles_per_step, ideal);
+    build.schedule = TN_SCHEDULE_PARALLEL;
+    build.layouts = TN_LAID_WORD;
+    assert_true(test_price(workload, &build).cycles_per_step <= word);
+    tn_program_cache_free(cache);
+}
+
 /* What the device file adds to every product and every other operation. */
 static void starting_cycles(void **state) {
     (void)state;
@@ -318,15 +380,11 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sequential_sum),
-        cmocka_unit_test(starting_cycles),
-        cmocka_unit_test(prices_do_not_depend_on_history),
-        cmocka_unit_test(off_chip),
-        cmocka_unit_test(off_chip_refused),
-        cmocka_unit_test(builds_refused),
-        cmocka_unit_test(giant_steps_refused),
-        cmocka_unit_test(bounds_hold),
-        cmocka_unit_test(every_request_fails),
+        cmocka_unit_test(sequential_sum),  cmocka_unit_test(starting_cycles),
+        cmocka_unit_test(issues_are_paid), cmocka_unit_test(prices_do_not_depend_on_history),
+        cmocka_unit_test(off_chip),        cmocka_unit_test(off_chip_refused),
+        cmocka_unit_test(builds_refused),  cmocka_unit_test(giant_steps_refused),
+        cmocka_unit_test(bounds_hold),     cmocka_unit_test(every_request_fails),
         cmocka_unit_test(atis_models_fit),
     };
     return cmocka_run_group_tests(tests, begin, end);
