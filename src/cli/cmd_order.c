@@ -126,14 +126,15 @@ static tn_status draw(const request *asked, tn_order *order, tn_error *error) {
 
 static tn_status answer_one(const request *asked, tn_order *order, tn_arena *arena, int *answer,
                             tn_error *error) {
-    tn_buffer out = {0};
     TN_TRY(read_network(asked, order, arena, error));
     TN_TRY(tn_order_answer(order, arena, error));
     TN_TRY(draw(asked, order, error));
-    if (asked->common.json)
-        TN_TRY(tn_output_made(tn_order_json(order, &out, error), &out, error));
-    else
-        TN_TRY(order->training ? tn_order_print_training(order, error) : tn_order_print(order, error));
+    TN_TRY(tn_order_prepare(order, arena, error));
+    if (asked->common.json && order->past_flops)
+        return tn_fail(error, TN_OVERFLOW, "flow %s takes more than 2^64 FLOPs; use smaller sizes",
+                       order->past_flops);
+    TN_TRY(asked->common.json ? tn_output_json(&tn_order_record, order, error)
+                              : tn_order_print(order, error));
     *answer = order->best.found ? 0 : 1;
     if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted; the best tree so far is given");
     return TN_OK;

@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "text/csv.h"
 #include "text/json.h"
-#include "text/table.h"
 
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -40,52 +39,65 @@ static tn_status find_time(const char *name, tn_roofline_time *time, tn_error *e
     return tn_fail(error, TN_INPUT, "--time is graph or eager, not '%.60s'", name);
 }
 
-static void begin_json(tn_json *json, tn_buffer *out, const request *r) {
-    tn_json_begin(json, out);
-    tn_json_object(json);
-    tn_json_put_text(json, "device", r->roofline->name);
-    tn_json_put_text(json, "time", r->time_name);
-}
+/* A product and its time; of a row of a batch also its labels, and how far a measured time is off. */
+typedef struct {
+    const char *name, *id, *precision, *time;
+    tn_roofline_product product;
+    bool is_batch, measured;
+    double us, TFLOPS, relative_error;
+} product_row;
 
-static void put_json_product(tn_json *json, const char *precision, const tn_roofline_product *p, double us) {
-    tn_json_put_text(json, "dtype", precision);
-    if (p->batch != 1) tn_json_put_count(json, "batch", p->batch);
-    tn_json_put_count(json, "M", p->m);
-    tn_json_put_count(json, "N", p->n);
-    tn_json_put_count(json, "K", p->k);
-    tn_json_put_real(json, "predicted_us", us);
+#define PRODUCT_COLUMNS                                                                                      \
+    TN_COLUMN_AS("dtype", product_row, precision, NULL),                                                     \
+        TN_COLUMN_AS("batch", product_row, product.batch, NULL, TN_OPTIONAL,                                 \
+                     TN_WHEN(product_row, is_batch)),                                                        \
+        TN_COLUMN_AS("M", product_row, product.m, NULL), TN_COLUMN_AS("N", product_row, product.n, NULL),    \
+        TN_COLUMN_AS("K", product_row, product.k, NULL), TN_COLUMN_AS(NULL, product_row, time, "time"),      \
+        TN_COLUMN_AS("predicted_us", product_row, us, "predicted", .unit = "us", TN_FIXED(3))
+
+static const tn_column one_columns[] = {PRODUCT_COLUMNS,
+                                        TN_COLUMN(product_row, TFLOPS, "rate", .unit = "TFLOPS")};
+static const tn_record one_record = TN_RECORD(product_row, one_columns);
+
+static const tn_column row_columns[] = {
+    TN_COLUMN(product_row, name, NULL, TN_OPTIONAL),
+    TN_COLUMN(product_row, id, NULL, TN_OPTIONAL),
+    PRODUCT_COLUMNS,
+    TN_COLUMN(product_row, relative_error, NULL, TN_OPTIONAL, TN_WHEN(product_row, measured)),
+};
+static const tn_record row_record = TN_RECORD(product_row, row_columns);
+
+static tn_status predict(const request *r, product_row *row, tn_error *error) {
+    const tn_roofline_product *p = &row->product;
+    TN_TRY(tn_roofline_predict(r->roofline, row->precision, r->time, p, &row->us, error));
+    row->time = r->time_name;
+    row->is_batch = p->batch != 1;
+    row->TFLOPS = 2 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k / row->us / 1e6;
+    return TN_OK;
 }
 
 /* --- One product. */
 
 static tn_status answer_one(request *r, tn_error *error) {
-    double us;
+    product_row row = {.precision = r->precision, .product = r->product};
     const char *unverified;
     if (!r->precision)
         return tn_fail(error, TN_INPUT, "which product? --dtype fp32 --m 32 --n 768 --k 768, or --batch");
-    TN_TRY(tn_roofline_predict(r->roofline, r->precision, r->time, &r->product, &us, error));
+    TN_TRY(predict(r, &row, error));
     TN_TRY(tn_roofline_unverified(r->roofline, r->precision, r->time, &r->common.arena, &unverified, error));
-    double flops =
-        2 * (double)r->product.batch * (double)r->product.m * (double)r->product.n * (double)r->product.k;
     if (r->common.json) {
         tn_buffer out = {0};
         tn_json json;
-        begin_json(&json, &out, r);
-        put_json_product(&json, r->precision, &r->product, us);
-        tn_json_put_real(&json, "TFLOPS", flops / us / 1e6);
+        tn_json_begin(&json, &out);
+        tn_json_object(&json);
+        tn_json_put_text(&json, "device", r->roofline->name);
+        tn_json_put_text(&json, "time", r->time_name);
+        tn_record_keys(&one_record, &row, &json);
         tn_json_put_text(&json, "unverified", *unverified ? unverified : NULL);
         tn_json_end(&json);
         return tn_output(&out, error);
     }
-    tn_table table;
-    tn_table_begin(&table, 3);
-    tn_table_text(&table, "time");
-    tn_table_text(&table, "predicted (us)");
-    tn_table_text(&table, "rate (TFLOPS)");
-    tn_table_text(&table, r->time_name);
-    tn_table_format(&table, "%.3f", us);
-    tn_table_format(&table, "%.4g", flops / us / 1e6);
-    TN_TRY(tn_table_end(&table, error));
+    TN_TRY(tn_output_rows(&one_record, &row, 1, error));
     if (*unverified) tn_say("\nunverified: %s\n", unverified);
     return TN_OK;
 }
@@ -97,11 +109,24 @@ static const char *const column_names[COLUMNS] = {"dtype", "M", "N", "K", "batch
 static const char *const labels[] = {"name", "id"};
 enum { REQUIRED = BATCH, LABELS = 2 };
 
+/* Of the rows of one precision. */
+struct precision_note {
+    const char *precision, *unverified;
+    double median_error;
+    size_t rows;
+};
+
 typedef struct {
     tn_csv csv;
     size_t column[COLUMNS]; /* csv.columns: absent */
     size_t measured;        /* column of the measured time, or csv.columns */
-    double *error;          /* [rows]: relative, where measured */
+    const char *device, *time;
+    product_row *row; /* [csv.rows] */
+    bool is_measured;
+    size_t precisions;
+    struct precision_note *note; /* [precisions]: of those that rows have */
+    size_t unverifieds;
+    struct precision_note *unverified;
 } batch;
 
 static tn_status find_columns(const request *r, batch *b, tn_error *error) {
@@ -129,148 +154,113 @@ static tn_status find_columns(const request *r, batch *b, tn_error *error) {
     return TN_OK;
 }
 
-static tn_status answer_row(const request *r, batch *b, size_t row, tn_roofline_product *p, double *us,
-                            tn_error *error) {
+static const char *label_of(const tn_csv *csv, size_t row, const char *label) {
+    size_t column = tn_csv_column(csv, label);
+    return column < csv->columns ? tn_csv_at(csv, row, column)->text : NULL;
+}
+
+static tn_status answer_row(const request *r, batch *b, size_t at, tn_error *error) {
     const tn_csv *csv = &b->csv;
-    const tn_csv_cell *dtype = tn_csv_at(csv, row, b->column[DTYPE]);
+    const tn_csv_cell *dtype = tn_csv_at(csv, at, b->column[DTYPE]);
+    product_row *row = &b->row[at];
+    tn_roofline_product *p = &row->product;
     tn_error unplaced;
-    *p = (tn_roofline_product){.batch = 1};
-    TN_TRY(tn_csv_count(csv, row, b->column[COLUMN_M], 1, TN_ROOFLINE_MOST_SIZE, &p->m, error));
-    TN_TRY(tn_csv_count(csv, row, b->column[COLUMN_N], 1, TN_ROOFLINE_MOST_SIZE, &p->n, error));
-    TN_TRY(tn_csv_count(csv, row, b->column[COLUMN_K], 1, TN_ROOFLINE_MOST_SIZE, &p->k, error));
+    *row = (product_row){.name = label_of(csv, at, "name"),
+                         .id = label_of(csv, at, "id"),
+                         .precision = dtype->text,
+                         .product = {.batch = 1},
+                         .measured = b->is_measured};
+    TN_TRY(tn_csv_count(csv, at, b->column[COLUMN_M], 1, TN_ROOFLINE_MOST_SIZE, &p->m, error));
+    TN_TRY(tn_csv_count(csv, at, b->column[COLUMN_N], 1, TN_ROOFLINE_MOST_SIZE, &p->n, error));
+    TN_TRY(tn_csv_count(csv, at, b->column[COLUMN_K], 1, TN_ROOFLINE_MOST_SIZE, &p->k, error));
     if (b->column[BATCH] < csv->columns)
-        TN_TRY(tn_csv_count(csv, row, b->column[BATCH], 1, TN_ROOFLINE_MOST_SIZE, &p->batch, error));
-    tn_status status = tn_roofline_predict(r->roofline, dtype->text, r->time, p, us, &unplaced);
+        TN_TRY(tn_csv_count(csv, at, b->column[BATCH], 1, TN_ROOFLINE_MOST_SIZE, &p->batch, error));
+    tn_status status = predict(r, row, &unplaced);
     if (status != TN_OK) return tn_fail_at(error, status, dtype->at, "%s", unplaced.message);
     double measured;
-    if (b->measured == csv->columns) return TN_OK;
-    TN_TRY(tn_csv_real(csv, row, b->measured, 1e-6, 1e12, &measured, error));
-    b->error[row] = *us / measured - 1;
+    if (!b->is_measured) return TN_OK;
+    TN_TRY(tn_csv_real(csv, at, b->measured, 1e-6, 1e12, &measured, error));
+    row->relative_error = row->us / measured - 1;
     return TN_OK;
 }
 
-static void put_csv_head(tn_buffer *out, const batch *b) {
-    for (size_t c = 0; c < b->csv.columns; c++) tn_csv_put(out, b->csv.head[c].text);
-    tn_csv_put(out, "predicted_us");
-    if (b->measured < b->csv.columns) tn_csv_put(out, "relative_error");
-    tn_csv_line(out);
-}
-
-static void put_csv_row(tn_buffer *out, const batch *b, size_t row, double us) {
-    for (size_t c = 0; c < b->csv.columns; c++) tn_csv_put(out, tn_csv_at(&b->csv, row, c)->text);
-    tn_csv_put_real(out, us);
-    if (b->measured < b->csv.columns) tn_csv_put_real(out, b->error[row]);
-    tn_csv_line(out);
-}
-
-static void put_json_row(tn_json *json, const batch *b, size_t row, const tn_roofline_product *p, double us) {
-    tn_json_object(json);
-    for (size_t i = 0; i < LABELS; i++) {
-        size_t column = tn_csv_column(&b->csv, labels[i]);
-        if (column < b->csv.columns) tn_json_put_text(json, labels[i], tn_csv_at(&b->csv, row, column)->text);
-    }
-    put_json_product(json, tn_csv_at(&b->csv, row, b->column[DTYPE])->text, p, us);
-    if (b->measured < b->csv.columns) tn_json_put_real(json, "relative_error", b->error[row]);
-    tn_json_end(json);
-}
-
-/* Of the rows of one precision. */
-static tn_status median_error(const batch *b, const char *precision, tn_arena *arena, double *median,
-                              size_t *rows, tn_error *error) {
+/* What the rows of each precision rest on, and their median error where they are measured. */
+static tn_status note_precisions(request *r, batch *b, tn_error *error) {
+    const tn_roofline_precision *precision = r->roofline->precisions.item;
+    size_t count = r->roofline->precisions.count;
     double *sizes;
-    size_t count = 0;
-    TN_TRY(tn_arena_alloc(arena, b->csv.rows, sizeof *sizes, &sizes, error));
-    for (size_t row = 0; row < b->csv.rows; row++)
-        if (strcmp(tn_csv_at(&b->csv, row, b->column[DTYPE])->text, precision) == 0)
-            sizes[count++] = fabs(b->error[row]);
-    *rows = count;
-    *median = count ? gsl_stats_median(sizes, 1, count) : 0;
+    TN_TRY(tn_arena_alloc(&r->common.arena, b->csv.rows, sizeof *sizes, &sizes, error));
+    TN_TRY(tn_arena_alloc(&r->common.arena, count, sizeof *b->note, &b->note, error));
+    TN_TRY(tn_arena_alloc(&r->common.arena, count, sizeof *b->unverified, &b->unverified, error));
+    for (size_t i = 0; i < count; i++) {
+        struct precision_note note = {.precision = precision[i].name};
+        for (size_t row = 0; row < b->csv.rows; row++)
+            if (strcmp(b->row[row].precision, note.precision) == 0)
+                sizes[note.rows++] = fabs(b->row[row].relative_error);
+        if (note.rows == 0) continue;
+        note.median_error = gsl_stats_median(sizes, 1, note.rows);
+        TN_TRY(tn_roofline_unverified(r->roofline, note.precision, r->time, &r->common.arena,
+                                      &note.unverified, error));
+        b->note[b->precisions++] = note;
+        if (*note.unverified) b->unverified[b->unverifieds++] = note;
+    }
     return TN_OK;
 }
 
-static bool has_precision(const batch *b, const char *name) {
-    for (size_t row = 0; row < b->csv.rows; row++)
-        if (strcmp(tn_csv_at(&b->csv, row, b->column[DTYPE])->text, name) == 0) return true;
-    return false;
-}
+static const tn_column unverified_columns[] = {
+    TN_COLUMN(struct precision_note, precision, NULL),
+    TN_COLUMN(struct precision_note, unverified, NULL),
+};
+static const tn_record unverified_record = TN_RECORD(struct precision_note, unverified_columns);
 
-/* The unverified figures that the batch rests on, by precision. */
-static tn_status flag(request *r, const batch *b, tn_json *json, tn_error *error) {
-    const tn_roofline_precision *precision = r->roofline->precisions.item;
-    if (json) {
-        tn_json_key(json, "unverified");
-        tn_json_object(json);
-    }
-    for (size_t i = 0; i < r->roofline->precisions.count; i++) {
-        const char *unverified;
-        if (!has_precision(b, precision[i].name)) continue;
-        TN_TRY(tn_roofline_unverified(r->roofline, precision[i].name, r->time, &r->common.arena, &unverified,
-                                      error));
-        if (!*unverified) continue;
-        if (json)
-            tn_json_put_text(json, precision[i].name, unverified);
-        else if (!r->common.quiet)
-            fprintf(stderr, "%s %s: unverified: %s\n", precision[i].name, r->time_name, unverified);
-    }
-    if (json) tn_json_end(json);
-    return TN_OK;
-}
+static const tn_column median_columns[] = {
+    TN_COLUMN(struct precision_note, precision, NULL),
+    TN_COLUMN(struct precision_note, median_error, NULL),
+};
+static const tn_record median_record = TN_RECORD(struct precision_note, median_columns);
 
-/* Median errors by precision: into the JSON object, or for people on standard error. */
-static tn_status sum_up(request *r, const batch *b, tn_json *json, tn_error *error) {
-    const tn_roofline_precision *precision = r->roofline->precisions.item;
-    if (json) {
-        tn_json_key(json, "median_relative_error");
-        tn_json_object(json);
-    }
-    for (size_t i = 0; i < r->roofline->precisions.count; i++) {
-        double median;
-        size_t rows;
-        TN_TRY(median_error(b, precision[i].name, &r->common.arena, &median, &rows, error));
-        if (rows == 0) continue;
-        if (json)
-            tn_json_put_real(json, precision[i].name, median);
-        else if (!r->common.quiet)
-            fprintf(stderr, "%s %s: median relative error %.1f %% over %zu rows\n", precision[i].name,
-                    r->time_name, 100 * median, rows);
-    }
-    if (json) tn_json_end(json);
-    return TN_OK;
-}
+static const tn_column batch_columns[] = {
+    TN_COLUMN(batch, device, NULL),
+    TN_COLUMN(batch, time, NULL),
+    TN_ROWS("rows", batch, row, csv.rows, row_record, NULL),
+    TN_ROWS("unverified", batch, unverified, unverifieds, unverified_record, NULL, TN_KEYED),
+    TN_ROWS("median_relative_error", batch, note, precisions, median_record, NULL, TN_KEYED, TN_OPTIONAL,
+            TN_WHEN(batch, is_measured)),
+};
+static const tn_record batch_record = TN_RECORD(batch, batch_columns);
 
-static tn_status answer_rows(request *r, batch *b, tn_buffer *out, tn_error *error) {
-    tn_json json;
-    bool as_json = r->common.json, measured = b->measured < b->csv.columns;
-    if (as_json) {
-        begin_json(&json, out, r);
-        tn_json_key(&json, "rows");
-        tn_json_array(&json);
-    } else {
-        put_csv_head(out, b);
+/* The file's columns, and what was computed behind them; what else there is to say on standard error. */
+static tn_status print_batch(const request *r, const batch *b, tn_error *error) {
+    const tn_csv *csv = &b->csv;
+    tn_buffer out = {0};
+    for (size_t c = 0; c < csv->columns; c++) tn_csv_put(&out, csv->head[c].text);
+    tn_csv_put(&out, "predicted_us");
+    if (b->is_measured) tn_csv_put(&out, "relative_error");
+    tn_csv_line(&out);
+    for (size_t row = 0; row < csv->rows; row++) {
+        for (size_t c = 0; c < csv->columns; c++) tn_csv_put(&out, tn_csv_at(csv, row, c)->text);
+        tn_csv_put_real(&out, b->row[row].us);
+        if (b->is_measured) tn_csv_put_real(&out, b->row[row].relative_error);
+        tn_csv_line(&out);
     }
-    for (size_t row = 0; row < b->csv.rows; row++) {
-        tn_roofline_product product;
-        double us;
-        TN_TRY(answer_row(r, b, row, &product, &us, error));
-        if (as_json)
-            put_json_row(&json, b, row, &product, us);
-        else
-            put_csv_row(out, b, row, us);
-    }
-    if (as_json) tn_json_end(&json);
-    TN_TRY(flag(r, b, as_json ? &json : NULL, error));
-    if (measured) TN_TRY(sum_up(r, b, as_json ? &json : NULL, error));
-    if (as_json) tn_json_end(&json);
-    return TN_OK;
+    for (size_t i = 0; i < b->unverifieds && !r->common.quiet; i++)
+        fprintf(stderr, "%s %s: unverified: %s\n", b->unverified[i].precision, r->time_name,
+                b->unverified[i].unverified);
+    for (size_t i = 0; b->is_measured && i < b->precisions && !r->common.quiet; i++)
+        fprintf(stderr, "%s %s: median relative error %.1f %% over %zu rows\n", b->note[i].precision,
+                r->time_name, 100 * b->note[i].median_error, b->note[i].rows);
+    return tn_output(&out, error);
 }
 
 static tn_status answer_batch(request *r, tn_error *error) {
-    batch b = {0};
-    tn_buffer out = {0};
+    batch b = {.device = r->roofline->name, .time = r->time_name};
     TN_TRY(tn_csv_load(r->batch_file, &r->common.arena, &b.csv, error));
     TN_TRY(find_columns(r, &b, error));
-    TN_TRY(tn_arena_alloc(&r->common.arena, b.csv.rows, sizeof *b.error, &b.error, error));
-    return tn_output_made(answer_rows(r, &b, &out, error), &out, error);
+    b.is_measured = b.measured < b.csv.columns;
+    TN_TRY(tn_arena_alloc(&r->common.arena, b.csv.rows, sizeof *b.row, &b.row, error));
+    for (size_t row = 0; row < b.csv.rows; row++) TN_TRY(answer_row(r, &b, row, error));
+    TN_TRY(note_precisions(r, &b, error));
+    return r->common.json ? tn_output_json(&batch_record, &b, error) : print_batch(r, &b, error);
 }
 
 /* --- The command. */

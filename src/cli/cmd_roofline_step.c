@@ -5,13 +5,20 @@
 #include "model/operation.h"
 #include "plot/roofline.h"
 #include "roofline/step.h"
-#include "text/json.h"
-#include "text/table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct {
+    tn_roofline_kernel of;
+    const char *kind;
+    bool is_product;
+    double all_us; /* of the step */
+    double share;  /* of it as a graph */
+} kernel_row;
 
 typedef struct {
     tn_common common;
@@ -19,104 +26,92 @@ typedef struct {
     tn_option_list set, model_set, device_set;
     uint64_t launches, shown;
     tn_roofline *roofline;
+    const char *device;
     tn_step step;
     tn_roofline_step predicted;
-    const char *unverified;
+    const char *unverified; /* NULL: everything is verified */
+    kernel_row *kernel;     /* [predicted.kernels], the longest first */
+    double graph_ms, product_ms;
+    bool launched, powered;                /* known of the device: */
+    double launched_ms, least_ms, most_ms; /* ... and NAN where not */
+    double joules;
 } request;
 
 static int by_share(const void *a, const void *b) {
-    const tn_roofline_kernel *x = a, *y = b;
-    double left = x->us * (double)x->count, right = y->us * (double)y->count;
+    double left = ((const kernel_row *)a)->all_us, right = ((const kernel_row *)b)->all_us;
     return (left < right) - (left > right);
 }
 
-static void put_json_kernel(tn_json *json, const tn_roofline_kernel *k) {
-    tn_json_object(json);
-    tn_json_put_text(json, "kind", tn_operation_rows[k->kind].name);
-    tn_json_put_count(json, "count", k->count);
-    if (k->kind == TN_OP_PRODUCT) {
-        tn_json_put_count(json, "batch", k->product.batch);
-        tn_json_put_count(json, "K", k->product.k);
-    }
-    tn_json_put_count(json, "M", k->product.m);
-    tn_json_put_count(json, "N", k->product.n);
-    tn_json_put_real(json, "us", k->us);
-    tn_json_put_real(json, "flops", k->flops);
-    tn_json_put_real(json, "bytes", k->bytes);
-    tn_json_end(json);
+static void show_size(const void *at, tn_buffer *cell) {
+    const kernel_row *row = at;
+    const tn_roofline_product *size = &row->of.product;
+    if (row->is_product) tn_buffer_format(cell, "%" PRIu64 " x ", size->batch);
+    tn_buffer_format(cell, "%" PRIu64 " x %" PRIu64, size->m, size->n);
+    if (row->is_product) tn_buffer_format(cell, " x %" PRIu64, size->k);
 }
 
-static void put_range(tn_json *json, const char *name, double least, double most) {
-    tn_json_key(json, name);
-    tn_json_array(json);
-    tn_json_real(json, least);
-    tn_json_real(json, most);
-    tn_json_end(json);
-}
+#define OF_PRODUCT TN_OPTIONAL, TN_WHEN(kernel_row, is_product)
+static const tn_column kernel_columns[] = {
+    TN_COLUMN(kernel_row, kind, "kernel"),
+    TN_WRITTEN(NULL, NULL, "batch x M x N x K", .cell = show_size),
+    TN_COLUMN_AS("count", kernel_row, of.count, "count"),
+    TN_COLUMN_AS("batch", kernel_row, of.product.batch, NULL, OF_PRODUCT),
+    TN_COLUMN_AS("K", kernel_row, of.product.k, NULL, OF_PRODUCT),
+    TN_COLUMN_AS("M", kernel_row, of.product.m, NULL),
+    TN_COLUMN_AS("N", kernel_row, of.product.n, NULL),
+    TN_COLUMN_AS("us", kernel_row, of.us, "one", .unit = "us", TN_FIXED(2)),
+    TN_COLUMN_AS(NULL, kernel_row, all_us, "all", TN_IN("ms", 1e-3), TN_FIXED(4)),
+    TN_COLUMN_AS(NULL, kernel_row, share, "share", TN_PERCENT),
+    TN_COLUMN_AS("flops", kernel_row, of.flops, NULL),
+    TN_COLUMN_AS("bytes", kernel_row, of.bytes, NULL),
+};
+static const tn_record kernel_record = TN_RECORD(kernel_row, kernel_columns);
 
-static tn_status print_json(const request *r, tn_error *error) {
+#define LAUNCHED TN_OPTIONAL, TN_WHEN(request, launched)
+static const tn_column range_columns[] = {
+    TN_RANGE("launched_ms", request, least_ms, NULL),
+    TN_RANGE("joules", request, predicted.least_joules, NULL, TN_OPTIONAL, TN_WHEN(request, powered)),
+};
+static const tn_record range_record = TN_RECORD(request, range_columns);
+
+static const tn_column answer_columns[] = {
+    TN_COLUMN_AS("model", request, step.name, NULL),
+    TN_COLUMN(request, device, NULL),
+    TN_COLUMN_AS("parameters", request, step.parameters, NULL),
+    TN_COLUMN_AS("operations", request, predicted.operations, NULL),
+    TN_COLUMN_AS("kernels", request, predicted.launches, NULL),
+    TN_COLUMN(request, graph_ms, NULL),
+    TN_COLUMN(request, launched_ms, NULL),
+    TN_COLUMN(request, joules, NULL),
+    TN_COLUMN_AS("contractions", request, predicted.contractions, NULL, LAUNCHED),
+    TN_GROUP("range", range_record, NULL, LAUNCHED),
+    TN_COLUMN(request, unverified, NULL),
+    TN_COLUMN(request, product_ms, NULL),
+    TN_COLUMN_AS("product_flops", request, predicted.product_flops, NULL),
+    TN_ROWS("kinds", request, kernel, predicted.kernels, kernel_record, NULL),
+};
+static const tn_record answer_record = TN_RECORD(request, answer_columns);
+
+static tn_status make_answer(request *r, tn_error *error) {
     const tn_roofline_step *p = &r->predicted;
-    tn_buffer out = {0};
-    tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
-    tn_json_put_text(&json, "model", r->step.name);
-    tn_json_put_text(&json, "device", r->roofline->name);
-    tn_json_put_count(&json, "parameters", r->step.parameters);
-    tn_json_put_count(&json, "operations", p->operations);
-    tn_json_put_count(&json, "kernels", p->launches);
-    tn_json_put_real(&json, "graph_ms", p->graph_us / 1e3);
-    tn_json_key(&json, "launched_ms");
-    if (p->launched_us > 0)
-        tn_json_real(&json, p->launched_us / 1e3);
-    else
-        tn_json_null(&json);
-    tn_json_key(&json, "joules");
-    if (p->joules > 0)
-        tn_json_real(&json, p->joules);
-    else
-        tn_json_null(&json);
-    if (p->launched_us > 0) {
-        tn_json_put_count(&json, "contractions", p->contractions);
-        tn_json_key(&json, "range");
-        tn_json_object(&json);
-        put_range(&json, "launched_ms", p->least_us / 1e3, p->most_us / 1e3);
-        if (p->joules > 0) put_range(&json, "joules", p->least_joules, p->most_joules);
-        tn_json_end(&json);
+    TN_TRY(tn_arena_alloc(&r->common.arena, p->kernels, sizeof *r->kernel, &r->kernel, error));
+    for (size_t i = 0; i < p->kernels; i++) {
+        const tn_roofline_kernel *of = &p->kernel[i];
+        double all_us = of->us * (double)of->count;
+        r->kernel[i] = (kernel_row){*of, tn_operation_rows[of->kind].name, of->kind == TN_OP_PRODUCT, all_us,
+                                    all_us / p->graph_us};
     }
-    tn_json_put_text(&json, "unverified", *r->unverified ? r->unverified : NULL);
-    tn_json_put_real(&json, "product_ms", p->product_us / 1e3);
-    tn_json_put_real(&json, "product_flops", p->product_flops);
-    tn_json_key(&json, "kinds");
-    tn_json_array(&json);
-    for (size_t i = 0; i < p->kernels; i++) put_json_kernel(&json, &p->kernel[i]);
-    tn_json_end(&json);
-    tn_json_end(&json);
-    return tn_output(&out, error);
-}
-
-static tn_status print_kernels(const request *r, tn_error *error) {
-    static const char *const heads[] = {"kernel",   "batch x M x N x K", "count",
-                                        "one (us)", "all (ms)",          "share (%)"};
-    const tn_roofline_step *p = &r->predicted;
-    tn_table table;
-    tn_table_begin(&table, 6);
-    for (size_t i = 0; i < 6; i++) tn_table_text(&table, heads[i]);
-    for (size_t i = 0; i < p->kernels && i < r->shown; i++) {
-        const tn_roofline_kernel *k = &p->kernel[i];
-        double all_us = k->us * (double)k->count;
-        tn_table_text(&table, tn_operation_rows[k->kind].name);
-        if (k->kind == TN_OP_PRODUCT)
-            tn_table_format(&table, "%" PRIu64 " x %" PRIu64 " x %" PRIu64 " x %" PRIu64, k->product.batch,
-                            k->product.m, k->product.n, k->product.k);
-        else
-            tn_table_format(&table, "%" PRIu64 " x %" PRIu64, k->product.m, k->product.n);
-        tn_table_count(&table, k->count);
-        tn_table_format(&table, "%.2f", k->us);
-        tn_table_format(&table, "%.4f", all_us / 1e3);
-        tn_table_format(&table, "%.1f", 100 * all_us / p->graph_us);
-    }
-    return tn_table_end(&table, error);
+    qsort(r->kernel, p->kernels, sizeof *r->kernel, by_share);
+    if (!*r->unverified) r->unverified = NULL;
+    r->launched = p->launched_us > 0;
+    r->powered = p->joules > 0;
+    r->graph_ms = p->graph_us / 1e3;
+    r->product_ms = p->product_us / 1e3;
+    r->launched_ms = r->launched ? p->launched_us / 1e3 : NAN;
+    r->least_ms = p->least_us / 1e3;
+    r->most_ms = p->most_us / 1e3;
+    r->joules = r->powered ? p->joules : NAN;
+    return TN_OK;
 }
 
 static void print_range(double least, double most) {
@@ -128,25 +123,25 @@ static tn_status print_people(const request *r, tn_error *error) {
     char text[32];
     tn_say("A training step of %s on %s: %s operations\n", r->step.name, r->roofline->name,
            tn_count_text(p->operations, text));
-    tn_say("  as a graph of kernels  %10.3f ms, of which products %.3f ms at %.3g TFLOPS\n",
-           p->graph_us / 1e3, p->product_us / 1e3,
-           p->product_us > 0 ? p->product_flops / p->product_us / 1e6 : 0);
-    if (p->launched_us > 0) {
-        tn_say("  as launched            %10.3f ms", p->launched_us / 1e3);
-        print_range(p->least_us / 1e3, p->most_us / 1e3);
+    tn_say("  as a graph of kernels  %10.3f ms, of which products %.3f ms at %.3g TFLOPS\n", r->graph_ms,
+           r->product_ms, p->product_us > 0 ? p->product_flops / p->product_us / 1e6 : 0);
+    if (r->launched) {
+        tn_say("  as launched            %10.3f ms", r->launched_ms);
+        print_range(r->least_ms, r->most_ms);
         tn_say(": %s kernels%s\n", tn_count_text(p->launches, text),
                r->launches ? "" : ", estimated from the operations");
     } else {
         tn_say("  as launched            not known: the device says nothing of its host\n");
     }
-    if (p->joules > 0) {
+    if (r->powered) {
         tn_say("  energy as launched     %10.3f J", p->joules);
         print_range(p->least_joules, p->most_joules);
         tn_say(" at %.0f W\n", r->roofline->step_power_W);
     }
-    if (*r->unverified) tn_say("  unverified             %s\n", r->unverified);
+    if (r->unverified) tn_say("  unverified             %s\n", r->unverified);
     tn_say("\n");
-    TN_TRY(print_kernels(r, error));
+    TN_TRY(tn_output_rows(&kernel_record, r->kernel, p->kernels < r->shown ? p->kernels : (size_t)r->shown,
+                          error));
     if (p->kernels > r->shown)
         tn_say("... and %zu more sizes; --show says how many are listed\n", p->kernels - (size_t)r->shown);
     return TN_OK;
@@ -172,9 +167,10 @@ static tn_status work(request *r, tn_program_cache *cache, tn_error *error) {
         tn_roofline_step_predict(r->roofline, &r->step, r->launches, &r->common.arena, &r->predicted, error));
     TN_TRY(tn_roofline_unverified_step(r->roofline, tn_precision_names[r->step.precision], &r->common.arena,
                                        &r->unverified, error));
-    qsort(r->predicted.kernel, r->predicted.kernels, sizeof *r->predicted.kernel, by_share);
     if (r->plot) TN_TRY(tn_roofline_draw(r->plot, r->roofline, &r->step, &r->predicted, error));
-    return r->common.json ? print_json(r, error) : print_people(r, error);
+    r->device = r->roofline->name;
+    TN_TRY(make_answer(r, error));
+    return r->common.json ? tn_output_json(&answer_record, r, error) : print_people(r, error);
 }
 
 static tn_status answer(void *asked, int *answer, tn_error *error) {

@@ -9,6 +9,7 @@
 #include "flow/search.h"
 #include "flow/training.h"
 #include "text/csv.h"
+#include "text/record.h"
 
 #include <stdbool.h>
 
@@ -20,8 +21,14 @@ typedef struct tn_order_flow {
     const char *name;
     tn_tree tree; /* of the forward product */
     tn_tree_cost cost;
-    const tn_tree *backward;   /* of a training flow that was searched; else NULL */
+    const tn_tree *backward;   /* of a training flow that was searched, along one tree; else NULL */
     tn_training_cost training; /* with `training` */
+    const tn_program *program; /* of a point of the training front; else NULL */
+    /* To be printed: */
+    uint64_t flops;
+    double ratio; /* of MACs to the optimum's; NAN: there is none */
+    bool has_backward;
+    const char *expression; /* of the tree; of points of fronts and of every tree */
 } tn_order_flow;
 
 typedef struct tn_order {
@@ -45,6 +52,13 @@ typedef struct tn_order {
     size_t trees, tree_capacity;
     tn_order_flow *tree; /* with every_tree, fewest MACs first; freed with tn_free */
     const char *figure;  /* path of the drawn figure; NULL: none */
+
+    /* Made of it, to be printed: */
+    const char *shown_name, *stopped;
+    const char *past_flops; /* a flow whose FLOPs are past 64 bits; NULL: there is none */
+    size_t points;
+    tn_order_flow *point; /* of the front, or of the training front within max_live_elements */
+    bool forward_only, exact, front_exact, seeded;
 } tn_order;
 
 /* Fills flows, best, front and trees (or training_front) from network (and weight), and seconds. */
@@ -59,9 +73,10 @@ bool tn_order_admits(const tn_order *order, uint64_t peak_elements);
 /* True if everything that was asked for is proven. */
 bool tn_order_exact(const tn_order *order);
 
-tn_status tn_order_json(const tn_order *order, tn_buffer *out, tn_error *error);
-tn_status tn_order_print(const tn_order *order, tn_error *error);
-tn_status tn_order_print_training(const tn_order *order, tn_error *error);
+extern const tn_record tn_order_record;
+/* Makes what is printed. */
+tn_status tn_order_prepare(tn_order *order, tn_arena *arena, tn_error *error);
+tn_status tn_order_print(const tn_order *order, tn_error *error); /* for people, what was prepared */
 
 /* Rows of a file with columns name, einsum and sizes (or sizes(json)): each as it is, with macs,
  * largest_intermediate and seconds behind it; a column of such a name that the file has gets the new values

@@ -1,0 +1,312 @@
+/* What `tenfold order` answers about one network: rows, the columns that they print by, tables (cli/order.h). */
+#include "base/checked.h"
+#include "cli/order.h"
+#include "cli/output.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* ---- rows ---- */
+
+static tn_status name_tree(const tn_order *order, tn_order_flow *flow, bool several_backward, tn_arena *arena,
+                           tn_error *error) {
+    tn_buffer text = {0};
+    tn_tree_expression(&order->network, &flow->tree, &text);
+    if (several_backward) tn_buffer_text(&text, ", several backward");
+    tn_status status =
+        text.status == TN_OK
+            ? tn_arena_copy_text(arena, text.data ? text.data : "", text.length, &flow->expression, error)
+            : tn_fail(error, text.status, "no memory for a tree's expression");
+    tn_buffer_free(&text);
+    return status;
+}
+
+static tn_status make_point(tn_order *order, tn_order_flow point, bool several_backward, tn_arena *arena,
+                            tn_error *error) {
+    point.has_backward = point.backward != NULL;
+    TN_TRY(name_tree(order, &point, several_backward, arena, error));
+    order->point[order->points++] = point;
+    return TN_OK;
+}
+
+static tn_status make_points(tn_order *order, double least, tn_arena *arena, tn_error *error) {
+    size_t most = order->training ? order->training_front.count : order->front.count;
+    TN_TRY(tn_arena_alloc(arena, most, sizeof *order->point, &order->point, error));
+    for (size_t i = 0; i < order->front.count && !order->training; i++) {
+        const tn_search_result *at = &order->front.item[i];
+        TN_TRY(make_point(order, (tn_order_flow){.tree = at->tree, .cost = at->cost}, false, arena, error));
+    }
+    for (size_t i = 0; i < order->training_front.count && order->training; i++) {
+        const tn_training_flow *at = &order->training_front.item[i];
+        bool several = at->backward.tensors == 0;
+        const tn_order_flow point = {.tree = at->forward,
+                                     .backward = several ? NULL : &at->backward,
+                                     .training = at->cost,
+                                     .program = &at->program,
+                                     .ratio = (double)at->cost.total_macs / least};
+        if (tn_order_admits(order, at->cost.peak_elements))
+            TN_TRY(make_point(order, point, several, arena, error));
+    }
+    return TN_OK;
+}
+
+/* MACs of a step of the least training flow, within max_live_elements or not; of the optimal tree otherwise. */
+static double least_macs(const tn_order *order) {
+    if (order->training)
+        return order->training_front.count ? (double)order->training_front.item[0].cost.total_macs : 1;
+    return order->best.found && order->best.cost.macs ? (double)order->best.cost.macs : NAN;
+}
+
+tn_status tn_order_prepare(tn_order *order, tn_arena *arena, tn_error *error) {
+    double least = least_macs(order);
+    for (uint32_t i = 0; i < order->flows; i++) {
+        tn_order_flow *flow = &order->flow[i];
+        if (!tn_mul(2, flow->cost.macs, &flow->flops)) order->past_flops = flow->name;
+        flow->ratio = (double)(order->training ? flow->training.total_macs : flow->cost.macs) / least;
+        flow->has_backward = flow->backward != NULL;
+    }
+    for (size_t i = 0; i < order->trees; i++) TN_TRY(name_tree(order, &order->tree[i], false, arena, error));
+    TN_TRY(make_points(order, least, arena, error));
+    order->shown_name = order->name[0] ? order->name : NULL;
+    order->forward_only = !order->training;
+    order->exact = tn_order_exact(order);
+    order->front_exact = order->training ? order->training_front.exact : order->front.exact;
+    order->seeded = !order->training && !order->exact;
+    order->stopped = tn_stop_text(order->best.stop);
+    return TN_OK;
+}
+
+/* ---- columns ---- */
+
+static void put_tree(const tn_tree *tree, tn_json *json) {
+    tn_json_row(json);
+    for (uint32_t i = 0; i + 1 < tree->tensors; i++) {
+        const uint64_t merge[] = {tree->merge[i].a, tree->merge[i].b};
+        tn_json_counts(json, merge, 2);
+    }
+    tn_json_end(json);
+}
+
+static void put_path(const void *at, tn_json *json) {
+    put_tree(&((const tn_order_flow *)at)->tree, json);
+}
+
+static void put_backward(const void *at, tn_json *json) {
+    put_tree(((const tn_order_flow *)at)->backward, json);
+}
+
+/* The steps of a flow's program in order: phase, what is made, and of what. */
+static void put_steps(const void *at, tn_json *json) {
+    const tn_program *program = ((const tn_order_flow *)at)->program;
+    char out[32], a[32], b[32];
+    tn_json_array(json);
+    for (uint32_t s = 0; s < program->steps; s++) {
+        const tn_program_step *step = &program->step[s];
+        tn_json_row(json);
+        tn_json_text(json, tn_phase_names[step->phase]);
+        tn_json_text(json, tn_program_tensor_name(program, step->out, out));
+        tn_json_text(json, tn_program_tensor_name(program, step->a, a));
+        tn_json_text(json, tn_program_tensor_name(program, step->b, b));
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+#define COST(key, member, ...)     TN_COLUMN_AS(key, tn_order_flow, cost.member, __VA_ARGS__)
+#define TRAINING(key, member, ...) TN_COLUMN_AS(key, tn_order_flow, training.member, __VA_ARGS__)
+#define PATH                       TN_WRITTEN("path", put_path, NULL)
+#define BACKWARD                                                                                             \
+    TN_WRITTEN("backward_path", put_backward, NULL, TN_OPTIONAL, TN_WHEN(tn_order_flow, has_backward))
+#define RATIO TN_COLUMN_AS(NULL, tn_order_flow, ratio, "ratio to optimum", TN_FIXED(3))
+#define TREE  TN_COLUMN_AS(NULL, tn_order_flow, expression, "tree")
+
+static const tn_column flow_columns[] = {
+    TN_COLUMN(tn_order_flow, name, "flow"),
+    COST("macs", macs, "MACs"),
+    RATIO,
+    TN_COLUMN(tn_order_flow, flops, NULL),
+    COST("peak_elements", peak_elements, "peak live, elements"),
+    COST("largest_intermediate", largest_intermediate, "largest intermediate, elements"),
+    PATH,
+};
+static const tn_record flow_record = TN_RECORD(tn_order_flow, flow_columns);
+
+#define TRAINING_COLUMNS                                                                                     \
+    TRAINING("forward_macs", forward_macs, "forward MACs"),                                                  \
+        TRAINING("backward_macs", backward_macs, "backward MACs"),                                           \
+        TRAINING("total_macs", total_macs, "total MACs"), RATIO,                                             \
+        TRAINING(NULL, recomputed_macs, "recomputed MACs"),                                                  \
+        TRAINING("saved_elements", saved_elements, "saved, elements"),                                       \
+        TRAINING("recomputed_macs", recomputed_macs, NULL)
+
+static const tn_column training_flow_columns[] = {
+    TN_COLUMN(tn_order_flow, name, "flow"),
+    COST("macs", macs, NULL),
+    TN_COLUMN(tn_order_flow, flops, NULL),
+    TRAINING("peak_elements", peak_elements, NULL),
+    COST("largest_intermediate", largest_intermediate, NULL),
+    TRAINING_COLUMNS,
+    TRAINING(NULL, peak_elements, "peak live, elements"),
+    PATH,
+    BACKWARD,
+};
+static const tn_record training_flow_record = TN_RECORD(tn_order_flow, training_flow_columns);
+
+static const tn_column point_columns[] = {
+    COST("macs", macs, "MACs"), COST("peak_elements", peak_elements, "peak live, elements"), TREE, PATH};
+static const tn_record point_record = TN_RECORD(tn_order_flow, point_columns);
+
+static const tn_column training_point_columns[] = {
+    TRAINING_COLUMNS,
+    TRAINING("peak_elements", peak_elements, "peak live, elements"),
+    TN_COLUMN_AS(NULL, tn_order_flow, expression, "forward tree"),
+    PATH,
+    BACKWARD,
+    TN_WRITTEN("steps", put_steps, NULL),
+};
+static const tn_record training_point_record = TN_RECORD(tn_order_flow, training_point_columns);
+
+static const tn_column tree_columns[] = {
+    COST("macs", macs, "MACs"),
+    COST("peak_elements", peak_elements, "peak live, elements"),
+    COST("largest_intermediate", largest_intermediate, "largest intermediate, elements"),
+    TREE,
+    PATH,
+};
+static const tn_record tree_record = TN_RECORD(tn_order_flow, tree_columns);
+
+#define FORWARD_ONLY TN_OPTIONAL, TN_WHEN(tn_order, forward_only)
+#define IN_TRAINING  TN_OPTIONAL, TN_WHEN(tn_order, training)
+static const tn_column order_columns[] = {
+    TN_COLUMN_AS("name", tn_order, shown_name, NULL, TN_OPTIONAL),
+    TN_COLUMN_AS("tensors", tn_order, network.tensors, NULL),
+    TN_NAME("objective", tn_order, objective, tn_order_objectives, NULL),
+    TN_ROWS("flows", tn_order, flow, flows, flow_record, NULL, .in_place = true, FORWARD_ONLY),
+    TN_ROWS("flows", tn_order, flow, flows, training_flow_record, NULL, .in_place = true, IN_TRAINING),
+    TN_ROWS("front", tn_order, point, points, point_record, NULL, FORWARD_ONLY),
+    TN_ROWS("front", tn_order, point, points, training_point_record, NULL, IN_TRAINING),
+    TN_COLUMN(tn_order, front_exact, NULL),
+    TN_ROWS("trees", tn_order, tree, trees, tree_record, NULL, TN_OPTIONAL, TN_WHEN(tn_order, every_tree)),
+    TN_COLUMN_AS("found", tn_order, best.found, NULL),
+    TN_COLUMN(tn_order, exact, NULL),
+    TN_COLUMN_AS("lower_bound", tn_order, best.lower_bound, NULL),
+    TN_COLUMN(tn_order, stopped, NULL, FORWARD_ONLY),
+    TN_COLUMN_AS("seed", tn_order, search.seed, NULL, TN_OPTIONAL, TN_WHEN(tn_order, seeded)),
+    TN_COLUMN(tn_order, figure, NULL, TN_OPTIONAL),
+    TN_COLUMN(tn_order, seconds, NULL),
+};
+const tn_record tn_order_record = TN_RECORD(tn_order, order_columns);
+
+/* ---- people ---- */
+
+static tn_status print_expression(const tn_network *network, const tn_tree *tree, tn_error *error) {
+    tn_buffer text = {0};
+    tn_tree_expression(network, tree, &text);
+    return tn_output(&text, error);
+}
+
+static tn_status print_best(const tn_order *order, tn_error *error) {
+    tn_buffer text = {0};
+    tn_say("\noptimal: ");
+    TN_TRY(print_expression(&order->network, &order->best.tree, error));
+    tn_say("\n\n");
+    tn_tree_draw(&order->network, &order->best.tree, &text);
+    return tn_output(&text, error);
+}
+
+static tn_status print_front(const tn_order *order, tn_error *error) {
+    if (order->points < 2 && order->objective != TN_ORDER_FRONT) return TN_OK;
+    tn_say("\nfront of MACs and peak live elements%s\n",
+           order->front_exact ? "" : " (as far as it is known)");
+    return tn_output_rows(&point_record, order->point, order->points, error);
+}
+
+static tn_status print_trees(const tn_order *order, tn_error *error) {
+    char text[32];
+    if (!order->every_tree) return TN_OK;
+    tn_say("\nevery tree: %s\n", tn_count_text(order->trees, text));
+    return tn_output_rows(&tree_record, order->tree, order->trees, error);
+}
+
+static void print_none(const tn_order *order) {
+    char bound[32], least[32];
+    tn_say("\nno tree %s %s live elements; at least %s are needed\n",
+           order->best.exact ? "stays within" : "was found within",
+           tn_count_text(order->search.max_live_elements, bound),
+           tn_count_text(order->best.lower_bound, least));
+}
+
+static void print_proof(const tn_order *order) {
+    const tn_search_result *best = &order->best;
+    bool live = order->objective == TN_ORDER_LIVE;
+    uint64_t value = live ? best->cost.peak_elements : best->cost.macs;
+    char bound[32];
+    tn_say("\n");
+    if (best->exact) {
+        tn_say("%s over all trees%s: proven\n", live ? "least peak" : "least MACs",
+               order->search.no_outer ? " without outer products" : ", outer products among them");
+    } else {
+        double gap = value ? 100 * (1 - (double)best->lower_bound / (double)value) : 0;
+        tn_say("not proven: lower bound %s %s, gap %.3g %% (at most %.4g times the least); %s (seed %" PRIu64
+               ")\n",
+               tn_count_text(best->lower_bound, bound), live ? "elements" : "MACs", gap,
+               best->lower_bound ? (double)value / (double)best->lower_bound : INFINITY,
+               tn_stop_text(best->stop), order->search.seed);
+    }
+    if (order->objective == TN_ORDER_FRONT && !order->front.exact)
+        tn_say("the front is not proven: %s\n", tn_stop_text(order->front.stop));
+}
+
+static void print_training_proof(const tn_order *order, uint64_t least) {
+    const tn_training_front *front = &order->training_front;
+    char bound[32];
+    double gap = least ? 100 * (1 - (double)front->lower_bound_macs / (double)least) : 0;
+    tn_say("\n%s%s; no program of any kind takes fewer than %s MACs (gap %.3g %%)\n",
+           front->exact ? "proven over all training flows of one tree forward and one backward"
+                        : "not proven: the best of the trees that searches and exchanges gave",
+           front->exact_any_trees ? ", in MACs and saved elements over any number of trees backward" : "",
+           tn_count_text(front->lower_bound_macs, bound), gap);
+}
+
+static tn_status print_training(const tn_order *order, tn_error *error) {
+    const tn_training_front *front = &order->training_front;
+    char text[32];
+    TN_TRY(tn_output_rows(&training_flow_record, order->flow, order->flows, error));
+    if (order->best.found) {
+        tn_say("\noptimal: forward ");
+        TN_TRY(print_expression(&order->network, &order->best.tree, error));
+        const tn_tree *backward = order->flow[order->flows - 1].backward;
+        tn_say(", backward along %s", backward ? "" : "several trees");
+        if (backward) TN_TRY(print_expression(&order->network, backward, error));
+        tn_say("\n");
+    } else {
+        tn_say("\nno training flow was found within %s live elements\n",
+               tn_count_text(order->search.max_live_elements, text));
+    }
+    tn_say("\nfront of total MACs, saved elements and peak live elements%s\n",
+           order->front_exact ? "" : " (as far as it is known)");
+    TN_TRY(tn_output_rows(&training_point_record, order->point, order->points, error));
+    print_training_proof(order, front->count ? front->item[0].cost.total_macs : 1);
+    return TN_OK;
+}
+
+static tn_status print_forward(const tn_order *order, tn_error *error) {
+    TN_TRY(tn_output_rows(&flow_record, order->flow, order->flows, error));
+    if (order->best.found)
+        TN_TRY(print_best(order, error));
+    else
+        print_none(order);
+    TN_TRY(print_front(order, error));
+    TN_TRY(print_trees(order, error));
+    if (order->best.found) print_proof(order);
+    return TN_OK;
+}
+
+tn_status tn_order_print(const tn_order *order, tn_error *error) {
+    char text[32];
+    TN_TRY(order->training ? print_training(order, error) : print_forward(order, error));
+    tn_say("%" PRIu32 " tensors, searched in %s\n", order->network.tensors,
+           tn_si_text(order->seconds, "s", text));
+    if (order->figure) tn_say("figure: %s\n", order->figure);
+    return TN_OK;
+}
