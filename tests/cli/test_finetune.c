@@ -1,5 +1,6 @@
 /* tenfold finetune as a user runs it: what it must reach on the measurements published with arXiv 2408.04693,
  * its answers' keys, its figures, its refusals. */
+#include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
 
@@ -178,23 +179,15 @@ static const char own[] = "gpu,model,dataset,sparsity,batch_size,queries_per_s\n
                           "A40-48GB,m,D,0.25,2,0.66\nA40-48GB,m,D,0.25,4,1.13\nA40-48GB,m,D,0.25,8,1.66\n"
                           "H100-80GB,m,D,1,1,0.55\nH100-80GB,m,D,1,4,1.5\nH100-80GB,m,D,0.25,1,0.67\n"
                           "H100-80GB,m,D,0.25,4,1.8\nH100-80GB,m,D,0.25,16,4.64\n";
-static char folder[] = "/tmp/tenfold-finetune-XXXXXX", path[64];
+static char path[96];
 
 static int make_folder(void **state) {
-    (void)state;
-    if (!mkdtemp(folder)) return -1;
-    snprintf(path, sizeof path, "%s/own.csv", folder);
+    if (test_folder_make(state) != 0) return -1;
+    snprintf(path, sizeof path, "%s/own.csv", test_folder);
     FILE *stream = fopen(path, "w");
     if (!stream) return -1;
     fputs(own, stream);
     return fclose(stream);
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    char command[80];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
 }
 
 static void keys_of_a_fit(void **state) {
@@ -231,7 +224,7 @@ static void keys_of_a_fit(void **state) {
 static void one_bad_group_costs_the_others_nothing(void **state) {
     (void)state;
     char mixed[80];
-    snprintf(mixed, sizeof mixed, "%s/mixed.csv", folder);
+    snprintf(mixed, sizeof mixed, "%s/mixed.csv", test_folder);
     FILE *stream = fopen(mixed, "w");
     assert_non_null(stream);
     fprintf(stream, "%sA100-80GB,m,D,1,4,0.9\n", own);
@@ -323,22 +316,22 @@ static void figures(void **state) {
                                         {"finetune", "cost", path, "--queries", "100", "--epochs", "1",
                                          "--sparsity", "0.25", "--plot", picture, NULL}};
     for (int i = 0; i < 2; i++) {
-        snprintf(picture, sizeof picture, "%s/figure%d.svg", folder, i);
+        snprintf(picture, sizeof picture, "%s/figure%d.svg", test_folder, i);
         const char *const *a = commands[i];
         test_run run = test_program(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], NULL);
         if (run.status != 0) print_error("%s", run.err);
         assert_int_equal(run.status, 0);
         test_run_free(&run);
         assert_int_equal(access(picture, R_OK), 0);
-        snprintf(picture, sizeof picture, "%s/figure%d.gp", folder, i);
+        snprintf(picture, sizeof picture, "%s/figure%d.gp", test_folder, i);
         assert_int_equal(access(picture, R_OK), 0);
     }
-    snprintf(picture, sizeof picture, "%s/figure.jpeg", folder);
+    snprintf(picture, sizeof picture, "%s/figure.jpeg", test_folder);
     test_run run = test_program("finetune", "fit", path, "--plot", picture, NULL);
     assert_int_equal(run.status, 2);
     assert_string_equal(run.out, "");
     test_run_free(&run);
-    snprintf(picture, sizeof picture, "%s/no/figure.svg", folder);
+    snprintf(picture, sizeof picture, "%s/no/figure.svg", test_folder);
     run = test_program("finetune", "fit", path, "--plot", picture, NULL);
     assert_int_equal(run.status, 3);
     test_run_free(&run);
@@ -348,7 +341,7 @@ static void figures(void **state) {
 static void a_full_disk_keeps_the_old_figure(void **state) {
     (void)state;
     char command[320], picture[80], before[64] = "", after[64] = "";
-    snprintf(picture, sizeof picture, "%s/kept.svg", folder);
+    snprintf(picture, sizeof picture, "%s/kept.svg", test_folder);
     FILE *stream = fopen(picture, "w");
     assert_non_null(stream);
     fputs("the old picture", stream);
@@ -365,7 +358,7 @@ static void a_full_disk_keeps_the_old_figure(void **state) {
     assert_non_null(fgets(after, sizeof after, stream));
     fclose(stream);
     assert_string_equal(before, after);
-    snprintf(command, sizeof command, "ls %s | grep -c '\\.tmp$'", folder);
+    snprintf(command, sizeof command, "ls %s | grep -c '\\.tmp$'", test_folder);
     run = test_shell(command);
     assert_string_equal(run.out, "0\n");
     test_run_free(&run);
@@ -434,5 +427,5 @@ int main(void) {
         cmocka_unit_test(a_full_disk_keeps_the_old_figure),
         cmocka_unit_test(refusals),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_folder, test_folder_remove);
 }

@@ -1,5 +1,6 @@
 /* Folders of results, and spaces, as people and programs mistreat them: the commands sweep, merge, validate,
  * recommend and plot. */
+#include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
 
@@ -14,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char folder[64];
 
 static void shell(int status, const char *command) {
     test_run run = test_shell(command);
@@ -36,23 +35,13 @@ static void complains(int status, const char *text, const char *command) {
 }
 
 static int set_up(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tenfold-folders-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    setenv("FOLDER", folder, 1);
+    assert_int_equal(test_folder_make(state), 0);
     setenv("MINI", test_source("tests/explore/data/mini.yaml"), 1);
     setenv("SMALL", test_source("tests/explore/data/small.yaml"), 1);
     setenv("TINY", test_source("tests/explore/data/tiny.yaml"), 1);
     setenv("SOURCE", test_source("."), 1);
     shell(0, "$TENFOLD sweep $MINI -o $FOLDER/mini --quiet");
     return 0;
-}
-
-static int tear_down(void **state) {
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
 }
 
 /* Bad input is the error of `cost`, not "undefined". */
@@ -293,5 +282,5 @@ int main(void) {
         cmocka_unit_test(folder_names_are_only_names),
         cmocka_unit_test(hypervolume_stops_when_asked),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, test_folder_remove);
 }

@@ -1,5 +1,6 @@
 /* What every answer has in common: JSON and YAML that hold any name, terminals that no name steers, writes
  * that fail, readers that leave. */
+#include "support/folder.h"
 #include "support/program.h"
 
 #include <setjmp.h>
@@ -14,22 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/tenfold-output-XXXXXX";
-
-static int make_folder(void **state) {
-    (void)state;
-    if (!mkdtemp(folder)) return -1;
-    return setenv("FOLDER", folder, 1);
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    test_run run = test_shell("rm -rf \"$FOLDER\"");
-    int status = run.status;
-    test_run_free(&run);
-    return status;
-}
-
 static test_run shell(int status, const char *command) {
     test_run run = test_shell(command);
     if (run.status != status) fail_msg("%s: status %d\n%s%s", command, run.status, run.out, run.err);
@@ -43,7 +28,7 @@ static void quiet(int status, const char *command) {
 
 static void write_file(const char *name, const char *text) {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", test_folder, name);
     FILE *stream = fopen(path, "w");
     assert_non_null(stream);
     assert_true(fputs(text, stream) >= 0);
@@ -169,5 +154,5 @@ int main(void) {
         cmocka_unit_test(names_do_not_steer_a_terminal), cmocka_unit_test(a_failed_write_is_told),
         cmocka_unit_test(a_closed_pipe_ends_silently),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

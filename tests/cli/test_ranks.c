@@ -2,6 +2,7 @@
  * writes. */
 #include "decompose/ttsvd.h"
 #include "support/arrays.h"
+#include "support/folder.h"
 #include "support/matrix.h"
 #include "support/program.h"
 #include "support/shared.h"
@@ -19,20 +20,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/tenfold-ranks-XXXXXX";
 enum { ROWS = 24, COLUMNS = 30 };
 static double *w;
 
-static const char *in_folder(const char *name) {
-    static char path[32][128];
-    static unsigned next;
-    char *text = path[next++ % 32];
-    snprintf(text, sizeof path[0], "%s/%s", folder, name);
-    return text;
-}
-
 static void write_text(const char *name, const char *text) {
-    FILE *file = fopen(in_folder(name), "w");
+    FILE *file = fopen(test_in_folder(name), "w");
     assert_non_null(file);
     fputs(text, file);
     assert_int_equal(fclose(file), 0);
@@ -41,7 +33,7 @@ static void write_text(const char *name, const char *text) {
 static void write_matrix(const char *name, uint64_t rows, uint64_t columns, const double *values) {
     const uint64_t shape[] = {rows, columns};
     const tn_array_out out = {.name = "w", .axes = 2, .shape = shape, .values = values};
-    assert_int_equal(tn_npy_write(in_folder(name), &out, NULL), TN_OK);
+    assert_int_equal(tn_npy_write(test_in_folder(name), &out, NULL), TN_OK);
 }
 
 static const char model_text[] =
@@ -66,14 +58,13 @@ static void write_weights(void) {
     }
     const tn_array_out out[] = {{.name = "fused1", .axes = 2, .shape = shape, .values = one},
                                 {.name = "fused2", .axes = 2, .shape = shape, .values = two}};
-    assert_int_equal(tn_npz_write(in_folder("weights.npz"), out, 2, NULL), TN_OK);
+    assert_int_equal(tn_npz_write(test_in_folder("weights.npz"), out, 2, NULL), TN_OK);
     free(one);
     free(two);
 }
 
 static int set_up(void **state) {
-    (void)state;
-    if (!mkdtemp(folder)) return -1;
+    if (test_folder_make(state) != 0) return -1;
     w = test_normal(5, ROWS * COLUMNS);
     for (size_t i = 0; i < ROWS * COLUMNS; i++) w[i] *= exp(-(double)(i % COLUMNS) / 6);
     write_matrix("w.npy", ROWS, COLUMNS, w);
@@ -83,11 +74,8 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
-    char command[128];
     free(w);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    return test_folder_remove(state);
 }
 
 static double number(const json_t *object, const char *key) {
@@ -105,8 +93,8 @@ static const json_t *item(const json_t *object, const char *key, size_t i) {
 static void one_matrix_by_caps(void **state) {
     (void)state;
     json_t *j =
-        test_program_json(0, "ranks", "--matrix", in_folder("w.npy"), "--fold", "m=4x3x2,n=2x3x5", "--format",
-                          "tt", "--cap", "2,1x3x4x5x4x3x1,100", "--spectrum", "--json", NULL);
+        test_program_json(0, "ranks", "--matrix", test_in_folder("w.npy"), "--fold", "m=4x3x2,n=2x3x5",
+                          "--format", "tt", "--cap", "2,1x3x4x5x4x3x1,100", "--spectrum", "--json", NULL);
     static const uint64_t mode[] = {4, 3, 2, 2, 3, 5};
     static const uint64_t caps[][5] = {{2, 2, 2, 2, 2}, {3, 4, 5, 4, 3}, {100, 100, 100, 100, 100}};
     for (size_t i = 0; i < 3; i++) {
@@ -142,9 +130,10 @@ static void one_matrix_by_tolerances(void **state) {
     double *turned = test_transpose(ROWS, COLUMNS, w);
     write_matrix("turned.npy", COLUMNS, ROWS, turned);
     for (size_t i = 0; i < 4; i++) {
-        json_t *j = test_program_json(0, "ranks", "--matrix", in_folder("w.npy"), "--fold", "m=6x4,n=5x6",
-                                      "--format", formats[i], "--tolerance", "0.5,0.1", "--json", NULL);
-        json_t *k = test_program_json(0, "ranks", "--matrix", in_folder("turned.npy"), "--transpose",
+        json_t *j =
+            test_program_json(0, "ranks", "--matrix", test_in_folder("w.npy"), "--fold", "m=6x4,n=5x6",
+                              "--format", formats[i], "--tolerance", "0.5,0.1", "--json", NULL);
+        json_t *k = test_program_json(0, "ranks", "--matrix", test_in_folder("turned.npy"), "--transpose",
                                       "--fold", "m=6x4,n=5x6", "--format", formats[i], "--tolerance",
                                       "0.5,0.1", "--json", NULL);
         for (size_t r = 0; r < 2; r++) {
@@ -178,15 +167,15 @@ static void cores_are_a_case(void **state) {
     (void)state;
     static const char *const formats[] = {"tt", "ttm", "tr"};
     for (size_t i = 0; i < 3; i++) {
-        const char *out = in_folder(formats[i]), *cores = in_folder("cores");
-        json_t *j = test_program_json(0, "ranks", "--matrix", in_folder("w.npy"), "--fold", "m=6x4,n=5x6",
-                                      "--format", formats[i], "--cap", "3", "--case-out", out, "--tokens",
-                                      "4", "-o", cores, "--json", NULL);
+        const char *out = test_in_folder(formats[i]), *cores = test_in_folder("cores");
+        json_t *j = test_program_json(0, "ranks", "--matrix", test_in_folder("w.npy"), "--fold",
+                                      "m=6x4,n=5x6", "--format", formats[i], "--cap", "3", "--case-out", out,
+                                      "--tokens", "4", "-o", cores, "--json", NULL);
         json_decref(j);
         j = test_program_json(0, "validate", "--case", out, "--json", NULL);
         assert_true(json_is_true(json_object_get(j, "ok")));
         json_decref(j);
-        tn_arrays *arrays = test_arrays_open(in_folder("cores/cores.npz"));
+        tn_arrays *arrays = test_arrays_open(test_in_folder("cores/cores.npz"));
         assert_true(tn_arrays_count(arrays) >= 2);
         tn_arrays_close(arrays);
     }
@@ -197,7 +186,7 @@ static void a_table(void **state) {
     write_text("table.csv",
                "layer,cap,ranks,params,cycles,sqerr\na,1,1 1,10,5,9\na,2,1 2,20,9,4\na,3,,35,12,1\n"
                "b,1,,10,1,20\nb,2,,25,3,5\nb,3,,40,30,2\n");
-    json_t *j = test_program_json(0, "ranks", "--table", in_folder("table.csv"), "--budget", "params=60",
+    json_t *j = test_program_json(0, "ranks", "--table", test_in_folder("table.csv"), "--budget", "params=60",
                                   "--json", NULL);
     assert_true(number(j, "sqerr") == 6 && number(j, "params") == 60);
     assert_true(json_is_true(json_object_get(j, "exact")) && number(j, "gap") == 0);
@@ -205,16 +194,16 @@ static void a_table(void **state) {
     assert_int_equal(json_integer_value(json_object_get(item(j, "layers", 1), "cap")), 2);
     assert_string_equal(json_string_value(json_object_get(item(j, "methods", 2), "method")), "uniform");
     json_decref(j);
-    j = test_program_json(0, "ranks", "--table", in_folder("table.csv"), "--budget", "parameters=60",
+    j = test_program_json(0, "ranks", "--table", test_in_folder("table.csv"), "--budget", "parameters=60",
                           "--budget", "cycles=14", "--json", NULL);
     assert_true(number(j, "sqerr") == 9);
     json_decref(j);
-    j = test_program_json(0, "ranks", "--table", in_folder("table.csv"), "--max-error", "9", "--minimise",
-                          "cycles", "--json", NULL);
+    j = test_program_json(0, "ranks", "--table", test_in_folder("table.csv"), "--max-error", "9",
+                          "--minimise", "cycles", "--json", NULL);
     assert_true(number(j, "cycles") == 12 && number(j, "sqerr") == 9);
     json_decref(j);
-    j = test_program_json(1, "ranks", "--table", in_folder("table.csv"), "--budget", "params=19", "--json",
-                          NULL);
+    j = test_program_json(1, "ranks", "--table", test_in_folder("table.csv"), "--budget", "params=19",
+                          "--json", NULL);
     assert_true(json_is_false(json_object_get(j, "fits")) && json_is_true(json_object_get(j, "exact")));
     json_decref(j);
 }
@@ -222,17 +211,18 @@ static void a_table(void **state) {
 /* Model in, model out; cost, sweep and validate take what was written. */
 static void a_model(void **state) {
     (void)state;
-    const char *out = in_folder("out"), *model = in_folder("model.yaml");
-    json_t *j = test_program_json(0, "ranks", model, "--weights", in_folder("weights.npz"), "--budget",
+    const char *out = test_in_folder("out"), *model = test_in_folder("model.yaml");
+    json_t *j = test_program_json(0, "ranks", model, "--weights", test_in_folder("weights.npz"), "--budget",
                                   "params=1500", "-o", out, "--quiet", "--json", NULL);
     assert_int_equal(json_array_size(json_object_get(j, "layers")), 4);
     const json_t *total = json_object_get(j, "total");
     assert_true(number(total, "parameters") <= 1500);
     assert_true(json_is_true(json_object_get(j, "fits")));
-    json_t *cost = test_program_json(0, "cost", in_folder("out/model.yaml"), "--json", NULL);
+    json_t *cost = test_program_json(0, "cost", test_in_folder("out/model.yaml"), "--json", NULL);
     assert_true(number(cost, "parameters") == number(total, "parameters"));
     json_decref(cost);
-    json_t *checks = test_program_json(0, "validate", in_folder("out/model.yaml"), "--quiet", "--json", NULL);
+    json_t *checks =
+        test_program_json(0, "validate", test_in_folder("out/model.yaml"), "--quiet", "--json", NULL);
     assert_true(json_is_true(json_object_get(checks, "ok")));
     json_decref(checks);
     static const char *const files[] = {"allocation.csv",     "candidates.csv",      "error.csv",
@@ -242,7 +232,7 @@ static void a_model(void **state) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char name[64];
         snprintf(name, sizeof name, "out/%s", files[i]);
-        if (access(in_folder(name), R_OK) != 0) fail_msg("%s is missing", name);
+        if (access(test_in_folder(name), R_OK) != 0) fail_msg("%s is missing", name);
     }
     json_decref(j);
     /* Activation-aware, from one diagonal for all inputs of 30 features. */
@@ -253,13 +243,13 @@ static void a_model(void **state) {
                               {.name = "block2.up", .axes = 1, .shape = shape, .values = diagonal},
                               {.name = "block1.down", .axes = 1, .shape = square, .values = diagonal},
                               {.name = "block2.down", .axes = 1, .shape = square, .values = diagonal}};
-    assert_int_equal(tn_npz_write(in_folder("moments.npz"), c, 4, NULL), TN_OK);
-    j = test_program_json(0, "ranks", model, "--weights", in_folder("weights.npz"), "--covariance",
-                          in_folder("moments.npz"), "--max-error", "0.3", "--quiet", "--json", NULL);
+    assert_int_equal(tn_npz_write(test_in_folder("moments.npz"), c, 4, NULL), TN_OK);
+    j = test_program_json(0, "ranks", model, "--weights", test_in_folder("weights.npz"), "--covariance",
+                          test_in_folder("moments.npz"), "--max-error", "0.3", "--quiet", "--json", NULL);
     assert_true(json_is_true(json_object_get(j, "activation_aware")) && number(j, "relative_error") <= 0.3);
     json_decref(j);
-    j = test_program_json(1, "ranks", model, "--weights", in_folder("weights.npz"), "--budget", "cycles=10",
-                          "--quiet", "--json", NULL);
+    j = test_program_json(1, "ranks", model, "--weights", test_in_folder("weights.npz"), "--budget",
+                          "cycles=10", "--quiet", "--json", NULL);
     json_decref(j);
 }
 
@@ -272,7 +262,7 @@ static void error_is_an_objective(void **state) {
                "objectives: [seconds_per_step, relative_error]\n");
     char command[512];
     snprintf(command, sizeof command,
-             "cd %s && $TENFOLD sweep space.yaml -o swept --quiet && head -1 swept/front.csv", folder);
+             "cd %s && $TENFOLD sweep space.yaml -o swept --quiet && head -1 swept/front.csv", test_folder);
     test_run got = test_shell(command);
     if (got.status != 0) print_error("%s%s\n", got.out, got.err);
     assert_int_equal(got.status, 0);
@@ -285,7 +275,7 @@ static void refusals(void **state) {
     static const uint64_t small[] = {2, 3};
     static const double numbers[] = {1, 2, 3, 4, 5, HUGE_VAL};
     const tn_array_out odd = {.name = "x", .axes = 2, .shape = small, .values = numbers};
-    assert_int_equal(tn_npy_write(in_folder("odd.npy"), &odd, NULL), TN_OK);
+    assert_int_equal(tn_npy_write(test_in_folder("odd.npy"), &odd, NULL), TN_OK);
     static const struct {
         const char *arguments, *message;
     } cases[] = {
@@ -328,7 +318,7 @@ static void refusals(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char command[512];
-        snprintf(command, sizeof command, "cd %s && $TENFOLD ranks %s", folder, cases[i].arguments);
+        snprintf(command, sizeof command, "cd %s && $TENFOLD ranks %s", test_folder, cases[i].arguments);
         test_run got = test_shell(command);
         bool good = got.status == 2 && got.out[0] == '\0' && strncmp(got.err, "tenfold: ", 9) == 0 &&
                     strchr(got.err, '\n') == got.err + strlen(got.err) - 1 &&
@@ -340,14 +330,14 @@ static void refusals(void **state) {
 
 static void tables_for_people(void **state) {
     (void)state;
-    test_run got =
-        test_program("ranks", "--matrix", in_folder("w.npy"), "--fold", "m=6x4,n=5x6", "--cap", "3", NULL);
+    test_run got = test_program("ranks", "--matrix", test_in_folder("w.npy"), "--fold", "m=6x4,n=5x6",
+                                "--cap", "3", NULL);
     assert_int_equal(got.status, 0);
     assert_non_null(strstr(got.out, "useful at this cap"));
     assert_non_null(strstr(got.out, "a poor guide"));
     test_run_free(&got);
-    got = test_program("ranks", in_folder("model.yaml"), "--weights", in_folder("weights.npz"), "--budget",
-                       "params=1500", "--quiet", NULL);
+    got = test_program("ranks", test_in_folder("model.yaml"), "--weights", test_in_folder("weights.npz"),
+                       "--budget", "params=1500", "--quiet", NULL);
     assert_int_equal(got.status, 0);
     assert_non_null(strstr(got.out, "uniform rank"));
     assert_non_null(strstr(got.out, "a poor guide"));

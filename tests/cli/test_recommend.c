@@ -1,6 +1,7 @@
 /* tenfold recommend: every design that it names is one of front.csv; what it says where nothing fits. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
 
@@ -17,38 +18,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char folder[] = "/tmp/tenfold-recommend-XXXXXX";
-
-static const char *in_folder(const char *name) {
-    static char path[4][160];
-    static unsigned next;
-    char *text = path[next++ % 4];
-    snprintf(text, sizeof path[0], "%s/%s", folder, name);
-    return text;
-}
-
 static void sweep(const char *name, const char *set) {
     test_run run = test_program("sweep", test_source("tests/explore/data/small.yaml"), "--set", set, "-o",
-                                in_folder(name), "--quiet", NULL);
+                                test_in_folder(name), "--quiet", NULL);
     assert_int_equal(run.status, strcmp(name, "none") == 0 ? 1 : 0);
     test_run_free(&run);
 }
 
 static int set_up(void **state) {
     char set[512];
-    (void)state;
-    if (!mkdtemp(folder)) return -1;
+    if (test_folder_make(state) != 0) return -1;
     sweep("some", "name=small");
     snprintf(set, sizeof set, "device=%s", test_source("tests/explore/data/tiny.yaml"));
     sweep("none", set);
     return 0;
-}
-
-static int tear_down(void **state) {
-    char command[160];
-    (void)state;
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
 }
 
 static const json_t *member(const json_t *object, const char *key) {
@@ -74,10 +57,10 @@ static void every_design_is_of_the_front(void **state) {
     char *front;
     size_t length;
     (void)state;
-    assert_int_equal(tn_file_read(in_folder("some/front.csv"), 1 << 24, &front, &length, NULL), TN_OK);
+    assert_int_equal(tn_file_read(test_in_folder("some/front.csv"), 1 << 24, &front, &length, NULL), TN_OK);
     for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
-        json_t *told = test_program_json(0, "recommend", in_folder("some"), "--by", by[i], "--thin", "0.1",
-                                         "--json", NULL);
+        json_t *told = test_program_json(0, "recommend", test_in_folder("some"), "--by", by[i], "--thin",
+                                         "0.1", "--json", NULL);
         assert_true(in_front(front, count(told, "design")));
         assert_string_equal(json_string_value(member(told, "by")), by[i]);
         static const char *const lists[] = {"best", "thinned"};
@@ -109,7 +92,7 @@ static void every_design_is_of_the_front(void **state) {
         json_decref(told);
     }
     tn_free(front);
-    test_run run = test_program("recommend", in_folder("some"), NULL);
+    test_run run = test_program("recommend", test_in_folder("some"), NULL);
     assert_int_equal(run.status, 0);
     assert_non_null(strstr(run.out, "of 8 small changes"));
     assert_non_null(strstr(run.out, "static"));
@@ -118,7 +101,7 @@ static void every_design_is_of_the_front(void **state) {
 
 static void nothing_fits(void **state) {
     (void)state;
-    json_t *told = test_program_json(1, "recommend", in_folder("none"), "--json", NULL);
+    json_t *told = test_program_json(1, "recommend", test_in_folder("none"), "--json", NULL);
     const json_t *misses = member(told, "misses");
     assert_true(json_array_size(misses) > 0);
     double before = 1;
@@ -133,7 +116,7 @@ static void nothing_fits(void **state) {
         assert_true(count(miss, "changes_tried") > 5);
     }
     json_decref(told);
-    test_run run = test_program("recommend", in_folder("none"), NULL);
+    test_run run = test_program("recommend", test_in_folder("none"), NULL);
     assert_int_equal(run.status, 1);
     assert_non_null(strstr(run.out, "nearest misses"));
     test_run_free(&run);
@@ -145,7 +128,7 @@ static void refusals(void **state) {
                                          {"--thin", "x", "--thin"}};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        test_run run = test_program("recommend", in_folder("some"), bad[i][0], bad[i][1], NULL);
+        test_run run = test_program("recommend", test_in_folder("some"), bad[i][0], bad[i][1], NULL);
         assert_int_equal(run.status, 2);
         assert_non_null(strstr(run.err, bad[i][2]));
         test_run_free(&run);
@@ -158,5 +141,5 @@ int main(void) {
         cmocka_unit_test(nothing_fits),
         cmocka_unit_test(refusals),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, test_folder_remove);
 }

@@ -1,5 +1,6 @@
 /* tenfold roofline: products, batches, fits and steps through the program. */
 #include "base/file.h"
+#include "support/folder.h"
 #include "support/program.h"
 
 #include <setjmp.h>
@@ -14,30 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/tenfold-roofline-XXXXXX";
-
-static const char *in_folder(const char *name) {
-    static char path[4][128];
-    static unsigned next;
-    char *text = path[next++ % 4];
-    snprintf(text, sizeof path[0], "%s/%s", folder, name);
-    return text;
-}
-
 static void write_text(const char *name, const char *text) {
-    assert_int_equal(tn_file_write(in_folder(name), text, strlen(text), NULL), TN_OK);
-}
-
-static int set_up(void **state) {
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    assert_int_equal(tn_file_write(test_in_folder(name), text, strlen(text), NULL), TN_OK);
 }
 
 static double number(const json_t *object, const char *key) {
@@ -67,7 +46,8 @@ static void one_product(void **state) {
 static void batch_prints_its_rows_with_answers(void **state) {
     (void)state;
     write_text("products.csv", "name,dtype,M,N,K\na,fp32,32,768,768\nb,bf16,768,12,32\n");
-    test_run run = test_program("roofline", "--device", "h200", "--batch", in_folder("products.csv"), NULL);
+    test_run run =
+        test_program("roofline", "--device", "h200", "--batch", test_in_folder("products.csv"), NULL);
     assert_int_equal(run.status, 0);
     double first, second;
     assert_int_equal(sscanf(run.out,
@@ -78,7 +58,7 @@ static void batch_prints_its_rows_with_answers(void **state) {
     assert_true(fabs(first / 7.712 - 1) < 0.2 && fabs(second / 3.027 - 1) < 0.2);
     test_run_free(&run);
     json_t *j = test_program_json(0, "roofline", "--device", "h200", "--json", "--batch",
-                                  in_folder("products.csv"), NULL);
+                                  test_in_folder("products.csv"), NULL);
     assert_true(number(json_array_get(json_object_get(j, "rows"), 1), "predicted_us") == second);
     json_decref(j);
 }
@@ -88,7 +68,7 @@ static void batch_with_measured_times(void **state) {
     (void)state;
     write_text("measured.csv", "dtype,M,N,K,graph_us\nfp32,8,8,16,3\nfp32,8,8,16,4\nfp32,8,8,16,9\n");
     json_t *j = test_program_json(0, "roofline", "--device", "generic-cpu", "--json", "--batch",
-                                  in_folder("measured.csv"), NULL);
+                                  test_in_folder("measured.csv"), NULL);
     const json_t *rows = json_object_get(j, "rows");
     double us = number(json_array_get(rows, 0), "predicted_us");
     assert_true(fabs(number(json_array_get(rows, 0), "relative_error") - (us / 3 - 1)) < 1e-12);
@@ -98,7 +78,7 @@ static void batch_with_measured_times(void **state) {
 
 static void expect_refusal(const char *arguments, const char *message) {
     char command[512];
-    snprintf(command, sizeof command, "cd %s && \"$TENFOLD\" roofline %s", folder, arguments);
+    snprintf(command, sizeof command, "cd %s && \"$TENFOLD\" roofline %s", test_folder, arguments);
     test_run run = test_shell(command);
     if (run.status != 2 || !strstr(run.err, message))
         print_error("%s: %d %s\n", arguments, run.status, run.err);
@@ -138,7 +118,7 @@ static void write_measurements(const char *name) {
         double us = 2 + m * n * k * 1e-5;
         tn_buffer_format(&text, "fp32,%d,%d,%d,%.3f,%.3f\n", m, n, k, us, us + 6);
     }
-    assert_int_equal(tn_file_write_buffer(in_folder(name), &text, NULL), TN_OK);
+    assert_int_equal(tn_file_write_buffer(test_in_folder(name), &text, NULL), TN_OK);
     tn_buffer_free(&text);
 }
 
@@ -146,30 +126,30 @@ static void fit_writes_a_device(void **state) {
     (void)state;
     write_measurements("rows.csv");
     write_text("steps.csv", "kernels,step_ms,energy_mJ\n100,2,100\n");
-    json_t *j = test_program_json(0, "roofline", "fit", "--device", "h200", in_folder("rows.csv"), "--steps",
-                                  in_folder("steps.csv"), "--splits", "0", "--seed", "7", "-o",
-                                  in_folder("mine.yaml"), "--json", "--quiet", NULL);
+    json_t *j = test_program_json(0, "roofline", "fit", "--device", "h200", test_in_folder("rows.csv"),
+                                  "--steps", test_in_folder("steps.csv"), "--splits", "0", "--seed", "7",
+                                  "-o", test_in_folder("mine.yaml"), "--json", "--quiet", NULL);
     assert_true(number(j, "seed") == 7);
     assert_true(fabs(number(j, "host_us_per_kernel") - 20) < 1e-9);
     json_decref(j);
     write_text("products.csv", "dtype,M,N,K,graph_us\nfp32,32,24,96,2.737\nfp32,160,8,64,2.819\n");
-    j = test_program_json(0, "roofline", "--device", in_folder("mine.yaml"), "--json", "--batch",
-                          in_folder("products.csv"), NULL);
+    j = test_program_json(0, "roofline", "--device", test_in_folder("mine.yaml"), "--json", "--batch",
+                          test_in_folder("products.csv"), NULL);
     assert_true(number(json_object_get(j, "median_relative_error"), "fp32") < 0.1);
     json_decref(j);
     /* The precision that was not measured keeps its law, the host its new cost. */
-    j = test_program_json(0, "roofline", "--device", in_folder("mine.yaml"), "--dtype", "bf16", "--m", "64",
-                          "--n", "64", "--k", "64", "--json", NULL);
+    j = test_program_json(0, "roofline", "--device", test_in_folder("mine.yaml"), "--dtype", "bf16", "--m",
+                          "64", "--n", "64", "--k", "64", "--json", NULL);
     assert_true(number(j, "predicted_us") > 1);
     json_decref(j);
-    j = test_program_json(0, "roofline", "step", "atis-2enc", "--device", in_folder("mine.yaml"), "--kernels",
-                          "1000", "--json", NULL);
+    j = test_program_json(0, "roofline", "step", "atis-2enc", "--device", test_in_folder("mine.yaml"),
+                          "--kernels", "1000", "--json", NULL);
     assert_true(fabs(number(j, "launched_ms") - 20) < 1e-6);
     assert_true(fabs(number(j, "joules") - 1) < 1e-6);
     json_decref(j);
     char command[256];
     snprintf(command, sizeof command,
-             "cd %s && \"$TENFOLD\" roofline fit --device ./mine.yaml rows.csv -o ./mine.yaml", folder);
+             "cd %s && \"$TENFOLD\" roofline fit --device ./mine.yaml rows.csv -o ./mine.yaml", test_folder);
     test_run run = test_shell(command);
     assert_int_equal(run.status, 2);
     assert_non_null(strstr(run.err, "inherit from itself"));
@@ -190,7 +170,7 @@ static void fitted_device_of_a_path(void **state) {
              "&& cd / && for f in beside sub/deep; do \"$TENFOLD\" roofline --device %s/$f.yaml --dtype fp32 "
              "--m 32 "
              "--n 8 --k 32 || exit 9; done",
-             folder, folder);
+             test_folder, test_folder);
     test_run run = test_shell(command);
     if (run.status != 0) print_error("%s", run.err);
     assert_int_equal(run.status, 0);
@@ -223,7 +203,7 @@ static void step_of_a_model(void **state) {
 static void step_draws_a_figure(void **state) {
     (void)state;
     test_run run = test_program("roofline", "step", "atis-2enc", "--device", "h200", "--plot",
-                                in_folder("roof.svg"), NULL);
+                                test_in_folder("roof.svg"), NULL);
     if (run.status == 3 && strstr(run.err, "gnuplot")) {
         print_message("SKIPPED: gnuplot is absent\n");
         test_run_free(&run);
@@ -232,9 +212,9 @@ static void step_draws_a_figure(void **state) {
     assert_int_equal(run.status, 0);
     test_run_free(&run);
     static const char *const parts[] = {"roof.svg", "roof.gp", "roof.dat"};
-    for (size_t i = 0; i < 3; i++) assert_int_equal(access(in_folder(parts[i]), R_OK), 0);
-    run = test_program("roofline", "step", "atis-2enc", "--device", "h200", "--plot", in_folder("roof.gif"),
-                       NULL);
+    for (size_t i = 0; i < 3; i++) assert_int_equal(access(test_in_folder(parts[i]), R_OK), 0);
+    run = test_program("roofline", "step", "atis-2enc", "--device", "h200", "--plot",
+                       test_in_folder("roof.gif"), NULL);
     assert_int_equal(run.status, 2);
     test_run_free(&run);
 }
@@ -250,5 +230,5 @@ int main(void) {
         cmocka_unit_test(step_of_a_model),
         cmocka_unit_test(step_draws_a_figure),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -1,5 +1,6 @@
 /* The commands sweep, merge, plot and recommend as a user runs them, and what they leave when the world
  * breaks. */
+#include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
 
@@ -14,35 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[64];
 static const char *small;
 
 static int set_up(void **state) {
     static char path[1024];
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tenfold-cli-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(state), 0);
     snprintf(path, sizeof path, "%s", test_source("tests/explore/data/small.yaml"));
     small = path;
     setenv("SPACE", small, 1);
-    setenv("FOLDER", folder, 1);
     setenv("TINY", test_source("tests/explore/data/tiny.yaml"), 1);
     return 0;
-}
-
-static int tear_down(void **state) {
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
-
-static const char *in_folder(const char *name) {
-    static char path[4][128];
-    static unsigned next;
-    char *text = path[next++ % 4];
-    snprintf(text, sizeof path[0], "%s/%s", folder, name);
-    return text;
 }
 
 static void shell(int status, const char *command) {
@@ -56,7 +38,7 @@ static void sweep_says_what_the_contract_asks(void **state) {
     (void)state;
     static const char *const keys[] = {"space", "designs",     "evaluated", "feasible", "rejected",
                                        "front", "hypervolume", "complete",  "seconds",  "designs_per_second"};
-    json_t *json = test_program_json(0, "sweep", small, "-o", in_folder("s"), "--json", NULL);
+    json_t *json = test_program_json(0, "sweep", small, "-o", test_in_folder("s"), "--json", NULL);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(json, keys[i]));
     assert_string_equal(json_string_value(json_object_get(json, "complete")), "exhausted");
     json_int_t sum = json_integer_value(json_object_get(json, "feasible"));
@@ -124,7 +106,7 @@ static void interrupted_sweep_is_exit_130(void **state) {
 
 static void plots_and_recommends(void **state) {
     (void)state;
-    json_t *json = test_program_json(0, "plot", in_folder("s"), "--json", NULL);
+    json_t *json = test_program_json(0, "plot", test_in_folder("s"), "--json", NULL);
     assert_true(json_array_size(json_object_get(json, "figures")) >= 3);
     json_decref(json);
     shell(0, "$TENFOLD plot $FOLDER/s --format svg >/dev/null && $TENFOLD plot $FOLDER/s --format pdf "
@@ -133,7 +115,7 @@ static void plots_and_recommends(void **state) {
              "$FOLDER/s/figures/$f.$e || exit 1; "
              "done; done");
     shell(0, "$TENFOLD recommend $FOLDER/s | grep -q recommended");
-    json = test_program_json(0, "recommend", in_folder("s"), "--json", NULL);
+    json = test_program_json(0, "recommend", test_in_folder("s"), "--json", NULL);
     assert_non_null(json_object_get(json, "slowest_kernel"));
     json_decref(json);
     shell(2, "$TENFOLD plot $FOLDER/nothing");
@@ -170,5 +152,5 @@ int main(void) {
         cmocka_unit_test(plots_and_recommends),
         cmocka_unit_test(nothing_fits_is_exit_1),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, test_folder_remove);
 }

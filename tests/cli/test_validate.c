@@ -1,4 +1,5 @@
 /* `tenfold validate` as a user runs it. */
+#include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
 
@@ -14,40 +15,21 @@
 
 #include "text/arrays.h"
 
-static char folder[64];
-
-static const char *path_of(const char *name) {
-    static char path[4][128];
-    static unsigned next;
-    char *text = path[next++ % 4];
-    snprintf(text, sizeof path[0], "%s/%s", folder, name);
-    return text;
-}
-
 static void put(const char *file, size_t axes, const uint64_t *shape, double shift) {
     double values[64];
     for (int i = 0; i < 64; i++) values[i] = (double)((i * 29 + 5) % 13) / 6 - 1 + shift;
     tn_array_out array = {"values", axes, shape, values, false};
-    assert_int_equal(tn_npy_write(path_of(file), &array, NULL), TN_OK);
+    assert_int_equal(tn_npy_write(test_in_folder(file), &array, NULL), TN_OK);
 }
 
 /* A TTM layer of two cores: 4 x 6, three tokens. */
 static int set_up(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tenfold-validate-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(state), 0);
     put("core1.npy", 4, (const uint64_t[]){1, 2, 2, 2}, 0);
     put("core2.npy", 4, (const uint64_t[]){2, 2, 3, 1}, 0.25);
     put("x.npy", 2, (const uint64_t[]){3, 6}, 0.5);
     put("dy.npy", 2, (const uint64_t[]){3, 4}, 0.125);
     return 0;
-}
-
-static int tear_down(void **state) {
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
 }
 
 static bool is_count(const json_t *object, const char *key) {
@@ -79,17 +61,17 @@ static size_t check_rows(const json_t *answer, bool ok) {
 
 static void a_case(void **state) {
     (void)state;
-    json_t *answer = test_program_json(0, "validate", "--case", folder, "--json", NULL);
+    json_t *answer = test_program_json(0, "validate", "--case", test_folder, "--json", NULL);
     assert_int_equal(check_rows(answer, true), 3 * 6); /* dense, right-to-left, optimal */
     json_decref(answer);
-    answer = test_program_json(0, "validate", "--case", folder, "--flow", "optimal", "--json", NULL);
+    answer = test_program_json(0, "validate", "--case", test_folder, "--flow", "optimal", "--json", NULL);
     assert_int_equal(check_rows(answer, true), 6);
     json_decref(answer);
-    answer = test_program_json(0, "validate", "--case", folder, "--flow", "optimal", "--training",
+    answer = test_program_json(0, "validate", "--case", test_folder, "--flow", "optimal", "--training",
                                "--micro-batches", "3", "--json", NULL);
     assert_true(check_rows(answer, true) > 6);
     json_decref(answer);
-    test_run run = test_program("validate", "--case", folder, NULL);
+    test_run run = test_program("validate", "--case", test_folder, NULL);
     assert_int_equal(run.status, 0);
     assert_non_null(strstr(run.out, "18 of 18 checks hold"));
     assert_non_null(strstr(run.out, "right-to-left"));
@@ -99,10 +81,10 @@ static void a_case(void **state) {
 static void a_wrong_result_is_status_1(void **state) {
     (void)state;
     put("y.npy", 2, (const uint64_t[]){3, 4}, 0);
-    json_t *answer = test_program_json(1, "validate", "--case", folder, "--json", NULL);
+    json_t *answer = test_program_json(1, "validate", "--case", test_folder, "--json", NULL);
     check_rows(answer, false);
     json_decref(answer);
-    test_run run = test_program("validate", "--case", folder, NULL);
+    test_run run = test_program("validate", "--case", test_folder, NULL);
     assert_int_equal(run.status, 1);
     assert_non_null(strstr(run.out, "NO"));
     test_run_free(&run);
@@ -110,7 +92,7 @@ static void a_wrong_result_is_status_1(void **state) {
 
 static void one_file(void **state) {
     (void)state;
-    json_t *answer = test_program_json(0, "validate", "--case", path_of("core2.npy"), "--json", NULL);
+    json_t *answer = test_program_json(0, "validate", "--case", test_in_folder("core2.npy"), "--json", NULL);
     const json_t *array = json_array_get(json_object_get(answer, "arrays"), 0);
     assert_string_equal(json_string_value(json_object_get(array, "name")), "core2");
     assert_string_equal(json_string_value(json_object_get(array, "type")), "f8");
@@ -132,7 +114,7 @@ static void a_model(void **state) {
 /* A sweep's folder: its recommended designs, or one design by its id. */
 static void a_sweep(void **state) {
     (void)state;
-    const char *space = test_source("tests/explore/data/small.yaml"), *result = path_of("result");
+    const char *space = test_source("tests/explore/data/small.yaml"), *result = test_in_folder("result");
     test_run run = test_program("sweep", space, "-o", result, "--quiet", NULL);
     assert_int_equal(run.status, 0);
     test_run_free(&run);
@@ -155,9 +137,9 @@ static void bad_usage(void **state) {
         {"validate", "atis-2enc", "--flow", "optimal", NULL},
         {"validate", "atis-2enc", "--training", NULL},
         {"validate", "atis-2enc", "--point", "all", NULL},
-        {"validate", "--case", folder, "--flow", "optimum", NULL},
-        {"validate", "--case", folder, "--flow", "bidirectional", NULL},
-        {"validate", "--case", folder, "--micro-batches", "2", NULL},
+        {"validate", "--case", test_folder, "--flow", "optimum", NULL},
+        {"validate", "--case", test_folder, "--flow", "bidirectional", NULL},
+        {"validate", "--case", test_folder, "--micro-batches", "2", NULL},
         {"validate", "--case", "/nowhere/at/all", NULL},
         {"validate", "no-such-model", NULL},
     };
@@ -170,11 +152,12 @@ static void bad_usage(void **state) {
         assert_int_equal(strncmp(run.err, "tenfold: ", 9), 0);
         test_run_free(&run);
     }
-    test_run run = test_program("validate", "--case", folder, "--training", "--micro-batches", "2", NULL);
+    test_run run =
+        test_program("validate", "--case", test_folder, "--training", "--micro-batches", "2", NULL);
     assert_int_equal(run.status, 2);
     assert_non_null(strstr(run.err, "must divide evenly"));
     test_run_free(&run);
-    run = test_program("validate", "--case", folder, "--flow", "optimum", NULL);
+    run = test_program("validate", "--case", test_folder, "--flow", "optimum", NULL);
     assert_non_null(strstr(run.err, "did you mean optimal?"));
     test_run_free(&run);
 }
@@ -206,7 +189,7 @@ static void reference_formats(void **state) {
 }
 
 int main(void) {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, test_folder_remove)
     const struct CMUnitTest tests[] = {
         CASE(a_case),    CASE(a_wrong_result_is_status_1),    CASE(one_file), CASE(a_model), CASE(a_sweep),
         CASE(bad_usage), cmocka_unit_test(reference_formats),

@@ -6,6 +6,7 @@
 #include "explore/merge.h"
 #include "explore/recommendation.h"
 #include "explore/result.h"
+#include "support/folder.h"
 #include "support/shared.h"
 
 #include <setjmp.h>
@@ -21,7 +22,6 @@
 
 static tn_arena arena;
 static tn_space space;
-static char folder[64];
 
 static void ok(tn_status status, const tn_error *error) {
     if (status != TN_OK)
@@ -31,42 +31,29 @@ static void ok(tn_status status, const tn_error *error) {
 
 static int set_up(void **state) {
     tn_error error = {0};
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tenfold-sweep-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(state), 0);
     ok(tn_space_load(test_source("tests/explore/data/small.yaml"), NULL, 0, NULL, &arena, &space, &error),
        &error);
     return 0;
 }
 
 static int tear_down(void **state) {
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
     tn_arena_free(&arena);
-    return system(command);
-}
-
-static const char *in_folder(const char *name) {
-    static char path[8][128];
-    static unsigned next;
-    char *text = path[next++ % 8];
-    snprintf(text, sizeof path[0], "%s/%s", folder, name);
-    return text;
+    return test_folder_remove(state);
 }
 
 static tn_summary sweep(const tn_sweep_options *options, const char *name, const tn_progress *progress) {
     tn_error error = {0};
     tn_summary summary;
-    ok(tn_sweep_folder(&space, options, in_folder(name), progress, &summary, &error), &error);
+    ok(tn_sweep_folder(&space, options, test_in_folder(name), progress, &summary, &error), &error);
     return summary;
 }
 
 static void assert_same_file(const char *one, const char *other, const char *file) {
     char path[2][160], *data[2];
     size_t length[2];
-    snprintf(path[0], sizeof path[0], "%s/%s/%s", folder, one, file);
-    snprintf(path[1], sizeof path[1], "%s/%s/%s", folder, other, file);
+    snprintf(path[0], sizeof path[0], "%s/%s/%s", test_folder, one, file);
+    snprintf(path[1], sizeof path[1], "%s/%s/%s", test_folder, other, file);
     for (int i = 0; i < 2; i++)
         assert_int_equal(tn_file_read(path[i], 1 << 24, &data[i], &length[i], NULL), TN_OK);
     assert_int_equal(length[0], length[1]);
@@ -135,7 +122,7 @@ static void front_equals_all_pairs(void **state) {
     assert_int_equal(summary.cause_count[0], undefined);
 
     tn_result result;
-    ok(tn_result_load(in_folder("one"), &arena, &result, &error), &error);
+    ok(tn_result_load(test_in_folder("one"), &arena, &result, &error), &error);
     assert_int_equal(result.front_count, summary.front);
     size_t found = 0, expected = 0;
     for (size_t i = 0; i < feasible; i++) expected += !beaten(point, feasible, i);
@@ -163,7 +150,7 @@ static void recommends_members_of_the_front(void **state) {
     tn_error error = {0};
     tn_result result;
     (void)state;
-    ok(tn_result_load(in_folder("one"), &arena, &result, &error), &error);
+    ok(tn_result_load(test_in_folder("one"), &arena, &result, &error), &error);
     assert_string_equal(result.recommended[0].reason, "knee");
     size_t choice = tn_default_by(&space);
     assert_true(result.recommended_count > 1);
@@ -222,12 +209,12 @@ static void shards_merge_to_the_whole(void **state) {
         snprintf(part, sizeof part, "part%d", (int)i);
         sweep(&(tn_sweep_options){.shard = i, .shards = 3}, part, NULL);
     }
-    const char *parts[] = {in_folder("part3"), in_folder("part1"), in_folder("part2")};
-    ok(tn_merge_folders(parts, 3, in_folder("merged"), &arena, &summary, &missing, &error), &error);
+    const char *parts[] = {test_in_folder("part3"), test_in_folder("part1"), test_in_folder("part2")};
+    ok(tn_merge_folders(parts, 3, test_in_folder("merged"), &arena, &summary, &missing, &error), &error);
     assert_string_equal(summary.space, "small");
     assert_same_results("one", "merged");
     const char *twice[] = {parts[0], parts[1], parts[0]};
-    assert_int_equal(tn_merge_folders(twice, 3, in_folder("twice"), &arena, &summary, &missing, &error),
+    assert_int_equal(tn_merge_folders(twice, 3, test_in_folder("twice"), &arena, &summary, &missing, &error),
                      TN_INPUT);
 }
 
@@ -246,10 +233,11 @@ static void interrupted_goes_on(void **state) {
 
     tn_error error = {0};
     assert_int_equal(
-        tn_sweep_folder(&space, &(tn_sweep_options){0}, in_folder("stopped"), NULL, &half, &error), TN_INPUT);
+        tn_sweep_folder(&space, &(tn_sweep_options){0}, test_in_folder("stopped"), NULL, &half, &error),
+        TN_INPUT);
     assert_non_null(strstr(error.message, "--resume"));
     assert_int_equal(tn_sweep_folder(&space, &(tn_sweep_options){.resume = true, .seed = 3},
-                                     in_folder("stopped"), NULL, &half, &error),
+                                     test_in_folder("stopped"), NULL, &half, &error),
                      TN_INPUT);
     assert_non_null(strstr(error.message, "another sweep"));
 

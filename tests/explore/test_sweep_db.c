@@ -4,6 +4,7 @@
 #include "explore/chunk.h"
 #include "explore/merge.h"
 #include "explore/result.h"
+#include "support/folder.h"
 #include "support/shared.h"
 
 #include <setjmp.h>
@@ -23,22 +24,13 @@ enum { FLIPS = 300 };
 
 static tn_arena arena;
 static tn_space space;
-static char folder[64];
 static const tn_sweep_options fresh = {.threads = 1, .keep_all = true},
                               resume = {.threads = 1, .keep_all = true, .resume = true},
                               repair = {.threads = 1, .keep_all = true, .resume = true, .repair = true};
 
-static const char *in_folder(const char *name) {
-    static char path[8][160];
-    static unsigned next;
-    char *text = path[next++ % 8];
-    snprintf(text, sizeof path[0], "%s/%s", folder, name);
-    return text;
-}
-
 static tn_status sweep(const tn_sweep_options *options, const char *name, tn_error *error) {
     tn_summary summary;
-    return tn_sweep_folder(&space, options, in_folder(name), NULL, &summary, error);
+    return tn_sweep_folder(&space, options, test_in_folder(name), NULL, &summary, error);
 }
 
 /* The environment has FOLDER. */
@@ -48,12 +40,7 @@ static void shell(const char *command) {
 
 static int set_up(void **state) {
     tn_error error = {0};
-    (void)state;
-    /* In memory where that is possible: each sweep syncs its files. */
-    snprintf(folder, sizeof folder, "%s/tenfold-store-XXXXXX",
-             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    assert_non_null(mkdtemp(folder));
-    setenv("FOLDER", folder, 1);
+    assert_int_equal(test_folder_make(state), 0);
     assert_int_equal(
         tn_space_load(test_source("tests/explore/data/mini.yaml"), NULL, 0, NULL, &arena, &space, &error),
         TN_OK);
@@ -78,8 +65,8 @@ static void assert_same_results(const char *name) {
     for (int i = 0; i < 3; i++) {
         char path[2][160], *data[2];
         size_t length[2];
-        snprintf(path[0], sizeof path[0], "%s/whole/%s", folder, files[i]);
-        snprintf(path[1], sizeof path[1], "%s/%s/%s", folder, name, files[i]);
+        snprintf(path[0], sizeof path[0], "%s/whole/%s", test_folder, files[i]);
+        snprintf(path[1], sizeof path[1], "%s/%s/%s", test_folder, name, files[i]);
         for (int k = 0; k < 2; k++)
             assert_int_equal(tn_file_read(path[k], 1 << 24, &data[k], &length[k], NULL), TN_OK);
         assert_int_equal(length[0], length[1]);
@@ -92,7 +79,7 @@ static void assert_same_results(const char *name) {
 static void execute(const char *name, const char *sql) {
     sqlite3 *database;
     char path[160], *message = NULL;
-    snprintf(path, sizeof path, "%s/%s/sweep.db", folder, name);
+    snprintf(path, sizeof path, "%s/%s/sweep.db", test_folder, name);
     assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
     int code = sqlite3_exec(database, sql, NULL, NULL, &message);
     if (code != SQLITE_OK) print_error("%s: %s\n", sql, message);
@@ -105,7 +92,7 @@ static int64_t number(const char *name, const char *sql) {
     sqlite3 *database;
     sqlite3_stmt *query;
     char path[160];
-    snprintf(path, sizeof path, "%s/%s/sweep.db", folder, name);
+    snprintf(path, sizeof path, "%s/%s/sweep.db", test_folder, name);
     assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &query, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(query), SQLITE_ROW);
@@ -117,7 +104,7 @@ static int64_t number(const char *name, const char *sql) {
 
 static void flip(const char *name, unsigned long bit) {
     char path[160];
-    snprintf(path, sizeof path, "%s/%s/sweep.db", folder, name);
+    snprintf(path, sizeof path, "%s/%s/sweep.db", test_folder, name);
     FILE *file = fopen(path, "r+b");
     assert_non_null(file);
     fseek(file, 0, SEEK_END);
@@ -212,7 +199,7 @@ static void invented_values_are_refused(void **state) {
     const tn_sweep_options options = {.threads = 1, .resume = true};
     (void)state;
     shell("rm -rf \"$FOLDER/invented\"");
-    assert_int_equal(tn_sweep_db_open(in_folder("invented"), &space, &options, &store, &error), TN_OK);
+    assert_int_equal(tn_sweep_db_open(test_in_folder("invented"), &space, &options, &store, &error), TN_OK);
     tn_outcome_begin(&space, &invented);
     tn_chunk chunk = tn_chunk_at(&space, 0);
     tn_point point = {.id = tn_space_id(&space, chunk.outer, chunk.first)};
@@ -236,7 +223,7 @@ static void second_writer_is_refused(void **state) {
     char process[32];
     (void)state;
     copy_whole("shared");
-    assert_int_equal(tn_sweep_db_open(in_folder("shared"), &space, &resume, &store, &error), TN_OK);
+    assert_int_equal(tn_sweep_db_open(test_in_folder("shared"), &space, &resume, &store, &error), TN_OK);
     assert_int_equal(sweep(&resume, "shared", &error), TN_IO);
     snprintf(process, sizeof process, "process %ld ", (long)getpid());
     assert_non_null(strstr(error.message, process));
@@ -246,15 +233,15 @@ static void second_writer_is_refused(void **state) {
 }
 
 static void write_file(const char *name, const void *bytes, size_t length) {
-    assert_int_equal(tn_file_write(in_folder(name), bytes, length, NULL), TN_OK);
+    assert_int_equal(tn_file_write(test_in_folder(name), bytes, length, NULL), TN_OK);
 }
 
 static tn_status merge(const char *name, tn_error *error) {
     tn_arena own = {0};
     tn_summary summary;
-    const char *missing, *parts[] = {in_folder(name)};
+    const char *missing, *parts[] = {test_in_folder(name)};
     shell("rm -rf \"$FOLDER/merged\"");
-    tn_status status = tn_merge_folders(parts, 1, in_folder("merged"), &own, &summary, &missing, error);
+    tn_status status = tn_merge_folders(parts, 1, test_in_folder("merged"), &own, &summary, &missing, error);
     tn_arena_free(&own);
     return status;
 }
@@ -265,7 +252,7 @@ static void super_journal_is_refused(void **state) {
     unsigned char journal[4096] = {0};
     tn_error error = {0};
     (void)state;
-    const char *victim = in_folder("victim");
+    const char *victim = test_in_folder("victim");
     size_t length = strlen(victim), at = 1024;
     uint32_t sum = 0;
     write_file("victim", "precious", 8);
@@ -281,9 +268,9 @@ static void super_journal_is_refused(void **state) {
     write_file("trap/sweep.db-journal", journal, at + 20 + length);
     assert_int_equal(sweep(&resume, "trap", &error), TN_INPUT);
     assert_int_equal(merge("trap", &error), TN_INPUT);
-    assert_int_equal(access(in_folder("victim"), F_OK), 0);
+    assert_int_equal(access(test_in_folder("victim"), F_OK), 0);
     assert_int_equal(sweep(&repair, "trap", &error), TN_OK);
-    assert_int_equal(access(in_folder("victim"), F_OK), 0);
+    assert_int_equal(access(test_in_folder("victim"), F_OK), 0);
     assert_same_results("trap");
 }
 
@@ -297,15 +284,15 @@ static void links_are_not_followed(void **state) {
         char path[160], *data;
         size_t length;
         copy_whole("links");
-        snprintf(path, sizeof path, "%s/links/%s", folder, names[i]);
+        snprintf(path, sizeof path, "%s/links/%s", test_folder, names[i]);
         unlink(path);
-        assert_int_equal(symlink(in_folder("victim"), path), 0);
+        assert_int_equal(symlink(test_in_folder("victim"), path), 0);
         tn_status status = sweep(&resume, "links", &error);
         if (status == TN_OK) print_error("%s was followed\n", names[i]);
         assert_true(status == TN_INPUT || status == TN_IO);
         status = merge("links", &error);
         assert_true(status == TN_INPUT || status == TN_IO);
-        assert_int_equal(tn_file_read(in_folder("victim"), 100, &data, &length, &error), TN_OK);
+        assert_int_equal(tn_file_read(test_in_folder("victim"), 100, &data, &length, &error), TN_OK);
         assert_string_equal(data, "precious");
         tn_free(data);
     }
@@ -320,10 +307,10 @@ static void edited_inputs_are_named(void **state) {
         tn_result result;
         char path[160];
         copy_whole("edited");
-        snprintf(path, sizeof path, "%s/edited/%s", folder, names[i]);
+        snprintf(path, sizeof path, "%s/edited/%s", test_folder, names[i]);
         setenv("EDITED", path, 1);
         shell("echo '# edited' >>\"$EDITED\"");
-        assert_int_equal(tn_result_load(in_folder("edited"), &own, &result, &error), TN_INPUT);
+        assert_int_equal(tn_result_load(test_in_folder("edited"), &own, &result, &error), TN_INPUT);
         assert_string_equal(error.file, path);
         assert_int_equal(merge("edited", &error), TN_INPUT);
         assert_string_equal(error.file, path);

@@ -1,6 +1,7 @@
 /* Device files: every board against its table, inheritance, variants, sets, origins, and their errors. */
 #include "base/memory.h"
 #include "hardware/device_data.h"
+#include "support/folder.h"
 #include "support/shared.h"
 #include "text/csv.h"
 
@@ -190,13 +191,11 @@ static void sets(void **state) {
 
 /* ---- files made here ---- */
 
-static char folder[] = "/tmp/tenfold-device-XXXXXX";
-
 static const char *write_file(const char *name, const char *text) {
     static char path[4][256];
     static unsigned next;
     char *at = path[next++ % 4];
-    snprintf(at, sizeof path[0], "%s/%s", folder, name);
+    snprintf(at, sizeof path[0], "%s/%s", test_folder, name);
     FILE *file = fopen(at, "w");
     assert_non_null(file);
     fputs(text, file);
@@ -282,17 +281,9 @@ static void every_request_fails(void **state) {
     }
 }
 
-static int begin(void **state) {
-    (void)state;
-    return mkdtemp(folder) == NULL;
-}
-
 static int end(void **state) {
-    (void)state;
-    char command[128];
     tn_arena_free(&arena);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    return test_folder_remove(state);
 }
 
 int main(void) {
@@ -307,5 +298,5 @@ int main(void) {
         cmocka_unit_test(refused),
         cmocka_unit_test(every_request_fails),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, test_folder_make, end);
 }

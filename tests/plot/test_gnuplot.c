@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "support/folder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,41 +19,32 @@
 #include <unistd.h>
 
 /* A folder of its own with two templates: one that draws, one that gnuplot refuses. */
-static char folder[64], path[128];
+static char path[128];
 static tn_error error;
 
 static void put(const char *name, const char *text) {
     char file[160];
-    snprintf(file, sizeof file, "%s/%s", folder, name);
+    snprintf(file, sizeof file, "%s/%s", test_folder, name);
     assert_int_equal(tn_file_write(file, text, strlen(text), &error), TN_OK);
 }
 
 static char *get(const char *name, size_t *length) {
     char file[160], *bytes;
-    snprintf(file, sizeof file, "%s/%s", folder, name);
+    snprintf(file, sizeof file, "%s/%s", test_folder, name);
     assert_int_equal(tn_file_read(file, 1 << 24, &bytes, length, &error), TN_OK);
     return bytes;
 }
 
 static int setup(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tenfold-plot-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(state), 0);
     char plots[96];
-    snprintf(plots, sizeof plots, "%s/plots", folder);
+    snprintf(plots, sizeof plots, "%s/plots", test_folder);
     assert_int_equal(mkdir(plots, 0777), 0);
     put("plots/draws.gp", "set title caption\nplot data using 2:3:xtic(1) with linespoints title 'a'\n");
     put("plots/fails.gp", "plot nonsense_variable\n");
-    assert_int_equal(setenv("TENFOLD_PATH", folder, 1), 0);
-    snprintf(path, sizeof path, "%s/out", folder);
+    assert_int_equal(setenv("TENFOLD_PATH", test_folder, 1), 0);
+    snprintf(path, sizeof path, "%s/out", test_folder);
     return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
 }
 
 static tn_status draw(tn_figure_format format, const char *template, const char *caption) {
@@ -95,7 +87,7 @@ static void script_stands_alone(void **state) {
     size_t length, again;
     char *first = get("out.svg", &length);
     char command[160];
-    snprintf(command, sizeof command, "cd '%s' && rm out.svg && gnuplot out.gp", folder);
+    snprintf(command, sizeof command, "cd '%s' && rm out.svg && gnuplot out.gp", test_folder);
     assert_int_equal(system(command), 0);
     char *second = get("out.svg", &again);
     assert_int_equal(length, again);
@@ -109,7 +101,7 @@ static void hostile_text_stays_text(void **state) {
     assert_int_equal(draw(TN_FIGURE_SVG, "draws", "it's'; system('touch pwned'); x = '\n`touch pwned`"),
                      TN_OK);
     char file[96];
-    snprintf(file, sizeof file, "%s/pwned", folder);
+    snprintf(file, sizeof file, "%s/pwned", test_folder);
     assert_int_not_equal(access(file, F_OK), 0);
     size_t length;
     char *svg = get("out.svg", &length);
@@ -128,7 +120,7 @@ static void failures_keep_the_old_picture(void **state) {
     assert_non_null(strstr(error.message, "plots/absent.gp"));
 
     char *kept = strdup(getenv("PATH"));
-    setenv("PATH", folder, 1);
+    setenv("PATH", test_folder, 1);
     assert_int_equal(draw(TN_FIGURE_SVG, "draws", "caption"), TN_IO);
     assert_non_null(strstr(error.message, "gnuplot"));
     setenv("PATH", kept, 1);
@@ -143,13 +135,13 @@ static void failures_keep_the_old_picture(void **state) {
     assert_memory_equal(before, after, length);
     tn_free(before);
     tn_free(after);
-    snprintf(path, sizeof path, "%s/no/such/out", folder);
+    snprintf(path, sizeof path, "%s/no/such/out", test_folder);
     assert_int_equal(draw(TN_FIGURE_SVG, "draws", "caption"), TN_IO);
-    snprintf(path, sizeof path, "%s/out\n", folder);
+    snprintf(path, sizeof path, "%s/out\n", test_folder);
     assert_int_equal(draw(TN_FIGURE_SVG, "draws", "caption"), TN_INPUT);
-    snprintf(path, sizeof path, "%s/", folder);
+    snprintf(path, sizeof path, "%s/", test_folder);
     assert_int_equal(draw(TN_FIGURE_SVG, "draws", "caption"), TN_INPUT);
-    snprintf(path, sizeof path, "%s/out", folder);
+    snprintf(path, sizeof path, "%s/out", test_folder);
 }
 
 static void every_failing_request_is_reported(void **state) {
@@ -188,5 +180,5 @@ int main(void) {
         cmocka_unit_test(every_failing_request_is_reported),
         cmocka_unit_test(formats_by_name),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, test_folder_remove);
 }

@@ -6,6 +6,7 @@
 #include "ranks/files.h"
 #include "run/reference.h"
 #include "support/arrays.h"
+#include "support/folder.h"
 #include "support/matrix.h"
 #include "support/models.h"
 #include "text/csv.h"
@@ -27,28 +28,17 @@ static const char *const names[LAYERS] = {"words", "block1.query", "block1.key",
                                           "block2.key"};
 static const uint64_t rows[LAYERS] = {9, 6, 6, 6, 6};
 static tn_error error;
-static char folder[64];
 static double *matrix[LAYERS], *moments;
 
 static const uint64_t caps[] = {1, 2, 3, 9};
 static const double tolerances[] = {0.5, 0.05};
 static const uint64_t depths[] = {1, 2};
 
-static const char *in_folder(const char *name) {
-    static char path[2][128];
-    static int next;
-    char *text = path[next++ % 2];
-    snprintf(text, sizeof path[0], "%s/%s", folder, name);
-    return text;
-}
-
 static int make_files(void **state) {
-    (void)state;
     uint64_t shape[LAYERS][2];
     const uint64_t square[] = {6, 6};
     tn_array_out out[LAYERS];
-    strcpy(folder, "/tmp/tenfold-plan-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(test_folder_make(state), 0);
     for (size_t l = 0; l < LAYERS; l++) {
         matrix[l] = test_normal(l + 1, rows[l] * 6);
         for (size_t i = 0; i < rows[l] * 6; i++) matrix[l][i] *= (double)(l + 1) * exp(-(double)(i % 6) / 2);
@@ -56,23 +46,20 @@ static int make_files(void **state) {
         shape[l][1] = 6;
         out[l] = (tn_array_out){.name = names[l], .axes = 2, .shape = shape[l], .values = matrix[l]};
     }
-    assert_int_equal(tn_npz_write(in_folder("weights.npz"), out, LAYERS, &error), TN_OK);
+    assert_int_equal(tn_npz_write(test_in_folder("weights.npz"), out, LAYERS, &error), TN_OK);
     double *root = test_normal(99, 36), *turned = test_transpose(6, 6, root);
     moments = test_multiply(6, 6, 6, root, turned);
     const tn_array_out c = {.name = "c", .axes = 2, .shape = square, .values = moments};
-    assert_int_equal(tn_npy_write(in_folder("moments.npy"), &c, &error), TN_OK);
+    assert_int_equal(tn_npy_write(test_in_folder("moments.npy"), &c, &error), TN_OK);
     free(root);
     free(turned);
     return 0;
 }
 
 static int remove_files(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", folder);
     for (size_t l = 0; l < LAYERS; l++) free(matrix[l]);
     free(moments);
-    return system(command);
+    return test_folder_remove(state);
 }
 
 typedef struct {
@@ -93,9 +80,9 @@ static tn_status make_plan(world *w, bool aware, const char *device, tn_accuracy
                                      .depth = depths,
                                      .seed = 1};
     if (device) TN_TRY(tn_device_load(device, NULL, 0, &w->arena, &loaded, &error));
-    TN_TRY(tn_arrays_open(in_folder("weights.npz"), &w->trained.weights, &error));
+    TN_TRY(tn_arrays_open(test_in_folder("weights.npz"), &w->trained.weights, &error));
     w->trained.weights_path = "weights.npz";
-    if (aware) TN_TRY(tn_arrays_open(in_folder("moments.npy"), &w->trained.moments, &error));
+    if (aware) TN_TRY(tn_arrays_open(test_in_folder("moments.npy"), &w->trained.moments, &error));
     w->trained.moments_path = "moments.npy";
     return tn_rank_plan_make(w->model, &w->trained, &w->rule, loaded, accuracy, false, NULL, &w->arena,
                              &w->plan, &error);
@@ -297,9 +284,9 @@ static void model_file_keeps_the_choice(void **state) {
     tn_rank_outcome o;
     assert_int_equal(tn_rank_plan_solve(&w.plan, &goal, &w.arena, &o, &error), TN_OK);
     assert_true(o.fits);
-    assert_int_equal(tn_rank_write_model(folder, &w.plan, &error), TN_OK);
+    assert_int_equal(tn_rank_write_model(test_folder, &w.plan, &error), TN_OK);
     tn_model *again;
-    assert_int_equal(tn_model_load(in_folder("model.yaml"), NULL, 0, &w.arena, &again, &error), TN_OK);
+    assert_int_equal(tn_model_load(test_in_folder("model.yaml"), NULL, 0, &w.arena, &again, &error), TN_OK);
     assert_int_equal(tn_model_layers(again), tn_model_layers(w.model));
     for (size_t l = 0, seen = 0; l < tn_model_layers(again); l++) {
         tn_model_layer layer = tn_model_layer_at(again, l), before = tn_model_layer_at(w.model, l);
@@ -328,8 +315,9 @@ static void cores_rebuild_with_the_stated_error(void **state) {
     assert_int_equal(tn_rank_plan_solve(&w.plan, &goal, &w.arena, &o, &error), TN_OK);
     assert_true(o.fits);
     assert_int_equal(
-        tn_rank_write_cores(folder, &w.plan, &o.solution.best, &w.trained, &w.rule, NULL, &error), TN_OK);
-    tn_arrays *arrays = test_arrays_open(in_folder("cores.npz"));
+        tn_rank_write_cores(test_folder, &w.plan, &o.solution.best, &w.trained, &w.rule, NULL, &error),
+        TN_OK);
+    tn_arrays *arrays = test_arrays_open(test_in_folder("cores.npz"));
     double sum = 0;
     for (size_t l = 0; l < LAYERS; l++) {
         tn_factored f = {.weight = tn_rank_plan_chosen(&w.plan, &o.solution.best, l)->weight};
@@ -359,8 +347,8 @@ static void error_table_of_entries(void **state) {
     tn_csv csv;
     size_t column[6], found = 0;
     open_world(&w, false, NULL);
-    assert_int_equal(tn_rank_write_error_table(folder, &w.plan, &w.rule, &error), TN_OK);
-    assert_int_equal(tn_csv_load(in_folder("error.csv"), &w.arena, &csv, &error), TN_OK);
+    assert_int_equal(tn_rank_write_error_table(test_folder, &w.plan, &w.rule, &error), TN_OK);
+    assert_int_equal(tn_csv_load(test_in_folder("error.csv"), &w.arena, &csv, &error), TN_OK);
     assert_int_equal(tn_csv_columns(&csv, columns, 6, true, column, &error), TN_OK);
     assert_int_equal(csv.rows, (2 + 3 + 3) * 4); /* foldings of each entry, caps */
     for (size_t row = 0; row < csv.rows; row++) {
@@ -397,7 +385,7 @@ static void formats_to_try(void **state) {
     size_t count;
     w.model = test_model_named("transformer", &w.arena);
     w.rule = (tn_layer_option_rule){.caps = 2, .cap = caps, .formats = 4, .format = formats, .seed = 1};
-    assert_int_equal(tn_arrays_open(in_folder("weights.npz"), &w.trained.weights, &error), TN_OK);
+    assert_int_equal(tn_arrays_open(test_in_folder("weights.npz"), &w.trained.weights, &error), TN_OK);
     assert_int_equal(
         tn_layer_options_find(w.model, &w.trained, &w.rule, NULL, &w.arena, &list, &count, &error), TN_OK);
     assert_int_equal(count, LAYERS);
@@ -420,12 +408,12 @@ static void measured_accuracy_decides(void **state) {
     (void)state;
     world w = {0};
     tn_accuracy *accuracy;
-    FILE *file = fopen(in_folder("accuracy.csv"), "w");
+    FILE *file = fopen(test_in_folder("accuracy.csv"), "w");
     assert_non_null(file);
     fputs("rank,accuracy\n1,0.5\n2,0.7\n3,0.8\n9,0.9\n", file);
     assert_int_equal(fclose(file), 0);
     w.model = test_model_named("transformer", &w.arena);
-    assert_int_equal(tn_accuracy_load(in_folder("accuracy.csv"), &w.arena, &accuracy, &error), TN_OK);
+    assert_int_equal(tn_accuracy_load(test_in_folder("accuracy.csv"), &w.arena, &accuracy, &error), TN_OK);
     assert_int_equal(make_plan(&w, false, NULL, accuracy), TN_OK);
     const tn_rank_problem *p = &w.plan.problem;
     for (size_t i = 0; i < p->first[LAYERS]; i++) {

@@ -1,4 +1,5 @@
 /* Cases from array files: what is read of them, what is refused; and the reference data's 28 cases. */
+#include "support/folder.h"
 #include "support/shared.h"
 
 #include <setjmp.h>
@@ -20,28 +21,6 @@
 #include "text/arrays.h"
 
 static const tn_cpu_rates rates = {{1e-6, 1e-6}, {1e-7, 1e-7}, {1e-9, 1e-9}, {1e-9, 1e-9}};
-static char folder[64];
-
-static int make_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tenfold-case-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int drop_folder(void **state) {
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
-
-static const char *path_of(const char *name) {
-    static char path[4][128];
-    static unsigned next;
-    char *text = path[next++ % 4];
-    snprintf(text, sizeof path[0], "%s/%s", folder, name);
-    return text;
-}
 
 static void put(const char *name, const char *shape, const double *values, bool single) {
     uint64_t axis[8];
@@ -51,7 +30,7 @@ static void put(const char *name, const char *shape, const double *values, bool 
     tn_array_out array = {name, axes, axis, values, single};
     char file[64];
     snprintf(file, sizeof file, "%s.npy", name);
-    assert_int_equal(tn_npy_write(path_of(file), &array, NULL), TN_OK);
+    assert_int_equal(tn_npy_write(test_in_folder(file), &array, NULL), TN_OK);
 }
 
 static double numbers[4096];
@@ -73,7 +52,7 @@ static void put_train(void) {
 }
 
 static tn_status load(tn_arena *arena, tn_trial *trial, tn_error *error) {
-    return tn_case_load_folder(folder, arena, trial, error);
+    return tn_case_load_folder(test_folder, arena, trial, error);
 }
 
 static void refuse(const char *message) {
@@ -89,7 +68,7 @@ static void refuse(const char *message) {
 }
 
 static void drop(const char *name) {
-    assert_int_equal(unlink(path_of(name)), 0);
+    assert_int_equal(unlink(test_in_folder(name)), 0);
 }
 
 static void a_train(void **state) {
@@ -257,32 +236,32 @@ static void containers(void **state) {
         static const char *const names[] = {"core1", "core2", "core3", "core4", "x", "dy"};
         all[k] = member(names[k], k < 4 ? 3 : 2, SHAPES[k], from[k]);
     }
-    assert_int_equal(tn_npz_write(path_of("cores.npz"), all, 4, NULL), TN_OK);
+    assert_int_equal(tn_npz_write(test_in_folder("cores.npz"), all, 4, NULL), TN_OK);
     refuse("is in");
     static const char *const cores[] = {"core1.npy", "core2.npy", "core3.npy", "core4.npy"};
     for (int k = 0; k < 4; k++) drop(cores[k]);
     assert_int_equal(load(&arena, &packed, NULL), TN_OK);
     assert_memory_equal(packed.reference.y, trial.reference.y, 24 * sizeof(double));
 
-    assert_int_equal(tn_npz_write(path_of("cores.safetensors"), all, 4, NULL), TN_OK);
+    assert_int_equal(tn_npz_write(test_in_folder("cores.safetensors"), all, 4, NULL), TN_OK);
     refuse("both cores.npz and cores.safetensors");
 
-    assert_int_equal(tn_npz_write(path_of("whole.npz"), all, 6, NULL), TN_OK);
-    assert_int_equal(tn_arrays_open(path_of("whole.npz"), &arrays, NULL), TN_OK);
+    assert_int_equal(tn_npz_write(test_in_folder("whole.npz"), all, 6, NULL), TN_OK);
+    assert_int_equal(tn_arrays_open(test_in_folder("whole.npz"), &arrays, NULL), TN_OK);
     assert_true(tn_case_in_arrays(arrays));
     assert_int_equal(tn_case_load_arrays(arrays, "whole.npz", 5, &arena, &packed, NULL), TN_OK);
     assert_memory_equal(packed.reference.y, trial.reference.y, 24 * sizeof(double));
     assert_int_equal(packed.seed, 0);
     tn_arrays_close(arrays);
 
-    assert_int_equal(tn_arrays_open(path_of("cores.npz"), &arrays, NULL), TN_OK);
+    assert_int_equal(tn_arrays_open(test_in_folder("cores.npz"), &arrays, NULL), TN_OK);
     assert_int_equal(tn_case_load_arrays(arrays, "cores.npz", 5, &arena, &packed, NULL), TN_OK);
     assert_int_equal(packed.seed, 5);
     assert_int_equal(packed.tokens, 8);
     tn_arrays_close(arrays);
 
-    assert_int_equal(tn_npz_write(path_of("half.npz"), all, 5, NULL), TN_OK);
-    assert_int_equal(tn_arrays_open(path_of("half.npz"), &arrays, NULL), TN_OK);
+    assert_int_equal(tn_npz_write(test_in_folder("half.npz"), all, 5, NULL), TN_OK);
+    assert_int_equal(tn_arrays_open(test_in_folder("half.npz"), &arrays, NULL), TN_OK);
     assert_int_equal(tn_case_load_arrays(arrays, "half.npz", 5, &arena, &packed, NULL), TN_INPUT);
     tn_arrays_close(arrays);
     tn_arena_free(&arena);
@@ -341,7 +320,7 @@ static void reference_cases(void **state) {
 }
 
 int main(void) {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, make_folder, drop_folder)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, test_folder_make, test_folder_remove)
     const struct CMUnitTest tests[] = {
         CASE(a_train),
         CASE(given_results),

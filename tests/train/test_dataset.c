@@ -11,30 +11,16 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "support/folder.h"
 #include "train/dataset.h"
 #include "train/generated.h"
-
-static char folder[64];
-
-static int set_up(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tenfold-data-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down(void **state) {
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 /* text NULL: no such file. */
 static void put_bytes(const char *part, const char *name, const char *text, size_t length) {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, part);
+    snprintf(path, sizeof path, "%s/%s", test_folder, part);
     mkdir(path, 0777);
-    snprintf(path, sizeof path, "%s/%s/%s", folder, part, name);
+    snprintf(path, sizeof path, "%s/%s/%s", test_folder, part, name);
     remove(path);
     if (!text) return;
     FILE *file = fopen(path, "wb");
@@ -65,7 +51,7 @@ static void numbers(void **state) {
     tn_arena arena = {0};
     tn_dataset data;
     put_good();
-    assert_int_equal(tn_dataset_load(folder, 4, &arena, &data, NULL), TN_OK);
+    assert_int_equal(tn_dataset_load(test_folder, 4, &arena, &data, NULL), TN_OK);
     /* to 3, oslo 2, then b, riga, zz once each, ties by code point */
     static const char *const words[] = {"[PAD]", "[UNK]", "[CLS]", "to", "oslo", "b", "riga", "zz"};
     assert_int_equal(data.words, 8);
@@ -101,12 +87,12 @@ static void columns_and_classes_alone(void **state) {
     tn_arena arena = {0};
     tn_dataset lines, columns;
     put_good();
-    assert_int_equal(tn_dataset_load(folder, 9, &arena, &lines, NULL), TN_OK);
+    assert_int_equal(tn_dataset_load(test_folder, 9, &arena, &lines, NULL), TN_OK);
     put_part("train", NULL, NULL, NULL);
     put("train", "conll.txt",
         "# a remark\n# class = go\nto X O\noslo X B-c\nb X O\n\n# class = go\r\nto\tO\r\nriga\tB-c\r\n\r\n\n"
         "# class = ask\nzz O\nto O\noslo B-c");
-    assert_int_equal(tn_dataset_load(folder, 9, &arena, &columns, NULL), TN_OK);
+    assert_int_equal(tn_dataset_load(test_folder, 9, &arena, &columns, NULL), TN_OK);
     assert_int_equal(columns.train.count, lines.train.count);
     for (size_t i = 0; i < lines.train.count; i++) {
         const tn_example *a = &lines.train.example[i], *b = &columns.train.example[i];
@@ -117,7 +103,7 @@ static void columns_and_classes_alone(void **state) {
     }
     static const char *const parts[] = {"train", "dev", "test"};
     for (int i = 0; i < 3; i++) put_part(parts[i], "to oslo\n", NULL, "go\n");
-    assert_int_equal(tn_dataset_load(folder, 9, &arena, &columns, NULL), TN_OK);
+    assert_int_equal(tn_dataset_load(test_folder, 9, &arena, &columns, NULL), TN_OK);
     assert_false(columns.has_labels);
     assert_true(columns.has_classes);
     assert_int_equal(columns.train.example[0].slot[1], TN_NO_LABEL);
@@ -190,14 +176,14 @@ static void refused(void **state) {
                   bad->length ? bad->length
                   : bad->text ? strlen(bad->text)
                               : 0);
-        tn_status status = tn_dataset_load(folder, 9, &arena, &data, &error);
+        tn_status status = tn_dataset_load(test_folder, 9, &arena, &data, &error);
         if (status != TN_INPUT || !strstr(error.message, bad->message) || error.line != bad->line)
             print_error("case %zu: status %d, line %u, '%s'; expected line %u, '%s'\n", i, status, error.line,
                         error.message, bad->line, bad->message);
         assert_int_equal(status, TN_INPUT);
         assert_non_null(strstr(error.message, bad->message));
         assert_int_equal(error.line, bad->line);
-        assert_non_null(strstr(error.file, folder));
+        assert_non_null(strstr(error.file, test_folder));
         tn_arena_free(&arena);
     }
 }
@@ -210,7 +196,7 @@ static void no_memory(void **state) {
         tn_dataset data;
         tn_error error = {0};
         tn_memory_fail_at(n);
-        tn_status status = tn_dataset_load(folder, 9, &arena, &data, &error);
+        tn_status status = tn_dataset_load(test_folder, 9, &arena, &data, &error);
         tn_memory_fail_at(0);
         tn_arena_free(&arena);
         if (status == TN_OK) break;
@@ -222,7 +208,7 @@ static void no_memory(void **state) {
 static char *contents(const char *name) {
     char path[256];
     static char text[1 << 20];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", test_folder, name);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
@@ -237,18 +223,18 @@ static void generated(void **state) {
     tn_dataset data;
     tn_error error = {0};
     put_part("train", NULL, NULL, NULL);
-    assert_int_equal(tn_generated_write(folder, &how, &error), TN_OK);
+    assert_int_equal(tn_generated_write(test_folder, &how, &error), TN_OK);
     char *first = strdup(contents("train/seq.in"));
-    assert_int_equal(tn_dataset_load(folder, 32, &arena, &data, &error), TN_OK);
+    assert_int_equal(tn_dataset_load(test_folder, 32, &arena, &data, &error), TN_OK);
     assert_int_equal(data.train.count, 300);
     assert_int_equal(data.dev.count, 20);
     assert_int_equal(data.test.count, 40);
     assert_int_equal(data.train.cut, 0);
     assert_true(data.classes == 7 && data.labels > 10 && data.words < 1000);
     assert_int_equal(data.test.unknown_words, 0);
-    assert_int_equal(tn_generated_write(folder, &how, &error), TN_OK);
+    assert_int_equal(tn_generated_write(test_folder, &how, &error), TN_OK);
     assert_string_equal(contents("train/seq.in"), first);
-    assert_int_equal(tn_generated_write(folder, &other, &error), TN_OK);
+    assert_int_equal(tn_generated_write(test_folder, &other, &error), TN_OK);
     assert_string_not_equal(contents("train/seq.in"), first);
     free(first);
     tn_arena_free(&arena);
@@ -260,5 +246,5 @@ int main(void) {
         cmocka_unit_test(refused),   cmocka_unit_test(no_memory),
         cmocka_unit_test(generated),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

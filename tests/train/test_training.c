@@ -1,5 +1,6 @@
 /* Training runs on generated questions: that a model learns, that a run goes on bit for bit, that counts are as
  * predicted, and how runs end that can't go on. */
+#include "support/folder.h"
 #include "support/shared.h"
 
 #include <setjmp.h>
@@ -19,15 +20,7 @@
 #include "train/generated.h"
 #include "train/training.h"
 
-static char folder[64], data_folder[96];
-
-static const char *path_of(const char *name) {
-    static char path[4][192];
-    static unsigned next;
-    char *text = path[next++ % 4];
-    snprintf(text, sizeof path[0], "%s/%s", folder, name);
-    return text;
-}
+static char data_folder[96];
 
 /* A small model of the same build: one encoder of width 16. */
 static const char model_text[] =
@@ -50,21 +43,12 @@ static const char model_text[] =
     "  - {name: slot-loss, kind: cross-entropy}\n";
 
 static int set_up(void **state) {
-    (void)state;
     const tn_generated how = {.train = 200, .dev = 30, .test = 60, .seed = 3};
-    snprintf(folder, sizeof folder, "/tmp/tenfold-training-XXXXXX");
-    if (!mkdtemp(folder)) return -1;
-    snprintf(data_folder, sizeof data_folder, "%s/data", folder);
+    if (test_folder_make(state) != 0) return -1;
+    snprintf(data_folder, sizeof data_folder, "%s/data", test_folder);
     if (tn_generated_write(data_folder, &how, NULL) != TN_OK) return -1;
-    FILE *file = fopen(path_of("small.yaml"), "w");
+    FILE *file = fopen(test_in_folder("small.yaml"), "w");
     return file && fputs(model_text, file) >= 0 && fclose(file) == 0 ? 0 : -1;
-}
-
-static int tear_down(void **state) {
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
 }
 
 typedef struct bench {
@@ -78,7 +62,8 @@ typedef struct bench {
 
 static void begin(bench *b, const char *const *set, size_t sets) {
     *b = (bench){0};
-    tn_status status = tn_model_load(path_of("small.yaml"), set, sets, &b->arena, &b->model, &b->error);
+    tn_status status =
+        tn_model_load(test_in_folder("small.yaml"), set, sets, &b->arena, &b->model, &b->error);
     if (status != TN_OK) print_error("%s\n", b->error.message);
     assert_int_equal(status, TN_OK);
     assert_int_equal(tn_dataset_load(data_folder, 24, &b->arena, &b->data, &b->error), TN_OK);
@@ -120,7 +105,7 @@ static void learns(void **state) {
 
 static bool same_files(const char *a, const char *b) {
     char command[512];
-    snprintf(command, sizeof command, "cmp -s '%s' '%s'", path_of(a), path_of(b));
+    snprintf(command, sizeof command, "cmp -s '%s' '%s'", test_in_folder(a), test_in_folder(b));
     return system(command) == 0;
 }
 
@@ -132,16 +117,16 @@ static void goes_on(void **state) {
         bench whole, part, rest;
         begin(&whole, sets[i], 2);
         whole.run.settings.learning_rate = 0.005;
-        whole.run.folder = path_of("whole");
+        whole.run.folder = test_in_folder("whole");
         assert_int_equal(run(&whole), TN_OK);
         begin(&part, sets[i], 2);
         part.run.settings.learning_rate = 0.005;
-        part.run.folder = path_of("part");
+        part.run.folder = test_in_folder("part");
         part.run.stop_after = 1;
         assert_int_equal(run(&part), TN_OK);
         begin(&rest, sets[i], 2);
         rest.run.settings.learning_rate = 0.005;
-        rest.run.folder = path_of("part");
+        rest.run.folder = test_in_folder("part");
         rest.run.resume = true;
         assert_int_equal(run(&rest), TN_OK);
         assert_int_equal(rest.result.epochs, 3);
@@ -151,7 +136,7 @@ static void goes_on(void **state) {
         assert_true(same_files("whole/weights.safetensors", "part/weights.safetensors"));
         /* another seed is another run */
         rest.run.settings.seed = 99;
-        rest.run.folder = path_of("part");
+        rest.run.folder = test_in_folder("part");
         assert_int_equal(run(&rest), TN_INPUT);
         assert_non_null(strstr(rest.error.message, "another run"));
         tn_arena_free(&whole.arena);
@@ -167,12 +152,12 @@ static void weights_return(void **state) {
     double loss[2];
     static const char *const files[] = {"out/weights.npz", "out/weights.safetensors"};
     begin(&b, NULL, 0);
-    b.run.folder = path_of("out");
+    b.run.folder = test_in_folder("out");
     assert_int_equal(run(&b), TN_OK);
     tn_arena_free(&b.arena);
     for (int i = 0; i < 2; i++) {
         begin(&b, NULL, 0);
-        b.run.weights = path_of(files[i]);
+        b.run.weights = test_in_folder(files[i]);
         b.run.settings.epochs = 1;
         b.run.settings.learning_rate = 0;
         assert_int_equal(run(&b), TN_OK);
@@ -206,11 +191,11 @@ static void diverges(void **state) {
     begin(&b, NULL, 0);
     b.run.settings.learning_rate = 1e4;
     b.run.settings.schedule = TN_RATE_CONSTANT;
-    b.run.folder = path_of("diverged");
+    b.run.folder = test_in_folder("diverged");
     assert_int_equal(run(&b), TN_OK);
     assert_non_null(b.result.diverged);
     assert_non_null(strstr(b.result.diverged, "learning rate"));
-    assert_int_not_equal(access(path_of("diverged/weights.npz"), F_OK), 0);
+    assert_int_not_equal(access(test_in_folder("diverged/weights.npz"), F_OK), 0);
     for (size_t i = 0; i < b.result.epochs; i++) assert_true(isfinite(b.result.epoch[i].loss));
     tn_arena_free(&b.arena);
 }
@@ -240,7 +225,7 @@ static void no_memory(void **state) {
         b.data.train.count = 3;
         b.data.dev.count = b.data.test.count = 1;
         b.run.settings.epochs = 1;
-        b.run.folder = path_of("memory");
+        b.run.folder = test_in_folder("memory");
         tn_memory_fail_at(n);
         tn_status status = tn_training_run(&b.run, &b.arena, &b.result, &b.error);
         tn_memory_fail_at(0);
@@ -259,5 +244,5 @@ int main(void) {
         cmocka_unit_test(diverges),       cmocka_unit_test(too_small),
         cmocka_unit_test(no_memory),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, test_folder_remove);
 }
