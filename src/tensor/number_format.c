@@ -111,11 +111,22 @@ static double to_multiple(double x, int power, double least, double most, uint64
     return scalbn(whole, power);
 }
 
-/* The e with |x| in [2^(e-1), 2^e). */
+/* The e with |x| in [2^(e-1), 2^e); from the bits of a double where it is no subnormal. */
 static int exponent_of(double x) {
+    uint64_t bits;
     int e;
-    (void)frexp(x, &e);
+    memcpy(&bits, &x, sizeof bits);
+    e = (int)(bits >> 52 & 0x7ff) - 1022;
+    if (e == -1022) (void)frexp(x, &e);
     return e;
+}
+
+/* 2^power, -1022 <= power <= 1023. */
+static double power_of_two(int power) {
+    uint64_t bits = (uint64_t)(power + 1023) << 52;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 static double to_float(const tn_number_format *f, double x, uint64_t *noise) {
@@ -126,20 +137,45 @@ static double to_float(const tn_number_format *f, double x, uint64_t *noise) {
     return fabs(rounded) > largest ? copysign(INFINITY, x) : rounded;
 }
 
+/* Four at a time: a maximum waits for the one before. */
 static double greatest(const double *values, size_t count) {
-    double most = 0;
-    for (size_t i = 0; i < count; i++)
-        if (fabs(values[i]) > most) most = fabs(values[i]);
-    return most;
+    double most[4] = {0};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (size_t k = 0; k < 4; k++) {
+            double size = fabs(values[i + k]);
+            most[k] = size > most[k] ? size : most[k];
+        }
+    for (; i < count; i++) most[0] = fabs(values[i]) > most[0] ? fabs(values[i]) : most[0];
+    most[0] = most[1] > most[0] ? most[1] : most[0];
+    most[2] = most[3] > most[2] ? most[3] : most[2];
+    return most[2] > most[0] ? most[2] : most[0];
+}
+
+/* The same for many of |x| < 2^51 multiples, in a loop that the compiler can vectorise: adding and taking off 1.5 *
+ * 2^52 rounds to the nearest whole number, ties to even. `scale` and `inverse` are powers of two. */
+static void to_nearest(double *values, size_t count, double scale, double inverse, double limit) {
+    const double magic = 0x1.8p52;
+    for (size_t i = 0; i < count; i++) {
+        double whole = values[i] * inverse + magic - magic;
+        whole = whole > limit ? limit : whole;
+        whole = whole < -limit ? -limit : whole;
+        values[i] = copysign(whole * scale, values[i]);
+    }
 }
 
 static void round_group(const tn_number_format *f, double *values, size_t count, uint64_t *noise) {
-    double largest = greatest(values, count), limit = scalbn(1, (int)f->mantissa_bits) - 1;
+    double largest = greatest(values, count), limit = power_of_two((int)f->mantissa_bits) - 1;
     int e = exponent_of(largest), least = -(1 << (f->exponent_bits - 1)), most = -least - 1;
     if (largest == 0) return;
+    bool reached = e > most;
     e = e < least ? least : e > most ? most : e;
-    for (size_t i = 0; i < count; i++)
-        values[i] = to_multiple(values[i], e - (int)f->mantissa_bits, -limit, limit, noise);
+    int power = e - (int)f->mantissa_bits;
+    if (!noise && !reached && power > -1022 && power < 1022) {
+        to_nearest(values, count, power_of_two(power), power_of_two(-power), limit);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) values[i] = to_multiple(values[i], power, -limit, limit, noise);
 }
 
 static void round_scaled(const tn_number_format *f, double *values, size_t count, uint64_t *noise) {

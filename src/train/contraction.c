@@ -348,9 +348,15 @@ static inline size_t begin_of(const tn_contraction_side *side, const uint32_t *c
     return side->offset[i] + (side->cut ? digit[side->digit][i] * side->cut_stride : 0);
 }
 
+size_t tn_contraction_operand_elements(const tn_contraction *plan) {
+    const tn_gemm *g = &plan->gemm;
+    size_t wide = g->rows > g->columns ? (size_t)g->rows : (size_t)g->columns;
+    return wide * (size_t)g->reduction;
+}
+
 void tn_contraction_run(const tn_contraction *plan, const tn_kernels *k, const uint32_t *const *digit,
-                        const void *a, const void *b, void *out, void *scratch, size_t scratch_elements,
-                        uint64_t *macs) {
+                        const tn_contraction_rounding *rounding, const void *a, const void *b, void *out,
+                        void *scratch, size_t scratch_elements, uint64_t *macs) {
     const tn_gemm *g = &plan->gemm;
     size_t part = scratch_elements * k->bytes;
     char *own = scratch;
@@ -358,10 +364,17 @@ void tn_contraction_run(const tn_contraction *plan, const tn_kernels *k, const u
     const char *right = fetch(&plan->b, k, digit, plan->tokens, plan->swapped ? a : b, own + 2 * part, part);
     bool direct = !plan->out.copied && !plan->out.gathered;
     char *result = direct ? out : own + (plan->out.copied ? 5 : 4) * part;
+    tn_operand_rounding how[2] = {{0}};
+    for (int side = 0; rounding->how && side < 2; side++)
+        how[side] = rounding->how[plan->swapped ? 1 - side : side];
     for (uint64_t i = 0; i < plan->batch; i++) {
-        k->gemm(g, left + begin_of(&plan->a, digit, i) * k->bytes,
-                right + begin_of(&plan->b, digit, i) * k->bytes,
-                result + begin_of(&plan->out, digit, i) * k->bytes);
+        const char *from_left = left + begin_of(&plan->a, digit, i) * k->bytes,
+                   *from_right = right + begin_of(&plan->b, digit, i) * k->bytes;
+        char *to = result + begin_of(&plan->out, digit, i) * k->bytes;
+        if (rounding->how)
+            tn_rounded_gemm(rounding->room, how, k, g, from_left, from_right, to);
+        else
+            k->gemm(g, from_left, from_right, to);
         *macs += (uint64_t)g->rows * (uint64_t)g->reduction * (uint64_t)g->columns;
     }
     if (!direct) deliver(&plan->out, k, digit, plan->tokens, out, own + 4 * part, part);

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "train/kernels.h"
+#include "train/rounding.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,10 +63,19 @@ typedef struct tn_contraction {
 tn_status tn_contraction_plan(const tn_view *a, const tn_view *b, const tn_view *out, tn_arena *arena,
                               tn_contraction *plan, tn_error *error);
 
+/* How the operands of a product are rounded (train/rounding.h): the caller's a, b. */
+typedef struct tn_contraction_rounding {
+    tn_rounding_room *room;         /* of as many elements as tn_contraction_operand_elements says */
+    const tn_operand_rounding *how; /* [2]; NULL: they stay */
+} tn_contraction_rounding;
+
+/* Of the larger operand of one gemm. */
+size_t tn_contraction_operand_elements(const tn_contraction *plan);
+
 /* digit[d][token]; scratch has 6 x scratch_elements. Adds the multiply-adds of every gemm to *macs. A result
  * with a cut axis is added to, others are overwritten. */
 void tn_contraction_run(const tn_contraction *plan, const tn_kernels *kernels, const uint32_t *const *digit,
-                        const void *a, const void *b, void *out, void *scratch, size_t scratch_elements,
-                        uint64_t *macs);
+                        const tn_contraction_rounding *rounding, const void *a, const void *b, void *out,
+                        void *scratch, size_t scratch_elements, uint64_t *macs);
 
 #endif

@@ -272,6 +272,17 @@ static tn_status place_arrays(lowering *l) {
     return TN_OK;
 }
 
+static tn_status plan_rounding(lowering *l) {
+    tn_lowered_step *to = l->to;
+    TN_TRY(tn_rounding_plan(&to->step, l->arena, &to->rounding, l->error));
+    for (uint32_t i = 0; to->rounding && i < to->step.operations; i++) {
+        if (!to->instruction[i].contraction) continue;
+        size_t elements = tn_contraction_operand_elements(to->instruction[i].contraction);
+        if (elements > to->rounded_elements) to->rounded_elements = elements;
+    }
+    return TN_OK;
+}
+
 static tn_status lower(lowering *l) {
     tn_lowered_step *to = l->to;
     const tn_step *step = &to->step;
@@ -289,6 +300,7 @@ static tn_status lower(lowering *l) {
     while (to->forward_end < step->operations && step->operation[to->forward_end].phase == TN_FORWARD)
         to->forward_end++;
     for (uint32_t i = 0; i < step->operations; i++) TN_TRY(lower_operation(l, i));
+    TN_TRY(plan_rounding(l));
     return place_arrays(l);
 }
 

@@ -55,6 +55,8 @@ typedef struct tn_lowered_step {
     bool *resident; /* [arrays] */
     uint64_t resident_elements;
     size_t pool_bytes, scratch_elements;
+    tn_operand_rounding (*rounding)[2]; /* [operations]; NULL: no product is rounded */
+    size_t rounded_elements;            /* of the largest operand of a product, where some are rounded */
     uint32_t heads;
     tn_head *head;
     uint32_t tables;

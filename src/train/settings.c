@@ -7,6 +7,7 @@
 
 const char *const tn_rate_schedule_names[] = {"constant", "linear", NULL};
 const char *const tn_length_names[] = {"true", "padded", NULL};
+static const char *const roundings[] = {"nearest", "stochastic", NULL};
 static const char *const token_losses[] = {"mean", "sum", NULL};
 
 static const tn_field weight_fields[] = {
@@ -56,6 +57,11 @@ static const tn_field train_fields[] = {
         REAL, tn_train_settings, unknown_probability,
         "a word that training has once is read as unknown with this probability, so that unknown is learned",
         TN_DEFAULT("0.5"), TN_WITHIN(0, 1)),
+    TN_KEY(CHOICE, tn_train_settings, gradient_rounding,
+           "gradients that enter a product are rounded to the nearest, or up with the probability of the "
+           "rest; where the "
+           "model has precision.products",
+           TN_DEFAULT("nearest"), TN_ONE_OF(roundings)),
     TN_KEY(BOOL, tn_train_settings, shuffle,
            "the examples in another order every epoch; false: as in the file", TN_DEFAULT("true")),
 };

@@ -18,6 +18,8 @@ typedef enum tn_rate_schedule { TN_RATE_CONSTANT, TN_RATE_LINEAR, TN_RATE_SCHEDU
 extern const char *const tn_rate_schedule_names[]; /* "constant", "linear"; ended by NULL */
 
 typedef enum tn_token_loss { TN_TOKEN_MEAN, TN_TOKEN_SUM } tn_token_loss;
+/* Of gradients among the operands of products, where the model rounds them. */
+typedef enum tn_gradient_rounding { TN_ROUNDING_NEAREST, TN_ROUNDING_STOCHASTIC } tn_gradient_rounding;
 typedef enum tn_lengths { TN_LENGTHS_TRUE, TN_LENGTHS_PADDED } tn_lengths;
 extern const char *const tn_length_names[]; /* "true", "padded"; ended by NULL */
 
@@ -37,6 +39,7 @@ typedef struct tn_train_settings {
     double matrix_deviation; /* of a matrix's elements; 0: 1 / sqrt(inputs) */
     double table_deviation, positions_deviation;
     double unknown_probability;
+    uint32_t gradient_rounding; /* tn_gradient_rounding */
     bool shuffle;
     tn_item_list loss_weights; /* of tn_loss_weight */
 } tn_train_settings;

@@ -53,7 +53,7 @@ static tn_status make_room(tn_trainer *t, const tn_lowered_step *lowered, tn_err
         t->scratch = aligned;
         t->scratch_elements = lowered->scratch_elements;
     }
-    return TN_OK;
+    return tn_rounding_grow(&t->rounding, lowered->rounded_elements, t->kernels->bytes, error);
 }
 
 static tn_status make_batch(tn_trainer *t, uint64_t batch, uint64_t tokens, tn_error *error) {
@@ -237,6 +237,7 @@ void tn_trainer_free(tn_trainer *t) {
     tn_free(t->resident_memory);
     tn_free(t->pool_memory);
     tn_free(t->scratch_memory);
+    tn_rounding_free(&t->rounding);
     tn_free(t->batch.token);
     tn_free(t->batch.slot);
     tn_free(t->batch.intent);

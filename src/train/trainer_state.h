@@ -39,6 +39,7 @@ struct tn_trainer {
     void *pool_memory, *scratch_memory;
     char *pool, *scratch;
     size_t pool_bytes, scratch_elements;
+    tn_rounding_room rounding;
     tn_batch batch;
     double weight[TN_HEADS_MOST];
     uint64_t steps;

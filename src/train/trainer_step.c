@@ -1,5 +1,6 @@
 /* One training step or forward pass, operation by operation. */
 #include "base/blas.h"
+#include "base/random.h"
 #include "model/graph.h"
 #include "train/trainer_state.h"
 
@@ -36,8 +37,14 @@ static inline uint64_t elements(const run *r, uint32_t array) {
 
 static void product(run *r, const tn_instruction *to) {
     const tn_operation *o = to->operation;
-    tn_contraction_run(to->contraction, r->t->kernels, to->digits, at(r, o->reads[0]), at(r, o->reads[1]),
-                       at(r, o->writes[0]), r->t->scratch, r->t->scratch_elements, &r->result->macs);
+    const tn_lowered_step *of = &r->sized->lowered;
+    const tn_contraction_rounding rounding = {&r->t->rounding,
+                                              of->rounding ? of->rounding[o - of->step.operation] : NULL};
+    bool rounded = rounding.how && rounding.how[0].format;
+    const tn_contraction_rounding none = {0};
+    tn_contraction_run(to->contraction, r->t->kernels, to->digits, rounded ? &rounding : &none,
+                       at(r, o->reads[0]), at(r, o->reads[1]), at(r, o->writes[0]), r->t->scratch,
+                       r->t->scratch_elements, &r->result->macs);
 }
 
 /* Rows of a table at the tokens, or of all tokens at the first of each example. */
@@ -301,12 +308,20 @@ static uint64_t predicted_macs(const tn_step *step, bool forward) {
     return macs;
 }
 
+/* The random numbers of a step follow from seed and step, so that a resumed run has them again. */
+static void draw_noise(tn_trainer *t) {
+    uint64_t seed = t->settings.seed, step = t->steps;
+    t->rounding.stochastic = t->settings.gradient_rounding == TN_ROUNDING_STOCHASTIC;
+    t->rounding.noise = tn_splitmix_next(&seed) ^ (tn_splitmix_next(&step) << 1);
+}
+
 tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t count, bool padded, double rate,
                           tn_step_result *result, tn_error *error) {
     run r = {.t = t, .rate = rate, .examples = count, .result = result};
     *result = (tn_step_result){0};
     TN_TRY(take_examples(&r, example, count, padded, error));
     const tn_step *step = &r.sized->lowered.step;
+    draw_noise(t);
     tn_blas_serial();
     run_operations(&r, step->operations);
     tn_blas_restore();

@@ -1,0 +1,116 @@
+#include "train/rounding.h"
+
+#include "base/memory.h"
+#include "model/precision.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* --- the plan */
+
+/* The format of a product's operands. */
+static tn_status format_of(const tn_arithmetic *arithmetic, tn_number_format *format, tn_error *error) {
+    char name[80];
+    if (arithmetic->group > 0)
+        snprintf(name, sizeof name, "bfp%" PRIu64 ",%" PRIu64 ",%" PRIu64, arithmetic->group,
+                 arithmetic->exponent_bits, arithmetic->mantissa_bits);
+    else
+        snprintf(name, sizeof name, "%s", tn_precision_names[arithmetic->precision]);
+    return tn_number_format_read(name, format, error);
+}
+
+/* gradient[array]: made from a loss, by what is done before the updates. */
+static tn_status find_gradients(const tn_step *step, tn_arena *arena, bool **gradient, tn_error *error) {
+    bool *made;
+    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *made, &made, error));
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *o = &step->operation[i];
+        bool is_gradient = o->kind == TN_OP_CROSS_ENTROPY;
+        if (o->phase == TN_UPDATE || o->phase == TN_FORWARD) continue;
+        for (uint32_t k = 0; k < o->read_count; k++) is_gradient |= made[o->reads[k]];
+        for (uint32_t k = 0; k < o->write_count; k++) made[o->writes[k]] |= is_gradient;
+    }
+    *gradient = made;
+    return TN_OK;
+}
+
+static tn_status plan_products(const tn_step *step, const bool *gradient, tn_arena *arena,
+                               tn_operand_rounding (*rounding)[2], tn_error *error) {
+    const tn_arithmetic *known = NULL; /* neighbours mostly share one */
+    tn_number_format *format = NULL;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *o = &step->operation[i];
+        if (o->kind != TN_OP_PRODUCT || !o->arithmetic) continue;
+        if (o->arithmetic != known) {
+            TN_TRY(tn_arena_alloc(arena, 1, sizeof *format, &format, error));
+            TN_TRY(format_of(o->arithmetic, format, error));
+            known = o->arithmetic;
+        }
+        for (int k = 0; k < 2; k++) rounding[i][k] = (tn_operand_rounding){format, gradient[o->reads[k]]};
+    }
+    return TN_OK;
+}
+
+tn_status tn_rounding_plan(const tn_step *step, tn_arena *arena, tn_operand_rounding (**rounding)[2],
+                           tn_error *error) {
+    bool wanted = false, *gradient;
+    for (uint32_t i = 0; i < step->operations; i++)
+        wanted |= step->operation[i].kind == TN_OP_PRODUCT && step->operation[i].arithmetic;
+    *rounding = NULL;
+    if (!wanted) return TN_OK;
+    TN_TRY(tn_arena_alloc(arena, step->operations, sizeof **rounding, rounding, error));
+    TN_TRY(find_gradients(step, arena, &gradient, error));
+    return plan_products(step, gradient, arena, *rounding, error);
+}
+
+/* --- products */
+
+tn_status tn_rounding_grow(tn_rounding_room *room, size_t elements, size_t bytes, tn_error *error) {
+    double *values;
+    char *operand[2];
+    if (elements <= room->elements) return TN_OK;
+    TN_TRY(tn_alloc(elements, sizeof *values, &values, error));
+    tn_free(room->values);
+    room->values = values;
+    for (int k = 0; k < 2; k++) {
+        TN_TRY(tn_alloc(elements, bytes, &operand[k], error));
+        tn_free(room->operand[k]);
+        room->operand[k] = operand[k];
+    }
+    room->elements = elements;
+    return TN_OK;
+}
+
+void tn_rounding_free(tn_rounding_room *room) {
+    tn_free(room->values);
+    for (int k = 0; k < 2; k++) tn_free(room->operand[k]);
+    *room = (tn_rounding_room){0};
+}
+
+/* operand[rows][reduction], from where element (i, k) lies at i * down + k * along. */
+static void round_operand(tn_rounding_room *room, const tn_operand_rounding *how, const tn_kernels *kernels,
+                          size_t rows, size_t reduction, size_t down, size_t along, const void *from,
+                          void *operand) {
+    const tn_block block = {.axes = 2, .axis = {{rows, down, reduction}, {reduction, along, 1}}};
+    kernels->copy(&block, from, operand, false);
+    if (!how->format) return;
+    kernels->to_double(operand, room->values, rows * reduction);
+    tn_number_format_round(how->format, room->values, rows, reduction,
+                           how->gradient && room->stochastic ? &room->noise : NULL);
+    kernels->from_double(room->values, operand, rows * reduction);
+}
+
+void tn_rounded_gemm(tn_rounding_room *room, const tn_operand_rounding how[2], const tn_kernels *kernels,
+                     const tn_gemm *gemm, const void *a, const void *b, void *out) {
+    size_t rows = (size_t)gemm->rows, columns = (size_t)gemm->columns, reduction = (size_t)gemm->reduction;
+    size_t lead_a = (size_t)gemm->lead_a, lead_b = (size_t)gemm->lead_b;
+    tn_gemm rounded = *gemm;
+    round_operand(room, &how[0], kernels, rows, reduction, gemm->transpose_a ? 1 : lead_a,
+                  gemm->transpose_a ? lead_a : 1, a, room->operand[0]);
+    round_operand(room, &how[1], kernels, columns, reduction, gemm->transpose_b ? lead_b : 1,
+                  gemm->transpose_b ? 1 : lead_b, b, room->operand[1]);
+    rounded.transpose_a = false;
+    rounded.transpose_b = true;
+    rounded.lead_a = rounded.lead_b = gemm->reduction;
+    kernels->gemm(&rounded, room->operand[0], room->operand[1], out);
+}

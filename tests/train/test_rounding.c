@@ -1,0 +1,256 @@
+/* Products of rounded operands against loops, gradients among operands against what a doubled loss doubles, and
+ * steps of the model with such products. */
+#include "train/rounding.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "train/initial.h"
+#include "train/trainer.h"
+
+enum { SIDE_MOST = 24, TOKENS = 5 };
+
+/* The nearest multiple of the group's step, by the definition: the group of 4 around k of a row, greatest in
+ * [2^(e-1), 2^e), step 2^(e-3), at most 7 steps. */
+static double rounded(const double *row, int count, int k) {
+    double most = 0, step = 1;
+    for (int i = k / 4 * 4; i < count && i < k / 4 * 4 + 4; i++) most = fmax(most, fabs(row[i]));
+    if (most == 0) return 0;
+    while (most >= 8 * step) step *= 2;
+    while (most < 4 * step) step /= 2;
+    double whole = nearbyint(row[k] / step);
+    return fmin(fmax(whole, -7), 7) * step;
+}
+
+static void products_are_those_of_rounded_rows(void **state) {
+    (void)state;
+    uint64_t random = 5;
+    tn_number_format format;
+    tn_rounding_room room = {0};
+    const tn_kernels *kernels = tn_kernels_of(TN_FLOAT64);
+    assert_int_equal(tn_number_format_read("bfp4,8,3", &format, NULL), TN_OK);
+    assert_int_equal(tn_rounding_grow(&room, SIDE_MOST * SIDE_MOST, kernels->bytes, NULL), TN_OK);
+    for (int trial = 0; trial < 40; trial++) {
+        int rows = 1 + (int)tn_splitmix_below(&random, 9), columns = 1 + (int)tn_splitmix_below(&random, 9),
+            reduction = 1 + (int)tn_splitmix_below(&random, 15);
+        bool turn_a = trial & 1, turn_b = trial & 2;
+        const tn_gemm gemm = {.rows = rows,
+                              .reduction = reduction,
+                              .columns = columns,
+                              .lead_a = SIDE_MOST,
+                              .lead_b = SIDE_MOST,
+                              .lead_out = columns,
+                              .transpose_a = turn_a,
+                              .transpose_b = turn_b};
+        double a[SIDE_MOST][SIDE_MOST], b[SIDE_MOST][SIDE_MOST], out[SIDE_MOST * SIDE_MOST];
+        for (int i = 0; i < SIDE_MOST; i++)
+            for (int j = 0; j < SIDE_MOST; j++) {
+                a[i][j] = tn_splitmix_unit(&random) - .5;
+                b[i][j] = 100 * tn_splitmix_unit(&random) - 50;
+            }
+        for (int both = 0; both < 2; both++) { /* b rounded or not */
+            const tn_operand_rounding how[2] = {{&format, false}, {both ? &format : NULL, false}};
+            tn_rounded_gemm(&room, how, kernels, &gemm, a, b, out);
+            for (int i = 0; i < rows; i++)
+                for (int j = 0; j < columns; j++) {
+                    double left[SIDE_MOST], right[SIDE_MOST], sum = 0;
+                    for (int k = 0; k < reduction; k++) {
+                        left[k] = turn_a ? a[k][i] : a[i][k];
+                        right[k] = turn_b ? b[j][k] : b[k][j];
+                    }
+                    for (int k = 0; k < reduction; k++)
+                        sum += rounded(left, reduction, k) * (both ? rounded(right, reduction, k) : right[k]);
+                    assert_true(fabs(out[i * columns + j] - sum) < 1e-10);
+                }
+        }
+    }
+    tn_rounding_free(&room);
+}
+
+/* --- whole steps */
+
+static const char model_text[] =
+    "kind: model\nname: small\nsequence: 5\nflow: FLOW\nprecision: {products: \"PRODUCTS\"}\n"
+    "weights:\n  square: {format: tt, m: 4x4, n: 4x4, rank: 3}\n  table: {format: ttm, m: 4x5, n: 4x4, rank: "
+    "3}\n"
+    "layers:\n  - {name: embedding, kind: embedding, vocabulary: 20, width: 16, weight: table}\n"
+    "  - {name: query, kind: linear, outputs: 16, weight: square, input: embedding}\n"
+    "  - {name: key, kind: linear, outputs: 16, input: embedding}\n"
+    "  - {name: value, kind: linear, outputs: 16, weight: square, input: embedding}\n"
+    "  - {name: attention, kind: attention, heads: 2, input: [query, key, value]}\n"
+    "  - {name: sum, kind: residual, input: [embedding, attention]}\n"
+    "  - {name: norm, kind: layer-norm}\n"
+    "  - {name: slot-head, kind: linear, outputs: 6}\n  - {name: slot-loss, kind: cross-entropy}\n";
+
+typedef struct recorded {
+    uint32_t operations, arrays;
+    double **made; /* [operations] the first result */
+} recorded;
+
+typedef struct bench {
+    tn_arena arena;
+    tn_model *model;
+    tn_train_settings settings;
+    tn_trainer *trainer;
+    recorded record;
+    const tn_step *step;
+} bench;
+
+static void begin(bench *b, const char *flow, const char *products, const char *training) {
+    char text[2048];
+    const char *flow_at = strstr(model_text, "FLOW"), *products_at = strstr(model_text, "PRODUCTS");
+    tn_yaml *root, *settings;
+    *b = (bench){0};
+    snprintf(text, sizeof text, "%.*s%s%.*s%s%s", (int)(flow_at - model_text), model_text, flow,
+             (int)(products_at - flow_at - 4), flow_at + 4, products, products_at + 8);
+    assert_int_equal(tn_yaml_parse("model", text, strlen(text), &b->arena, &root, NULL), TN_OK);
+    assert_int_equal(tn_model_decode(root, &b->arena, &b->model, NULL), TN_OK);
+    assert_int_equal(tn_yaml_parse("training", training, strlen(training), &b->arena, &settings, NULL),
+                     TN_OK);
+    assert_int_equal(tn_train_settings_decode(settings, &b->arena, &b->settings, NULL), TN_OK);
+    assert_int_equal(tn_trainer_new(b->model, &b->settings, TN_FLOAT64, &b->trainer, NULL), TN_OK);
+    assert_int_equal(tn_initialise(b->trainer, &b->settings, NULL), TN_OK);
+}
+
+static void end(bench *b) {
+    for (uint32_t i = 0; i < b->record.operations; i++) tn_free(b->record.made[i]);
+    tn_free(b->record.made);
+    tn_trainer_free(b->trainer);
+    tn_arena_free(&b->arena);
+}
+
+static void record(void *user, const tn_step *step, uint32_t operation, uint32_t array, const void *values) {
+    bench *b = user;
+    size_t bytes = step->array[array].elements * sizeof(double);
+    b->step = step;
+    if (!b->record.made) {
+        assert_int_equal(tn_alloc(step->operations, sizeof *b->record.made, &b->record.made, NULL), TN_OK);
+        b->record.operations = step->operations;
+    }
+    if (array != step->operation[operation].writes[0] || b->record.made[operation]) return;
+    assert_int_equal(tn_alloc(bytes, 1, &b->record.made[operation], NULL), TN_OK);
+    memcpy(b->record.made[operation], values, bytes);
+}
+
+static tn_step_result run(bench *b, double rate) {
+    static const uint32_t tokens[TOKENS] = {3, 17, 4, 4, 11};
+    static const int32_t slots[TOKENS] = {0, 5, 2, 2, 1};
+    const tn_example example = {.tokens = TOKENS, .token = tokens, .slot = slots, .intent = -1};
+    tn_step_result result;
+    tn_error error;
+    if (tn_trainer_step(b->trainer, &example, 1, false, rate, &result, &error) != TN_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(result.macs, result.macs_predicted);
+    assert_int_equal(result.peak_elements, result.peak_elements_predicted);
+    return result;
+}
+
+/* Twice the loss: every gradient doubles, exactly, and nothing else changes. Blocks scale with their values, so
+ * this holds with rounding too. */
+static void gradients_are_what_a_doubled_loss_doubles(void **state) {
+    (void)state;
+    static const char *const flows[] = {"right-to-left", "bidirectional", "optimal"};
+    for (size_t f = 0; f < sizeof flows / sizeof *flows; f++) {
+        bench one, two;
+        tn_operand_rounding(*rounding)[2];
+        uint32_t doubled = 0, products = 0;
+        begin(&one, flows[f], "bfp16,8,6", "{loss_weights: {slot: {weight: 1}}}");
+        begin(&two, flows[f], "bfp16,8,6", "{loss_weights: {slot: {weight: 2}}}");
+        tn_trainer_watch(one.trainer, record, &one);
+        tn_trainer_watch(two.trainer, record, &two);
+        run(&one, 0);
+        run(&two, 0);
+        assert_int_equal(tn_rounding_plan(one.step, &one.arena, &rounding, NULL), TN_OK);
+        assert_non_null(rounding);
+        for (uint32_t i = 0; i < one.step->operations; i++) {
+            const tn_operation *o = &one.step->operation[i];
+            if (o->kind != TN_OP_PRODUCT) continue;
+            bool gradient = rounding[i][0].gradient || rounding[i][1].gradient;
+            assert_false(rounding[i][0].gradient && rounding[i][1].gradient);
+            for (uint64_t k = 0; k < one.step->array[o->writes[0]].elements; k++)
+                assert_true(two.record.made[i][k] == (gradient ? 2 : 1) * one.record.made[i][k]);
+            doubled += gradient;
+            products++;
+        }
+        assert_true(doubled > products / 2 && doubled < products);
+        end(&one);
+        end(&two);
+    }
+}
+
+/* Norm of the parameters' difference after a step of rate 1. */
+static double difference(const char *products, const char *training, const char *other,
+                         const char *other_training) {
+    bench one, two;
+    double sum = 0;
+    begin(&one, "bidirectional", products, training);
+    begin(&two, "bidirectional", other, other_training);
+    run(&one, 1);
+    run(&two, 1);
+    for (size_t p = 0; p < tn_trainer_parameters(one.trainer); p++) {
+        const double *a = tn_trainer_parameter(one.trainer, p)->values,
+                     *b = tn_trainer_parameter(two.trainer, p)->values;
+        for (uint64_t i = 0; i < tn_trainer_parameter(one.trainer, p)->elements; i++)
+            sum += (a[i] - b[i]) * (a[i] - b[i]);
+    }
+    end(&one);
+    end(&two);
+    return sqrt(sum);
+}
+
+/* Two more bits, about a quarter of the error; with as many as a float, next to none. */
+static void errors_fall_with_the_mantissa(void **state) {
+    (void)state;
+    static const char *const formats[] = {"bfp16,8,4", "bfp16,8,8", "bfp16,8,12", "bfp16,8,24"};
+    double before = INFINITY;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        double now = difference(formats[i], "{}", "fp32", "{}");
+        assert_true(now > 0 && now < before / 6); /* of 16 */
+        before = now;
+    }
+    assert_true(before < 1e-6);
+    assert_true(difference("fp16", "{}", "fp32", "{}") < 1e-2);
+    assert_true(difference("bf16", "{}", "fp32", "{}") > difference("fp16", "{}", "fp32", "{}"));
+    assert_true(difference("fp32", "{}", "fp32", "{}") == 0);
+}
+
+static void stochastic_rounding_follows_the_seed(void **state) {
+    (void)state;
+    static const char first[] = "{gradient_rounding: stochastic, seed: 1}";
+    assert_true(difference("bfp16,8,4", first, "bfp16,8,4", first) == 0);
+    assert_true(difference("bfp16,8,4", first, "bfp16,8,4", "{seed: 1}") > 0);
+    assert_true(difference("fp32", first, "fp32", "{seed: 1}") == 0); /* nothing is rounded */
+}
+
+static void memory_that_is_not_to_be_had(void **state) {
+    (void)state;
+    tn_rounding_room room = {0};
+    for (long n = 1; n <= 3; n++) {
+        tn_memory_fail_at(n);
+        assert_int_equal(tn_rounding_grow(&room, 10, 8, NULL), TN_MEMORY);
+        tn_memory_fail_at(0);
+    }
+    assert_int_equal(tn_rounding_grow(&room, 10, 8, NULL), TN_OK);
+    tn_rounding_free(&room);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_those_of_rounded_rows),
+        cmocka_unit_test(gradients_are_what_a_doubled_loss_doubles),
+        cmocka_unit_test(errors_fall_with_the_mantissa),
+        cmocka_unit_test(stochastic_rounding_follows_the_seed),
+        cmocka_unit_test(memory_that_is_not_to_be_had),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
