@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/search_path.h"
 #include "base/suggest.h"
-#include "plot/child.h"
+#include "base/child.h"
 #include "text/number.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Another program, run to its end without a shell: no input, what it prints caught in memory. */
-#ifndef TN_PLOT_CHILD_H
-#define TN_PLOT_CHILD_H
+#ifndef TN_BASE_CHILD_H
+#define TN_BASE_CHILD_H
 
 #include "base/buffer.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* posix_spawn_file_actions_addchdir_np, in POSIX since 2024 without the _np */
-#include "plot/child.h"
+#include "base/child.h"
 
 #include "base/interrupt.h"
 
