@@ -25,6 +25,7 @@ foreach(header ${PUBLIC_HEADERS})
 endforeach()
 
 install(DIRECTORY models spaces plots DESTINATION ${CMAKE_INSTALL_DATADIR}/tenfold)
+install(DIRECTORY src/rtl/templates DESTINATION ${CMAKE_INSTALL_DATADIR}/tenfold/src/rtl)
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 
 file(RELATIVE_PATH TENFOLD_PC_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -1,11 +1,11 @@
 #include "plot/gnuplot.h"
 
 #include "base/arena.h"
+#include "base/child.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/search_path.h"
 #include "base/suggest.h"
-#include "base/child.h"
 #include "text/number.h"
 
 #include <string.h>

@@ -27,6 +27,7 @@ typedef struct {
     bool update;
     uint32_t runs;
     uint64_t seed;
+    bool plain; /* one element a word, one bank: every issue takes one cycle */
 } drawn_case;
 
 static uint64_t draw(uint64_t *state, uint64_t below) {
@@ -124,6 +125,7 @@ static void build(layer *with, const drawn_case *of) {
         with->memory[m] = (tn_rtl_memory){.banks = UINT64_C(1) << draw(&state, 3),
                                           .word = draw(&state, 3) ? widest : 2,
                                           .style = TN_STYLE_BLOCK};
+    for (int m = 0; m < 3 && of->plain; m++) with->memory[m].banks = with->memory[m].word = 1;
     if (of->update) { /* the same words for all, so that any core may be updated from any memory */
         with->memory[1] = with->memory[2] = with->memory[0];
     }
@@ -199,12 +201,21 @@ static void put_all(const layer *with, tn_rtl_image *image) {
         tn_rtl_image_put(&with->design, &with->array[t], with->values[t], image);
 }
 
-static void simulate(const drawn_case *of) {
+static void shell(const char *folder, const char *command) {
+    char text[512];
+    snprintf(text, sizeof text, "cd '%s' && %s", folder, command);
+    test_run run = test_shell(text);
+    if (run.status != 0) fail_msg("%s: %s%s", command, run.out, run.err);
+    test_run_free(&run);
+}
+
+/* The folder of a case that simulates right, cycles and bits. */
+static void simulate(const drawn_case *of, char *folder) {
     layer with;
     tn_rtl_engine engine;
     tn_rtl_image begin, end;
     tn_error error;
-    char folder[] = "engine-XXXXXX", command[256], line[64];
+    char command[256], line[64];
     memset(&with, 0, sizeof with);
     build(&with, of);
     check(tn_rtl_compile(&with.design, with.program.index_size, &with.arena, &engine, &error), &error);
@@ -223,58 +234,96 @@ static void simulate(const drawn_case *of) {
         if (!strstr(run.out, line)) fail_msg("%s: expected '%s' in %s\n%s", of->spec, line, folder, run.out);
     }
     test_run_free(&run);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    run = test_shell(command);
-    test_run_free(&run);
     tn_arena_free(&with.arena);
 }
 
+static void remove_folder(const char *folder) {
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    test_run run = test_shell(command);
+    test_run_free(&run);
+}
+
+/* After `edit` the testbench must fail; what it edits is put back. */
+static void mutate(const char *folder, const char *edit) {
+    char command[512];
+    shell(folder, "rm -rf ../kept-engine && cp -rp . ../kept-engine");
+    shell(folder, edit);
+    snprintf(command, sizeof command, "make -C '%s' simulate OPTIMISE=-O0 2>&1", folder);
+    test_run run = test_shell(command);
+    if (run.status == 0) fail_msg("'%s' was not noticed:\n%s", edit, run.out);
+    test_run_free(&run);
+    shell(folder, "cp -rp ../kept-engine/. . && rm -rf ../kept-engine");
+}
+
 /* Layers and kernels; the first QUICK run in every suite, the others where TENFOLD_RTL_CASES asks for so many. */
-enum { QUICK = 2 };
+enum { QUICK = 1 };
 static const drawn_case cases[] = {
-    {"tt:m=4x3,n=3x4,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 1, 4, 4, 7, true, 2, 1},
-    {"ttm:m=4x3,n=2x5,rank=3,tokens=5", TN_FLOW_OPTIMAL, 4, 2, 2, 2, 3, 4, true, 1, 3},
-    {"dense:m=12,n=20,tokens=5", TN_FLOW_DENSE, 2, 2, 2, 1, 4, 7, true, 1, 4},
-    {"tt:m=6x4,n=4x6,rank=5,tokens=3", TN_FLOW_RIGHT_TO_LEFT, 4, 2, 2, 2, 3, 4, false, 1, 2},
-    {"tt:m=12,n=12,rank=4,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 4, 8, 4, 7, true, 1, 5},
-    {"tt:m=3x4,n=5x2,rank=4,tokens=1", TN_FLOW_OPTIMAL, 4, 4, 1, 4, 4, 7, true, 2, 6},
-    {"tt:m=4x4x4,n=4x4x4,rank=4,tokens=5", TN_FLOW_BIDIRECTIONAL, 4, 4, 4, 4, 4, 7, true, 1, 7},
-    {"tt:m=4x3x2,n=2x3x4,rank=5,tokens=32", TN_FLOW_OPTIMAL, 8, 4, 2, 4, 4, 7, true, 1, 8},
-    {"tt:m=2x3x4,n=4x3x2,rank=6,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 2, 4, 8, 4, 4, 7, true, 1, 9},
-    {"tt:m=2x2x3x2,n=2x3x2x2,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 4, 2, 3, 4, true, 1, 10},
-    {"tt:m=3x2x2x2,n=2x2x2x3,rank=2,tokens=1", TN_FLOW_BIDIRECTIONAL, 4, 2, 1, 8, 4, 7, true, 1, 11},
-    {"tt:m=4x2x2x4,n=2x4x4x2,rank=4,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 2, 4, 4, 7, true, 1, 12},
-    {"ttm:m=4x4,n=4x4,rank=4,tokens=32", TN_FLOW_RIGHT_TO_LEFT, 4, 4, 4, 4, 4, 7, true, 1, 13},
-    {"ttm:m=3x5,n=4x3,rank=7,tokens=1", TN_FLOW_OPTIMAL, 2, 2, 1, 2, 4, 7, true, 1, 14},
-    {"ttm:m=2x3x4,n=3x2x2,rank=4,tokens=5", TN_FLOW_OPTIMAL, 8, 2, 2, 4, 4, 7, true, 1, 15},
-    {"ttm:m=4x4x2,n=2x4x4,rank=8,tokens=32", TN_FLOW_OPTIMAL, 4, 8, 4, 8, 3, 7, true, 1, 16},
-    {"ttm:m=2x2x2x2,n=2x2x2x2,rank=3,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 2, 2, 2, 4, 4, 4, true, 1, 17},
-    {"dense:m=16,n=16,tokens=32", TN_FLOW_DENSE, 4, 4, 4, 4, 4, 7, true, 1, 18},
-    {"dense:m=24,n=10,tokens=1", TN_FLOW_DENSE, 8, 2, 1, 4, 4, 7, true, 2, 19},
-    {"dense:m=4x6,n=5x4,tokens=5", TN_FLOW_DENSE, 4, 2, 8, 16, 4, 7, true, 1, 20},
-    {"tt:m=8x4,n=4x8,rank=8,tokens=32", TN_FLOW_BIDIRECTIONAL, 8, 8, 8, 8, 4, 7, true, 1, 21},
-    {"tt:m=8x8,n=8x8,rank=12,tokens=5", TN_FLOW_OPTIMAL, 8, 8, 4, 8, 4, 7, true, 1, 22},
-    {"ttm:m=8x4,n=4x8,rank=6,tokens=5", TN_FLOW_OPTIMAL, 8, 8, 1, 8, 4, 7, true, 1, 23},
-    {"tt:m=5x3,n=7x2,rank=5,tokens=1", TN_FLOW_RIGHT_TO_LEFT, 8, 8, 2, 4, 4, 7, true, 1, 24},
-    {"tt:m=5x3,n=7x2,rank=5,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 1, 4, 4, 4, 5, 8, true, 1, 25},
-    {"tt:m=4x3,n=3x4,rank=3,tokens=32", TN_FLOW_OPTIMAL, 4, 1, 4, 4, 2, 3, true, 1, 26},
-    {"tt:m=4x3,n=3x4,rank=4,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 8, 4, 1, 1, true, 1, 27},
-    {"dense:m=7,n=9,tokens=5", TN_FLOW_DENSE, 2, 8, 2, 2, 6, 9, true, 1, 28},
-    {"tt:m=4x4,n=4x4,rank=1x4x8x4x1,tokens=5", TN_FLOW_OPTIMAL, 4, 4, 2, 2, 4, 7, true, 1, 29},
-    {"tt:m=6x4x2,n=2x4x6,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 4, 2, 4, 4, 4, 7, true, 2, 30},
-    {"ttm:m=6x4,n=4x6,rank=5,tokens=32", TN_FLOW_OPTIMAL, 2, 4, 2, 4, 4, 7, true, 2, 31},
-    {"tt:m=3x3x3,n=3x3x3,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 2, 1, 4, 7, true, 2, 32},
+    {"tt:m=4x3,n=3x4,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 1, 4, 4, 7, true, 2, 1, false},
+    {"ttm:m=4x3,n=2x5,rank=3,tokens=5", TN_FLOW_OPTIMAL, 4, 2, 2, 2, 3, 4, true, 1, 3, false},
+    {"dense:m=12,n=20,tokens=5", TN_FLOW_DENSE, 2, 2, 2, 1, 4, 7, true, 1, 4, false},
+    {"tt:m=6x4,n=4x6,rank=5,tokens=3", TN_FLOW_RIGHT_TO_LEFT, 4, 2, 2, 2, 3, 4, false, 1, 2, false},
+    {"tt:m=12,n=12,rank=4,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 4, 8, 4, 7, true, 1, 5, false},
+    {"tt:m=3x4,n=5x2,rank=4,tokens=1", TN_FLOW_OPTIMAL, 4, 4, 1, 4, 4, 7, true, 2, 6, false},
+    {"tt:m=4x4x4,n=4x4x4,rank=4,tokens=5", TN_FLOW_BIDIRECTIONAL, 4, 4, 4, 4, 4, 7, true, 1, 7, false},
+    {"tt:m=4x3x2,n=2x3x4,rank=5,tokens=32", TN_FLOW_OPTIMAL, 8, 4, 2, 4, 4, 7, true, 1, 8, false},
+    {"tt:m=2x3x4,n=4x3x2,rank=6,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 2, 4, 8, 4, 4, 7, true, 1, 9, false},
+    {"tt:m=2x2x3x2,n=2x3x2x2,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 4, 2, 3, 4, true, 1, 10, false},
+    {"tt:m=3x2x2x2,n=2x2x2x3,rank=2,tokens=1", TN_FLOW_BIDIRECTIONAL, 4, 2, 1, 8, 4, 7, true, 1, 11, false},
+    {"tt:m=4x2x2x4,n=2x4x4x2,rank=4,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 2, 4, 4, 7, true, 1, 12, false},
+    {"ttm:m=4x4,n=4x4,rank=4,tokens=32", TN_FLOW_RIGHT_TO_LEFT, 4, 4, 4, 4, 4, 7, true, 1, 13, false},
+    {"ttm:m=3x5,n=4x3,rank=7,tokens=1", TN_FLOW_OPTIMAL, 2, 2, 1, 2, 4, 7, true, 1, 14, false},
+    {"ttm:m=2x3x4,n=3x2x2,rank=4,tokens=5", TN_FLOW_OPTIMAL, 8, 2, 2, 4, 4, 7, true, 1, 15, false},
+    {"ttm:m=4x4x2,n=2x4x4,rank=8,tokens=32", TN_FLOW_OPTIMAL, 4, 8, 4, 8, 3, 7, true, 1, 16, false},
+    {"ttm:m=2x2x2x2,n=2x2x2x2,rank=3,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 2, 2, 2, 4, 4, 4, true, 1, 17, false},
+    {"dense:m=16,n=16,tokens=32", TN_FLOW_DENSE, 4, 4, 4, 4, 4, 7, true, 1, 18, false},
+    {"dense:m=24,n=10,tokens=1", TN_FLOW_DENSE, 8, 2, 1, 4, 4, 7, true, 2, 19, false},
+    {"dense:m=4x6,n=5x4,tokens=5", TN_FLOW_DENSE, 4, 2, 8, 16, 4, 7, true, 1, 20, false},
+    {"tt:m=8x4,n=4x8,rank=8,tokens=32", TN_FLOW_BIDIRECTIONAL, 8, 8, 8, 8, 4, 7, true, 1, 21, false},
+    {"tt:m=8x8,n=8x8,rank=12,tokens=5", TN_FLOW_OPTIMAL, 8, 8, 4, 8, 4, 7, true, 1, 22, false},
+    {"ttm:m=8x4,n=4x8,rank=6,tokens=5", TN_FLOW_OPTIMAL, 8, 8, 1, 8, 4, 7, true, 1, 23, false},
+    {"tt:m=5x3,n=7x2,rank=5,tokens=1", TN_FLOW_RIGHT_TO_LEFT, 8, 8, 2, 4, 4, 7, true, 1, 24, false},
+    {"tt:m=5x3,n=7x2,rank=5,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 1, 4, 4, 4, 5, 8, true, 1, 25, false},
+    {"tt:m=4x3,n=3x4,rank=3,tokens=32", TN_FLOW_OPTIMAL, 4, 1, 4, 4, 2, 3, true, 1, 26, false},
+    {"tt:m=4x3,n=3x4,rank=4,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 8, 4, 1, 1, true, 1, 27, false},
+    {"dense:m=7,n=9,tokens=5", TN_FLOW_DENSE, 2, 8, 2, 2, 6, 9, true, 1, 28, false},
+    {"tt:m=4x4,n=4x4,rank=1x4x8x4x1,tokens=5", TN_FLOW_OPTIMAL, 4, 4, 2, 2, 4, 7, true, 1, 29, false},
+    {"tt:m=6x4x2,n=2x4x6,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 4, 2, 4, 4, 4, 7, true, 2, 30, false},
+    {"ttm:m=6x4,n=4x6,rank=5,tokens=32", TN_FLOW_OPTIMAL, 2, 4, 2, 4, 4, 7, true, 2, 31, false},
+    {"tt:m=3x3x3,n=3x3x3,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 2, 1, 4, 7, true, 2, 32, false},
 };
+
+/* Seven tiles and an adder of seven cycles: every sum is wanted the cycle it is ready. */
+static const drawn_case tight = {
+    "dense:m=7,n=3,tokens=1", TN_FLOW_DENSE, 1, 1, 1, 1, 4, 7, true, 1, 33, true};
+
+static bool no_verilator(void) {
+    test_run found = test_shell("command -v verilator");
+    bool absent = found.status != 0;
+    test_run_free(&found);
+    if (absent) print_message("SKIPPED: verilator is absent\n");
+    return absent;
+}
+
+static void test_mutations(void **state) {
+    (void)state;
+    char folder[] = "engine-XXXXXX";
+    if (no_verilator()) skip();
+    simulate(&tight, folder);
+    /* no bypass of a sum that is just ready */
+    mutate(folder, "sed -i 's/wire bypass = .*/wire bypass = 1\\x27b0;/' dot_lanes.sv");
+    /* one bit of a descriptor: the lowest hexadecimal digit but 20 of the first, a base or a pattern */
+    mutate(folder, "sed -i '1s/\\(.\\)\\(.\\{3\\}\\)$/f\\2/' program.hex");
+    /* one stride twice as long */
+    mutate(folder, "sed -i 's/here + stride/here + 2 * stride/' odometer.sv");
+    /* one value elsewhere in its bank, as a wrong layout would put it */
+    mutate(folder, "sed -i '1{h;d};2{G}' memory0_00.hex");
+    remove_folder(folder);
+}
 
 static void test_engine(void **state) {
     (void)state;
-    test_run found = test_shell("command -v verilator");
-    bool present = found.status == 0;
-    test_run_free(&found);
-    if (!present) {
-        print_message("SKIPPED: verilator is absent\n");
-        skip();
-    }
+    if (no_verilator()) skip();
     const char *asked = getenv("TENFOLD_RTL_CASES");
     size_t first = 0, end = QUICK;
     if (asked) {
@@ -285,13 +334,15 @@ static void test_engine(void **state) {
         }
     }
     for (size_t i = first; i < end && i < sizeof cases / sizeof *cases; i++) {
-        simulate(&cases[i]);
+        char folder[] = "engine-XXXXXX";
+        simulate(&cases[i], folder);
+        remove_folder(folder);
         print_message("%zu %s on %" PRIu64 "x%" PRIu64 "x%" PRIu64 "\n", i, cases[i].spec, cases[i].rows,
                       cases[i].columns, cases[i].terms);
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_engine)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_engine), cmocka_unit_test(test_mutations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

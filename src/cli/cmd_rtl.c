@@ -1,0 +1,132 @@
+/* tenfold rtl (MODEL | DIR --point ID) --layer NAME -o OUT */
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/target.h"
+#include "rtl/generate.h"
+#include "train/settings.h"
+
+typedef struct request {
+    tn_common common;
+    const char *point, *device, *layer, *folder;
+    uint64_t seed;
+    bool update, simulate, synthesise;
+    tn_option_list set;
+} request;
+
+static const tn_column operation_columns[] = {
+    TN_COLUMN(tn_rtl_line, name, "operation"),
+    TN_COLUMN(tn_rtl_line, kind, "phase"),
+    TN_COLUMN(tn_rtl_line, cycles_predicted, "cycles predicted"),
+    TN_COLUMN(tn_rtl_line, cycles_simulated, "simulated"),
+};
+static const tn_record operation_record = TN_RECORD(tn_rtl_line, operation_columns);
+
+static const tn_column synthesis_columns[] = {
+    TN_COLUMN(tn_rtl_synthesis, lut, "LUT"),   TN_COLUMN(tn_rtl_synthesis, ff, "FF"),
+    TN_COLUMN(tn_rtl_synthesis, dsp, "DSP"),   TN_COLUMN(tn_rtl_synthesis, bram18, "BRAM18"),
+    TN_COLUMN(tn_rtl_synthesis, uram, "URAM"), TN_COLUMN(tn_rtl_synthesis, lutram, "LUT as memory"),
+};
+static const tn_record synthesis_record = TN_RECORD(tn_rtl_synthesis, synthesis_columns);
+
+static const tn_column answer_columns[] = {
+    TN_COLUMN(tn_rtl_answer, layer, NULL),
+    TN_COLUMN(tn_rtl_answer, folder, NULL),
+    TN_COLUMN(tn_rtl_answer, memories, NULL),
+    TN_COLUMN(tn_rtl_answer, multiply_cycles, NULL),
+    TN_COLUMN(tn_rtl_answer, add_cycles, NULL),
+    TN_ROWS("operations", tn_rtl_answer, operation, operations, operation_record, NULL),
+    TN_COLUMN(tn_rtl_answer, cycles_predicted, NULL),
+    TN_COLUMN(tn_rtl_answer, cycles_simulated, NULL, TN_WHEN(tn_rtl_answer, simulated)),
+    TN_COLUMN(tn_rtl_answer, words, NULL, TN_WHEN(tn_rtl_answer, simulated)),
+    TN_COLUMN(tn_rtl_answer, wrong_words, NULL, TN_WHEN(tn_rtl_answer, simulated)),
+    TN_COLUMN(tn_rtl_answer, relative_error, NULL, TN_WHEN(tn_rtl_answer, simulated)),
+    TN_OBJECT("synthesised", tn_rtl_answer, synthesised, synthesis_record, NULL,
+              TN_WHEN(tn_rtl_answer, has_synthesis)),
+    TN_COLUMN(tn_rtl_answer, seconds, NULL),
+};
+static const tn_record answer_record = TN_RECORD(tn_rtl_answer, answer_columns);
+
+static tn_status print(const request *asked, const tn_rtl_answer *answer, tn_error *error) {
+    if (asked->common.json) return tn_output_json(&answer_record, answer, error);
+    tn_say("%s: %u operations on %u memories, seed %llu, in %s\n", answer->layer, answer->operations,
+           answer->memories, (unsigned long long)asked->seed, answer->folder);
+    TN_TRY(tn_output_rows(&operation_record, answer->operation, answer->operations, error));
+    tn_say("%llu cycles predicted", (unsigned long long)answer->cycles_predicted);
+    if (answer->simulated)
+        tn_say(", %llu simulated; %llu of %llu words differ from the in-order reference; error against "
+               "float64 %.1e",
+               (unsigned long long)answer->cycles_simulated, (unsigned long long)answer->wrong_words,
+               (unsigned long long)answer->words, answer->relative_error);
+    tn_say("\n");
+    if (!answer->simulated) tn_say("`make simulate` in %s runs it\n", answer->folder);
+    return answer->has_synthesis ? tn_output_lines(&synthesis_record, &answer->synthesised, error) : TN_OK;
+}
+
+static tn_status generate(const request *asked, tn_target *target, tn_program_cache *cache, tn_arena *arena,
+                          tn_rtl_answer *answer, tn_error *error) {
+    tn_step step;
+    tn_train_settings settings;
+    TN_TRY(tn_train_settings_decode(tn_model_training(target->model), arena, &settings, error));
+    TN_TRY(tn_step_build(target->model, cache, arena, &step, error));
+    const tn_rtl_request wanted = {.step = &step,
+                                   .device = target->device,
+                                   .build = &target->build,
+                                   .layer = asked->layer,
+                                   .folder = asked->folder,
+                                   .seed = asked->seed,
+                                   .update = asked->update,
+                                   .simulate = asked->simulate,
+                                   .synthesise = asked->synthesise,
+                                   .rate = settings.learning_rate};
+    return tn_rtl_generate(&wanted, arena, answer, error);
+}
+
+static tn_status run(request *asked, tn_target *target, tn_program_cache *cache, int *answer_status,
+                     tn_error *error) {
+    tn_rtl_answer answer;
+    TN_TRY(tn_target_load(asked->common.argument[0], asked->point, asked->device, &asked->set,
+                          &asked->common.arena, target, error));
+    TN_TRY(generate(asked, target, cache, &asked->common.arena, &answer, error));
+    *answer_status = answer.ok ? 0 : 1;
+    return print(asked, &answer, error);
+}
+
+static tn_status answer(void *request_asked, int *answer_status, tn_error *error) {
+    request *asked = request_asked;
+    tn_target target = {0};
+    tn_program_cache *cache;
+    if (!asked->folder)
+        return tn_fail(error, TN_INPUT, "-o OUT is missing, the folder that the hardware goes to");
+    if (!asked->layer)
+        return tn_fail(error, TN_INPUT,
+                       "--layer NAME is missing; hardware is generated for one linear layer");
+    TN_TRY(tn_program_cache_new(&cache, error));
+    tn_status status = run(asked, &target, cache, answer_status, error);
+    tn_program_cache_free(cache);
+    tn_target_free(&target);
+    return status;
+}
+
+static const request defaults = {.device = "u50@user-area", .seed = 1};
+static const tn_option options[] = {
+    {"--layer", TN_INTO(request, layer), "NAME", "a linear layer, such as encoder1.query"},
+    {"--device", TN_INTO(request, device), "DEVICE", "whose operators' latencies are built (u50@user-area)"},
+    {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model or the device (repeatable)"},
+    {"--update", TN_INTO(request, update), NULL, "with SGD of every core behind the gradients"},
+    {"--simulate", TN_INTO(request, simulate), NULL, "run it in Verilator on drawn operands"},
+    {"--synthesise", TN_INTO(request, synthesise), NULL, "count resources by Yosys (minutes)"},
+    {"--seed", TN_INTO(request, seed), "S", "of the operands (1)"},
+    {"-o", TN_INTO(request, folder), "OUT", "folder of sources, program, memory images and testbench"},
+};
+
+const tn_command tn_command_rtl = {
+    .name = "rtl",
+    .summary = "hardware of a design: SystemVerilog of a linear layer's step, simulated against its price",
+    .usage = "MODEL --layer NAME -o OUT [--simulate] [--update] [--set KEY=VALUE]...\nDIR --point ID --layer "
+             "NAME -o OUT",
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
+};

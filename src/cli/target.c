@@ -1,0 +1,55 @@
+#include "cli/target.h"
+
+#include "cli/sets.h"
+#include "explore/result.h"
+#include "text/number.h"
+
+#include <sys/stat.h>
+
+static bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static tn_status load_model(const char *name, const char *device, const tn_option_list *set, tn_arena *arena,
+                            tn_target *target, tn_error *error) {
+    tn_sets sets = {.model = *set};
+    if (device) TN_TRY(tn_sets_divide(set, &sets, error));
+    TN_TRY(tn_model_load(name, sets.model.item, sets.model.count, arena, &target->model, error));
+    if (device)
+        TN_TRY(tn_device_load(device, sets.device.item, sets.device.count, arena, &target->device, error));
+    return tn_build_decode(tn_model_build(target->model), arena, &target->build, error);
+}
+
+static tn_status load_design(const char *folder, const char *point, tn_arena *arena, tn_target *target,
+                             tn_error *error) {
+    uint64_t id;
+    tn_space *space;
+    tn_evaluation evaluation;
+    if (!point || tn_read_count(point, &id) != TN_NUMBER_OK)
+        return tn_fail(error, TN_INPUT, "a sweep's folder needs --point ID, the id of one of its designs");
+    TN_TRY(tn_result_space(folder, arena, &space, NULL, error));
+    TN_TRY(tn_evaluator_new(space, &target->evaluator, error));
+    TN_TRY(tn_evaluate_design(target->evaluator, id, &evaluation, error));
+    target->model = tn_evaluator_model(target->evaluator);
+    target->device = space->device;
+    target->build = *tn_evaluator_build(target->evaluator);
+    return TN_OK;
+}
+
+tn_status tn_target_load(const char *name, const char *point, const char *device, const tn_option_list *set,
+                         tn_arena *arena, tn_target *target, tn_error *error) {
+    *target = (tn_target){0};
+    if (is_folder(name)) {
+        if (set->count)
+            return tn_fail(error, TN_INPUT, "a sweep's folder says its keys itself; --set goes with a model");
+        return load_design(name, point, arena, target, error);
+    }
+    if (point) return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
+    return load_model(name, device, set, arena, target, error);
+}
+
+void tn_target_free(tn_target *target) {
+    tn_evaluator_free(target->evaluator);
+    *target = (tn_target){0};
+}

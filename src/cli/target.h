@@ -1,0 +1,24 @@
+/* What a command works on: a model on a device, or one design of a sweep (DIR --point ID). */
+#ifndef TN_CLI_TARGET_H
+#define TN_CLI_TARGET_H
+
+#include "cli/options.h"
+#include "explore/evaluator.h"
+#include "hardware/build.h"
+#include "hardware/device.h"
+#include "model/model.h"
+
+typedef struct tn_target {
+    tn_model *model;
+    tn_device *device; /* NULL where the command asked for none */
+    tn_build build;
+    tn_evaluator *evaluator; /* of a sweep's design; else NULL */
+} tn_target;
+
+/* `name`: a model, or a sweep's folder with `point`, the id of one of its designs. `set` belongs to a model (and to
+ * its device, where `device` is not NULL); a folder says its keys itself, its device too. */
+tn_status tn_target_load(const char *name, const char *point, const char *device, const tn_option_list *set,
+                         tn_arena *arena, tn_target *target, tn_error *error);
+void tn_target_free(tn_target *target);
+
+#endif

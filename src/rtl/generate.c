@@ -1,0 +1,253 @@
+#include "rtl/generate.h"
+
+#include "base/file.h"
+#include "hardware/device_data.h"
+#include "rtl/files.h"
+#include "rtl/layer.h"
+#include "rtl/reference.h"
+#include "run/trial.h"
+#include "text/arrays.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct {
+    const tn_rtl_request *request;
+    tn_arena *arena;
+    tn_error *error;
+    const tn_step_layer *of;
+    tn_rtl_layer layer;
+    tn_rtl_engine engine;
+    tn_trial trial;
+    float **values; /* [arrays] */
+    tn_rtl_answer *answer;
+} generator;
+
+static tn_status find_layer(generator *with) {
+    const tn_step *step = with->request->step;
+    for (uint32_t l = 0; l < step->layers; l++)
+        if (strcmp(step->layer[l].name, with->request->layer) == 0) with->of = &step->layer[l];
+    if (!with->of) {
+        const char *first = "";
+        for (uint32_t l = step->layers; l-- > 0;)
+            if (strcmp(step->layer[l].kind, "linear") == 0) first = step->layer[l].name;
+        return tn_fail(with->error, TN_INPUT,
+                       "--layer %s: the model has no such layer; its first linear one is %s",
+                       with->request->layer, first);
+    }
+    if (strcmp(with->of->kind, "linear") != 0)
+        return tn_fail(with->error, TN_INPUT,
+                       "--layer %s is of kind %s; hardware is generated for linear layers", with->of->name,
+                       with->of->kind);
+    return TN_OK;
+}
+
+static tn_status read_options(const generator *with, tn_rtl_layer_options *options) {
+    const tn_rtl_request *r = with->request;
+    const tn_operator_row *multiply, *add;
+    if (r->step->precision != TN_FP32)
+        return tn_fail(with->error, TN_INPUT, "precision %s; the templates compute in fp32",
+                       tn_precision_names[r->step->precision]);
+    TN_TRY(tn_device_operator(r->device, TN_FP32, TN_MULTIPLY, &multiply, with->error));
+    TN_TRY(tn_device_operator(r->device, TN_FP32, TN_ADDER, &add, with->error));
+    static const tn_banking banking[] = {[TN_LAID_IDEALLY] = TN_BANKING_AUTO,
+                                         [TN_LAID_WORD] = TN_BANKING_WORD,
+                                         [TN_LAID_ROWS] = TN_BANKING_ROWS,
+                                         [TN_LAID_SKEW] = TN_BANKING_SKEW,
+                                         [TN_LAID_AUTO] = TN_BANKING_AUTO};
+    *options = (tn_rtl_layer_options){.rows = r->build->rows,
+                                      .columns = r->build->columns,
+                                      .terms = r->build->reduction,
+                                      .vector = r->build->vector,
+                                      .multiply_cycles = multiply->stages,
+                                      .add_cycles = add->stages,
+                                      .banking = banking[r->build->layouts],
+                                      .style = (tn_memory_style)r->build->activation_memory,
+                                      .update = r->update,
+                                      .rate = r->rate};
+    with->answer->multiply_cycles = multiply->stages;
+    with->answer->add_cycles = add->stages;
+    return TN_OK;
+}
+
+/* ---- values ---- */
+
+static uint64_t elements_of(const tn_rtl_array *array) {
+    uint64_t elements = 1;
+    for (uint32_t k = 0; k < array->layout.axes; k++) elements *= array->layout.dims[k];
+    return elements;
+}
+
+static tn_status draw_values(generator *with) {
+    const tn_rtl_design *design = &with->layer.design;
+    TN_TRY(tn_trial_draw(with->of->weight, with->of->tokens, with->request->seed, with->arena, &with->trial,
+                         with->error));
+    TN_TRY(tn_arena_alloc(with->arena, design->arrays, sizeof *with->values, &with->values, with->error));
+    for (uint32_t t = 0; t < design->arrays; t++) {
+        uint64_t elements = elements_of(&design->array[t]);
+        TN_TRY(tn_arena_alloc(with->arena, elements, sizeof **with->values, &with->values[t], with->error));
+        const double *given = NULL;
+        if (t == with->layer.x) given = with->trial.input[0];
+        if (t == with->layer.dy) given = with->trial.input[with->trial.cores + 1];
+        for (uint32_t k = 0; k < with->layer.cores; k++)
+            if (t == with->layer.core[k]) given = with->trial.input[k + 1];
+        for (uint64_t i = 0; given && i < elements; i++) with->values[t][i] = (float)given[i];
+    }
+    return TN_OK;
+}
+
+static tn_status put_all(generator *with, tn_rtl_image *image) {
+    const tn_rtl_design *design = &with->layer.design;
+    TN_TRY(tn_rtl_image_make(design, with->arena, image, with->error));
+    for (uint32_t t = 0; t < design->arrays; t++)
+        tn_rtl_image_put(design, &design->array[t], with->values[t], image);
+    return TN_OK;
+}
+
+/* ---- files of values ---- */
+
+static tn_status write_array(generator *with, const char *part, uint32_t t, const float *values) {
+    const tn_rtl_array *array = &with->layer.design.array[t];
+    uint64_t elements = elements_of(array);
+    const char *path;
+    double *wide;
+    TN_TRY(tn_arena_format(with->arena, &path, with->error, "%s/%s/%s.npy", with->request->folder, part,
+                           array->name));
+    TN_TRY(tn_arena_alloc(with->arena, elements, sizeof *wide, &wide, with->error));
+    for (uint64_t i = 0; i < elements; i++) wide[i] = (double)values[i];
+    uint64_t shape[TN_BANK_LAYOUT_AXES];
+    memcpy(shape, array->layout.dims, sizeof shape);
+    const tn_array_out out = {
+        .name = array->name, .axes = array->layout.axes, .shape = shape, .values = wide, .single = true};
+    return tn_npy_write(path, &out, with->error);
+}
+
+static bool is_named(const generator *with, uint32_t t) {
+    bool named = t == with->layer.x || t == with->layer.y || t == with->layer.dx || t == with->layer.dy;
+    for (uint32_t k = 0; k < with->layer.cores; k++)
+        named = named || t == with->layer.core[k] || t == with->layer.core_gradient[k];
+    return named;
+}
+
+static bool is_input(const generator *with, uint32_t t) {
+    bool input = t == with->layer.x || t == with->layer.dy;
+    for (uint32_t k = 0; k < with->layer.cores; k++) input = input || t == with->layer.core[k];
+    return input;
+}
+
+static tn_status write_values(generator *with, const char *part, bool inputs_only, float *const *values) {
+    const char *folder;
+    TN_TRY(tn_arena_format(with->arena, &folder, with->error, "%s/%s", with->request->folder, part));
+    TN_TRY(tn_folder_make(folder, with->error));
+    for (uint32_t t = 0; t < with->layer.design.arrays; t++)
+        if (inputs_only ? is_input(with, t) : is_named(with, t))
+            TN_TRY(write_array(with, part, t, values[t]));
+    return TN_OK;
+}
+
+/* ---- what the simulation says ---- */
+
+/* |found - expected| / |expected| */
+static double error_of(const float *found, const double *expected, uint64_t elements) {
+    double difference = 0, norm = 0;
+    for (uint64_t i = 0; i < elements; i++) {
+        difference += ((double)found[i] - expected[i]) * ((double)found[i] - expected[i]);
+        norm += expected[i] * expected[i];
+    }
+    return norm > 0 ? sqrt(difference / norm) : sqrt(difference);
+}
+
+static double worst_error(const generator *with, float *const *found) {
+    const tn_reference *reference = &with->trial.reference;
+    const tn_rtl_layer *layer = &with->layer;
+    double worst = error_of(found[layer->y], reference->y, elements_of(&layer->design.array[layer->y]));
+    if (layer->dx != TN_RTL_NONE)
+        worst = fmax(worst,
+                     error_of(found[layer->dx], reference->dx, elements_of(&layer->design.array[layer->dx])));
+    for (uint32_t k = 0; k < layer->cores; k++)
+        if (layer->core_gradient[k] != TN_RTL_NONE)
+            worst = fmax(worst, error_of(found[layer->core_gradient[k]], reference->dcore[k],
+                                         elements_of(&layer->design.array[layer->core_gradient[k]])));
+    return worst;
+}
+
+static tn_status compare(generator *with, const tn_rtl_simulation *simulation) {
+    const tn_rtl_design *design = &with->layer.design;
+    tn_rtl_answer *answer = with->answer;
+    float **found;
+    TN_TRY(tn_arena_alloc(with->arena, design->arrays, sizeof *found, &found, with->error));
+    for (uint32_t t = 0; t < design->arrays; t++) {
+        uint64_t elements = elements_of(&design->array[t]);
+        TN_TRY(tn_arena_alloc(with->arena, elements, sizeof **found, &found[t], with->error));
+        tn_rtl_image_get(design, &design->array[t], &simulation->memories, found[t]);
+        for (uint64_t i = 0; i < elements; i++)
+            answer->wrong_words += memcmp(&found[t][i], &with->values[t][i], sizeof found[t][i]) != 0;
+        answer->words += elements;
+    }
+    answer->relative_error = worst_error(with, found);
+    answer->cycles_simulated = simulation->total;
+    answer->ok = answer->wrong_words == 0;
+    for (uint32_t i = 0; i < answer->operations; i++) {
+        answer->operation[i].cycles_simulated = simulation->cycles[i];
+        answer->ok = answer->ok && simulation->cycles[i] == answer->operation[i].cycles_predicted;
+    }
+    return write_values(with, "results", false, found);
+}
+
+/* ---- the whole ---- */
+
+static tn_status tell_operations(generator *with) {
+    tn_rtl_answer *answer = with->answer;
+    answer->operations = with->layer.design.operations;
+    answer->memories = with->layer.design.memories;
+    answer->cycles_predicted = with->engine.cycles;
+    TN_TRY(tn_arena_alloc(with->arena, answer->operations, sizeof *answer->operation, &answer->operation,
+                          with->error));
+    for (uint32_t i = 0; i < answer->operations; i++)
+        answer->operation[i] = (tn_rtl_line){.name = with->layer.design.operation[i].name,
+                                             .kind = tn_phase_names[with->layer.phase[i]],
+                                             .cycles_predicted = with->engine.step[i].cycles};
+    return TN_OK;
+}
+
+static tn_status run(generator *with) {
+    tn_rtl_layer_options options;
+    tn_rtl_image begin, end;
+    const tn_rtl_request *r = with->request;
+    TN_TRY(find_layer(with));
+    TN_TRY(read_options(with, &options));
+    TN_TRY(tn_rtl_layer_make(with->of->program, with->of->weight->format == TN_DENSE, &options, with->arena,
+                             &with->layer, with->error));
+    TN_TRY(tn_rtl_compile(&with->layer.design, with->of->program->index_size, with->arena, &with->engine,
+                          with->error));
+    TN_TRY(tell_operations(with));
+    TN_TRY(draw_values(with));
+    TN_TRY(put_all(with, &begin));
+    TN_TRY(tn_folder_make(r->folder, with->error));
+    TN_TRY(write_values(with, "operands", true, with->values));
+    TN_TRY(
+        tn_rtl_reference_run(&with->layer.design, with->of->program->index_size, with->values, with->error));
+    TN_TRY(put_all(with, &end));
+    TN_TRY(tn_rtl_files_write(&with->engine, &begin, &end, 1, r->folder, with->error));
+    if (r->simulate) {
+        tn_rtl_simulation simulation;
+        TN_TRY(tn_rtl_simulate(&with->engine, r->folder, with->arena, &simulation, with->error));
+        with->answer->simulated = true;
+        with->answer->seconds += simulation.seconds;
+        TN_TRY(compare(with, &simulation));
+    }
+    if (!r->synthesise) return TN_OK;
+    with->answer->has_synthesis = true;
+    TN_TRY(tn_rtl_synthesise(r->folder, with->arena, &with->answer->synthesised, with->error));
+    with->answer->seconds += with->answer->synthesised.seconds;
+    return TN_OK;
+}
+
+tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
+                          tn_error *error) {
+    generator with = {.request = request, .arena = arena, .error = error, .answer = answer};
+    *answer = (tn_rtl_answer){
+        .layer = request->layer, .folder = request->folder, .relative_error = NAN, .ok = true};
+    return run(&with);
+}

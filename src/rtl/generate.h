@@ -1,0 +1,47 @@
+/* tenfold rtl: a linear layer's step as hardware in a folder, and what its simulation and synthesis say of the price. */
+#ifndef TN_RTL_GENERATE_H
+#define TN_RTL_GENERATE_H
+
+#include "base/arena.h"
+#include "hardware/build.h"
+#include "hardware/device.h"
+#include "model/step.h"
+#include "rtl/simulate.h"
+
+typedef struct tn_rtl_request {
+    const tn_step *step;
+    const tn_device *device;
+    const tn_build *build;
+    const char *layer;  /* "encoder1.query" */
+    const char *folder; /* where it goes */
+    uint64_t seed;      /* of the operands */
+    bool update, simulate, synthesise;
+    double rate;
+} tn_rtl_request;
+
+typedef struct tn_rtl_line {
+    const char *name, *kind;
+    uint64_t cycles_predicted, cycles_simulated;
+} tn_rtl_line;
+
+typedef struct tn_rtl_answer {
+    const char *layer, *folder;
+    uint32_t operations, memories;
+    tn_rtl_line *operation; /* [operations] */
+    uint64_t cycles_predicted, cycles_simulated;
+    uint64_t words,
+        wrong_words; /* elements of all arrays; those that differ in a bit from the in-order reference */
+    double
+        relative_error; /* of Y and all gradients against float64, the worst array; NAN without updates' base */
+    uint64_t multiply_cycles, add_cycles;
+    tn_rtl_synthesis synthesised;
+    double seconds;
+    bool simulated, has_synthesis, ok;
+} tn_rtl_answer;
+
+/* Writes sources, program, memory images and operands/NAME.npy; runs what is asked for, then results/NAME.npy. A layer
+ * that is not linear, an arithmetic without templates or a layout that none builds is TN_INPUT. */
+tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
+                          tn_error *error);
+
+#endif
