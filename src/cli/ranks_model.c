@@ -243,7 +243,7 @@ static tn_status put_answer(const work *w, tn_json *json) {
     tn_json_put_count(json, "seed", w->asked->seed);
     tn_json_put_count(json, "candidates", p->first[p->layers]);
     tn_json_put_bool(json, "activation_aware", w->trained.moments != NULL);
-    tn_ranks_put_solution(json, p, &w->goal, &o->solution);
+    TN_TRY(tn_ranks_put_solution(json, p, &w->goal, &o->solution, w->error));
     tn_json_put_count(json, "rounds", o->rounds);
     tn_json_key(json, "layers");
     tn_json_array(json);

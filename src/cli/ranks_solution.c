@@ -12,137 +12,177 @@ static size_t chosen(const tn_rank_problem *p, const tn_rank_way *c, size_t laye
     return p->first[layer] + c->choice[layer];
 }
 
-/* Costs are counts wherever they come from counts. */
-static void put_amount(tn_json *json, const char *key, double amount) {
-    if (amount >= 0 && amount < 9007199254740992.0 && amount == floor(amount))
-        tn_json_put_count(json, key, (uint64_t)amount);
-    else
-        tn_json_put_real(json, key, amount);
-}
-
 static double minimised(const tn_rank_goal *goal, const tn_rank_way *c) {
     return goal->least_cost ? c->cost[goal->minimised] : c->squared_error;
 }
 
-static void put_choice(tn_json *json, const char *method, const tn_rank_problem *p, const tn_rank_goal *goal,
-                       const tn_rank_way *c, const tn_rank_way *best) {
-    tn_json_object(json);
-    tn_json_put_text(json, "method", method);
-    tn_json_put_bool(json, "fits", c->met);
-    if (c->met) {
-        tn_json_key(json, "caps");
-        tn_json_row(json);
-        for (size_t l = 0; l < p->layers; l++) tn_json_count(json, p->cap[chosen(p, c, l)]);
-        tn_json_end(json);
-        for (size_t k = 0; k < p->costs; k++) put_amount(json, p->cost_name[k], c->cost[k]);
-        tn_json_put_real(json, p->error_name, c->squared_error);
-        if (best->met && minimised(goal, best) > 0)
-            tn_json_put_real(json, "over_optimum", minimised(goal, c) / minimised(goal, best));
+/* One way to choose, or what a way chooses for one layer. */
+typedef struct {
+    const char *name, *title; /* of the method, in JSON and for people; of the layer */
+    const char *ranks;        /* of a layer; NULL: no label */
+    bool fits, compared;
+    uint64_t asked; /* of a layer: its cap */
+    size_t caps;    /* of a method: one a layer */
+    uint64_t *cap;  /* [caps] */
+    double cost[TN_COSTS_MOST], error, over_optimum;
+} row;
+
+/* Costs are columns by the names that the problem gives them. */
+enum { FIRST_MOST = 4 };
+typedef struct {
+    tn_column column[FIRST_MOST + TN_COSTS_MOST + 2];
+    tn_record record;
+} columns;
+
+static void begin_columns(columns *c, const tn_column *first, size_t count) {
+    for (size_t i = 0; i < count; i++) c->column[i] = first[i];
+    c->record = (tn_record){.size = sizeof(row), .column = c->column, .columns = count};
+}
+
+static void add_amounts(columns *c, const tn_rank_problem *p) {
+    const char *title = strcmp(p->error_name, "sqerr") == 0 ? "squared error" : "accuracy lost";
+    for (size_t k = 0; k < p->costs; k++) {
+        tn_column cost = TN_AMOUNT(p->cost_name[k], row, cost, p->cost_name[k], TN_DIGITS(6));
+        cost.offset += k * sizeof(double);
+        c->column[c->record.columns++] = cost;
     }
-    tn_json_end(json);
+    c->column[c->record.columns++] = (tn_column)TN_COLUMN_AS(p->error_name, row, error, title, TN_DIGITS(6));
+}
+
+static void layer_columns(columns *c, const tn_rank_problem *p) {
+    static const tn_column first[] = {
+        TN_COLUMN_AS("layer", row, name, "layer"),
+        TN_COLUMN_AS("cap", row, asked, "cap"),
+        TN_COLUMN(row, ranks, "ranks", TN_OPTIONAL),
+    };
+    begin_columns(c, first, sizeof first / sizeof *first);
+    add_amounts(c, p);
+}
+
+/* A method that does not fit has no more than that to say. */
+static void method_columns(columns *c, const tn_rank_problem *p, bool exact) {
+    static const tn_column first[] = {
+        TN_COLUMN_AS("method", row, name, NULL),
+        TN_COLUMN_AS(NULL, row, title, "method"),
+        TN_COLUMN(row, fits, "fits"),
+        TN_LIST("caps", row, cap, caps, NULL),
+    };
+    begin_columns(c, first, sizeof first / sizeof *first);
+    add_amounts(c, p);
+    for (size_t i = FIRST_MOST - 1; i < c->record.columns; i++) {
+        c->column[i].optional = true;
+        c->column[i].when = offsetof(row, fits);
+    }
+    c->column[c->record.columns++] =
+        (tn_column)TN_COLUMN(row, over_optimum, exact ? "over the optimum" : "over the best", .unit = "x",
+                             TN_FIXED(4), TN_OPTIONAL, TN_WHEN(row, compared));
+}
+
+static row row_of_layer(const tn_rank_problem *p, const tn_rank_way *c, size_t layer) {
+    size_t i = chosen(p, c, layer);
+    row r = {.name = p->layer[layer], .ranks = p->label[i], .asked = p->cap[i], .error = p->error[i]};
+    memcpy(r.cost, p->cost + i * p->costs, p->costs * sizeof *p->cost);
+    return r;
+}
+
+static tn_status row_of_way(const char *name, const char *title, const tn_rank_problem *p,
+                            const tn_rank_goal *goal, const tn_rank_way *c, const tn_rank_way *best,
+                            tn_arena *arena, row *r, tn_error *error) {
+    *r = (row){.name = name, .title = title, .fits = c->met, .error = c->squared_error};
+    if (!c->met) return TN_OK;
+    memcpy(r->cost, c->cost, sizeof r->cost);
+    TN_TRY(tn_arena_alloc(arena, p->layers, sizeof *r->cap, &r->cap, error));
+    for (; r->caps < p->layers; r->caps++) r->cap[r->caps] = p->cap[chosen(p, c, r->caps)];
+    r->compared = best->met && minimised(goal, best) > 0;
+    if (r->compared) r->over_optimum = minimised(goal, c) / minimised(goal, best);
+    return TN_OK;
+}
+
+enum { METHODS = 3 };
+static tn_status rows_of_methods(const tn_rank_problem *p, const tn_rank_goal *goal,
+                                 const tn_rank_solution *s, tn_arena *arena, row of[METHODS],
+                                 tn_error *error) {
+    const char *best = s->exact ? "optimum" : "best found";
+    TN_TRY(row_of_way("optimum", best, p, goal, &s->best, &s->best, arena, &of[0], error));
+    TN_TRY(row_of_way("greedy", "greedy", p, goal, &s->greedy, &s->best, arena, &of[1], error));
+    return row_of_way("uniform", "uniform rank", p, goal, &s->uniform, &s->best, arena, &of[2], error);
 }
 
 void tn_ranks_put_layers(tn_json *json, const tn_rank_problem *p, const tn_rank_way *c) {
+    columns of;
+    layer_columns(&of, p);
     tn_json_key(json, "layers");
     tn_json_array(json);
     for (size_t l = 0; l < p->layers && c->met; l++) {
-        size_t i = chosen(p, c, l);
-        tn_json_object(json);
-        tn_json_put_text(json, "layer", p->layer[l]);
-        tn_json_put_count(json, "cap", p->cap[i]);
-        if (p->label[i]) tn_json_put_text(json, "ranks", p->label[i]);
-        for (size_t k = 0; k < p->costs; k++) put_amount(json, p->cost_name[k], p->cost[i * p->costs + k]);
-        tn_json_put_real(json, p->error_name, p->error[i]);
-        tn_json_end(json);
+        const row r = row_of_layer(p, c, l);
+        tn_record_json(&of.record, &r, json);
     }
     tn_json_end(json);
 }
 
-void tn_ranks_put_solution(tn_json *json, const tn_rank_problem *p, const tn_rank_goal *goal,
-                           const tn_rank_solution *s) {
+static void put_goal(tn_json *json, const tn_rank_problem *p, const tn_rank_goal *goal) {
     tn_json_put_text(json, "minimised", goal->least_cost ? p->cost_name[goal->minimised] : p->error_name);
     tn_json_key(json, "budgets");
     tn_json_object(json);
-    for (size_t k = 0; k < goal->budgets; k++)
-        put_amount(json, p->cost_name[goal->budget[k].cost], goal->budget[k].most);
+    for (size_t k = 0; k < goal->budgets; k++) {
+        const row r = {.cost = {goal->budget[k].most}};
+        const tn_column most = TN_AMOUNT(p->cost_name[goal->budget[k].cost], row, cost, NULL);
+        const tn_record record = {.size = sizeof r, .column = &most, .columns = 1};
+        tn_record_keys(&record, &r, json);
+    }
     if (goal->least_cost) tn_json_put_real(json, p->error_name, goal->most_error);
     tn_json_end(json);
-    tn_json_put_bool(json, "fits", s->best.met);
-    tn_json_put_bool(json, "exact", s->exact);
-    if (s->best.met) {
-        for (size_t k = 0; k < p->costs; k++) put_amount(json, p->cost_name[k], s->best.cost[k]);
-        tn_json_put_real(json, p->error_name, s->best.squared_error);
-        tn_json_put_real(json, "lower_bound", s->lower_bound);
-        tn_json_put_real(json, "gap", s->gap);
+}
+
+tn_status tn_ranks_put_solution(tn_json *json, const tn_rank_problem *p, const tn_rank_goal *goal,
+                                const tn_rank_solution *s, tn_error *error) {
+    tn_arena arena = {0};
+    row of[METHODS];
+    columns method, amounts;
+    tn_status status = rows_of_methods(p, goal, s, &arena, of, error);
+    if (status == TN_OK) {
+        method_columns(&method, p, s->exact);
+        begin_columns(&amounts, NULL, 0);
+        add_amounts(&amounts, p);
+        put_goal(json, p, goal);
+        tn_json_put_bool(json, "fits", s->best.met);
+        tn_json_put_bool(json, "exact", s->exact);
+        if (s->best.met) {
+            tn_record_keys(&amounts.record, &of[0], json);
+            tn_json_put_real(json, "lower_bound", s->lower_bound);
+            tn_json_put_real(json, "gap", s->gap);
+        }
+        tn_json_key(json, "methods");
+        tn_record_rows(&method.record, of, METHODS, json);
     }
-    tn_json_key(json, "methods");
-    tn_json_array(json);
-    put_choice(json, "optimum", p, goal, &s->best, &s->best);
-    put_choice(json, "greedy", p, goal, &s->greedy, &s->best);
-    put_choice(json, "uniform", p, goal, &s->uniform, &s->best);
-    tn_json_end(json);
+    tn_arena_free(&arena);
+    return status;
 }
 
 /* --- for people --- */
 
-static void amount_cell(tn_table *table, double amount) {
-    if (amount >= 0 && amount < 9007199254740992.0 && amount == floor(amount))
-        tn_table_count(table, (uint64_t)amount);
-    else
-        tn_table_format(table, "%.6g", amount);
-}
-
-static const char *error_title(const tn_rank_problem *p) {
-    return strcmp(p->error_name, "sqerr") == 0 ? "squared error" : "accuracy lost";
-}
-
 static tn_status print_methods(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s,
                                tn_error *error) {
-    const tn_rank_way *way[] = {&s->best, &s->greedy, &s->uniform};
-    const char *name[] = {s->exact ? "optimum" : "best found", "greedy", "uniform rank"};
-    tn_table table;
-    tn_table_begin(&table, 3 + p->costs);
-    tn_table_text(&table, "method");
-    for (size_t k = 0; k < p->costs; k++) tn_table_text(&table, p->cost_name[k]);
-    tn_table_text(&table, error_title(p));
-    tn_table_text(&table, s->exact ? "over the optimum" : "over the best");
-    for (size_t i = 0; i < 3; i++) {
-        tn_table_text(&table, name[i]);
-        for (size_t k = 0; k < p->costs; k++)
-            if (way[i]->met)
-                amount_cell(&table, way[i]->cost[k]);
-            else
-                tn_table_text(&table, k ? "" : "does not fit");
-        if (way[i]->met)
-            tn_table_format(&table, "%.6g", way[i]->squared_error);
-        else
-            tn_table_text(&table, "");
-        if (way[i]->met && s->best.met && minimised(goal, &s->best) > 0)
-            tn_table_format(&table, "%.4f x", minimised(goal, way[i]) / minimised(goal, &s->best));
-        else
-            tn_table_text(&table, "");
-    }
-    return tn_table_end(&table, error);
+    tn_arena arena = {0};
+    row of[METHODS];
+    columns method;
+    method_columns(&method, p, s->exact);
+    tn_status status = rows_of_methods(p, goal, s, &arena, of, error);
+    if (status == TN_OK) status = tn_output_rows(&method.record, of, METHODS, error);
+    tn_arena_free(&arena);
+    return status;
 }
 
 static tn_status print_layers(const tn_rank_problem *p, const tn_rank_way *c, tn_error *error) {
-    tn_table table;
-    bool labels = p->label[0] != NULL;
-    tn_table_begin(&table, 3 + labels + p->costs);
-    tn_table_text(&table, "layer");
-    tn_table_text(&table, "cap");
-    if (labels) tn_table_text(&table, "ranks");
-    for (size_t k = 0; k < p->costs; k++) tn_table_text(&table, p->cost_name[k]);
-    tn_table_text(&table, error_title(p));
-    for (size_t l = 0; l < p->layers; l++) {
-        size_t i = chosen(p, c, l);
-        tn_table_text(&table, p->layer[l]);
-        tn_table_format(&table, "%" PRIu64, p->cap[i]);
-        if (labels) tn_table_text(&table, p->label[i] ? p->label[i] : "");
-        for (size_t k = 0; k < p->costs; k++) amount_cell(&table, p->cost[i * p->costs + k]);
-        tn_table_format(&table, "%.6g", p->error[i]);
-    }
-    return tn_table_end(&table, error);
+    columns of;
+    row *rows;
+    tn_arena arena = {0};
+    TN_TRY(tn_arena_alloc(&arena, p->layers, sizeof *rows, &rows, error));
+    for (size_t l = 0; l < p->layers; l++) rows[l] = row_of_layer(p, c, l);
+    layer_columns(&of, p);
+    tn_status status = tn_output_rows(&of.record, rows, p->layers, error);
+    tn_arena_free(&arena);
+    return status;
 }
 
 static void print_no_fit(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s) {
@@ -186,8 +226,8 @@ tn_status tn_ranks_print_solution(bool as_json, const tn_rank_problem *problem, 
     tn_json json;
     tn_json_begin(&json, &out);
     tn_json_object(&json);
-    tn_ranks_put_solution(&json, problem, goal, solution);
+    tn_status status = tn_ranks_put_solution(&json, problem, goal, solution, error);
     tn_ranks_put_layers(&json, problem, &solution->best);
     tn_json_end(&json);
-    return tn_output(&out, error);
+    return tn_output_made(status, &out, error);
 }

@@ -12,8 +12,8 @@ tn_status tn_ranks_print_solution(bool as_json, const tn_rank_problem *problem, 
                                   const tn_rank_solution *solution, tn_error *error);
 
 /* The keys of a solution, into an object that is open: all but the layers; and those. */
-void tn_ranks_put_solution(tn_json *json, const tn_rank_problem *problem, const tn_rank_goal *goal,
-                           const tn_rank_solution *solution);
+tn_status tn_ranks_put_solution(tn_json *json, const tn_rank_problem *problem, const tn_rank_goal *goal,
+                                const tn_rank_solution *solution, tn_error *error);
 void tn_ranks_put_layers(tn_json *json, const tn_rank_problem *problem, const tn_rank_way *choice);
 
 /* Tables and sentences: the layers (only where something fits), the methods side by side. */

@@ -43,6 +43,7 @@ static size_t size_of(const tn_column *column) {
     case TN_COLUMN_COUNT32:
     case TN_COLUMN_NAME:
         return sizeof(uint32_t);
+    case TN_COLUMN_AMOUNT:
     case TN_COLUMN_REAL:
         return sizeof(double);
     case TN_COLUMN_BOOL:
@@ -81,6 +82,7 @@ static value load(const tn_column *column, const void *at) {
         memcpy(&small, at, sizeof small);
         v.text = column->names[small];
         break;
+    case TN_COLUMN_AMOUNT:
     case TN_COLUMN_REAL:
         memcpy(&v.real, at, sizeof v.real);
         break;
@@ -114,6 +116,10 @@ static bool has_value(const tn_column *column, const void *row) {
     return column->kind != TN_COLUMN_REAL || !isnan(v.real);
 }
 
+static bool is_count(double amount) {
+    return amount >= 0 && amount < 9007199254740992.0 && amount == floor(amount);
+}
+
 /* ---- JSON ---- */
 
 static void put_range(double least, double most, tn_json *json) {
@@ -137,6 +143,12 @@ static void put_value(const tn_column *column, const void *at, tn_json *json) {
     case TN_COLUMN_COUNT:
     case TN_COLUMN_COUNT32:
         tn_json_count(json, v.count);
+        break;
+    case TN_COLUMN_AMOUNT:
+        if (is_count(v.real))
+            tn_json_count(json, (uint64_t)v.real);
+        else
+            tn_json_real(json, v.real);
         break;
     case TN_COLUMN_REAL:
         tn_json_real(json, v.real);
@@ -249,6 +261,7 @@ static void put_csv(const tn_column *column, const void *row, tn_buffer *out) {
     case TN_COLUMN_COUNT32:
         tn_csv_put_count(out, v.count);
         break;
+    case TN_COLUMN_AMOUNT:
     case TN_COLUMN_REAL:
         tn_csv_put_real(out, v.real);
         break;
@@ -292,6 +305,12 @@ static void show_value(const tn_column *column, const void *at, tn_buffer *cell)
             show_real(column, (double)v.count, cell);
         else
             tn_buffer_text(cell, tn_count_text(v.count, text));
+        break;
+    case TN_COLUMN_AMOUNT:
+        if (is_count(v.real))
+            tn_buffer_text(cell, tn_count_text((uint64_t)v.real, text));
+        else
+            show_real(column, v.real, cell);
         break;
     case TN_COLUMN_REAL:
         if (column->bar)

@@ -35,6 +35,7 @@ typedef enum tn_column_kind {
     TN_COLUMN_TEXT,    /* const char *; NULL: null, an empty cell */
     TN_COLUMN_COUNT,   /* uint64_t, size_t */
     TN_COLUMN_COUNT32, /* uint32_t */
+    TN_COLUMN_AMOUNT,  /* double that is written as a count where it is one */
     TN_COLUMN_REAL,    /* double; what is not finite: null, "-" */
     TN_COLUMN_BOOL,    /* true or false; yes or no */
     TN_COLUMN_NAME,    /* uint32_t or enum: a place in `names` */
@@ -98,6 +99,9 @@ struct tn_record {
         .names = (list_of_names), .key = (called), .kind = TN_COLUMN_NAME, .offset = offsetof(type, member), \
         __VA_ARGS__                                                                                          \
     }
+/* A double that may be a count. */
+#define TN_AMOUNT(called, type, member, ...)                                                                 \
+    { .key = (called), .kind = TN_COLUMN_AMOUNT, .offset = offsetof(type, member), __VA_ARGS__ }
 /* A struct in place, as an object. Lists: pointer and length; TN_ARRAY: an array in the struct. */
 #define TN_OBJECT(called, type, member, record, ...)                                                         \
     {                                                                                                        \

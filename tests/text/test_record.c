@@ -268,6 +268,37 @@ static void test_keyed_rows(void **state) {
     tn_buffer_free(&out);
 }
 
+/* What is a count is written as one, whatever holds it. */
+static void test_amounts(void **state) {
+    (void)state;
+    static const struct {
+        double amount;
+        const char *json, *shown;
+    } cases[] = {{1234567, "{\n  \"a\": 1234567\n}\n", "1,234,567\n"},
+                 {2.5, "{\n  \"a\": 2.5\n}\n", "2.5\n"},
+                 {-3, "{\n  \"a\": -3\n}\n", "-3\n"},
+                 {9007199254740992.0, "{\n  \"a\": 9007199254740992\n}\n", "9.0072e+15\n"},
+                 {NAN, "{\n  \"a\": null\n}\n", "-\n"}};
+    const tn_column column[] = {TN_AMOUNT("a", part, share, "a", TN_DIGITS(6))};
+    const tn_record of = TN_RECORD(part, column);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const part one = {.share = cases[i].amount};
+        tn_buffer out = {0};
+        tn_json json;
+        tn_json_begin(&json, &out);
+        tn_record_json(&of, &one, &json);
+        if (cases[i].amount < 1e15) assert_string_equal(out.data, cases[i].json);
+        json_t *read = json_loads(out.data, 0, NULL), *value = json_object_get(read, "a");
+        assert_true(isnan(cases[i].amount) ? json_is_null(value)
+                                           : json_number_value(value) == cases[i].amount);
+        json_decref(read);
+        tn_buffer_free(&out);
+        tn_record_table(&of, &one, 1, false, &out);
+        assert_non_null(strstr(out.data, cases[i].shown));
+        tn_buffer_free(&out);
+    }
+}
+
 /* Every memory request that fails gives a failed buffer, never half an answer that looks whole. */
 static void test_memory(void **state) {
     (void)state;
@@ -317,9 +348,13 @@ static void test_locale(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),   cmocka_unit_test(test_table),
-        cmocka_unit_test(test_csv),    cmocka_unit_test(test_keyed_rows),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_ranges_and_lines),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_keyed_rows),
+        cmocka_unit_test(test_amounts),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_ranges_and_lines),
         cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
