@@ -25,10 +25,10 @@ static double value_of(const tn_result_row *row, const char *quantity) {
 /* Shares of the budget; returns the resource that is nearest to it. */
 static tn_resource shares(const tn_result *result, const tn_result_row *row, double share[TN_RESOURCES]) {
     tn_resources has = tn_device_resources(result->space->device);
-    const uint64_t available[TN_RESOURCES] = {has.lut, has.ff, has.dsp, has.bram18, has.uram};
     tn_resource tightest = TN_LUT;
     for (int i = 0; i < TN_RESOURCES; i++) {
-        share[i] = available[i] ? value_of(row, tn_resource_names[i]) / (double)available[i] : 0;
+        uint64_t available = tn_resource_amount(&has, (tn_resource)i);
+        share[i] = available ? value_of(row, tn_resource_names[i]) / (double)available : 0;
         if (share[i] > share[tightest]) tightest = (tn_resource)i;
     }
     return tightest;

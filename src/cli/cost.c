@@ -32,12 +32,11 @@ static void make_memory(tn_cost *cost) {
 }
 
 static void make_resources(tn_cost *cost) {
-    const tn_resources *used = &cost->why.price.used, *has = &cost->why.available;
-    const uint64_t need[TN_RESOURCES] = {used->lut, used->ff, used->dsp, used->bram18, used->uram};
-    const uint64_t have[TN_RESOURCES] = {has->lut, has->ff, has->dsp, has->bram18, has->uram};
     for (int i = 0; i < TN_RESOURCES; i++) {
-        double share = have[i] ? (double)need[i] / (double)have[i] : need[i] ? NAN : 0;
-        cost->resource[i] = (tn_cost_resource){tn_resource_names[i], need[i], have[i], share};
+        uint64_t need = tn_resource_amount(&cost->why.price.used, (tn_resource)i);
+        uint64_t have = tn_resource_amount(&cost->why.available, (tn_resource)i);
+        double share = have ? (double)need / (double)have : need ? NAN : 0;
+        cost->resource[i] = (tn_cost_resource){tn_resource_names[i], need, have, share};
     }
 }
 

@@ -98,13 +98,12 @@ static tn_status choices_text(const tn_space *space, uint64_t id, tn_arena *aren
 
 /* What the explanation says of resources, against the budget under the caps instead of the whole device. */
 static void find_lacks(const tn_space *space, const tn_explanation *why, miss *of) {
-    const tn_resources *used = &why->price.used, *budget = &space->budget;
-    const uint64_t need[TN_RESOURCES] = {used->lut, used->ff, used->dsp, used->bram18, used->uram};
-    const uint64_t have[TN_RESOURCES] = {budget->lut, budget->ff, budget->dsp, budget->bram18, budget->uram};
     for (int r = 0; r < TN_RESOURCES; r++) {
-        if (need[r] <= have[r]) continue;
+        uint64_t need = tn_resource_amount(&why->price.used, (tn_resource)r);
+        uint64_t have = tn_resource_amount(&space->budget, (tn_resource)r);
+        if (need <= have) continue;
         lack *next = &of->lack[of->lacks++];
-        *next = (lack){.resource = tn_resource_names[r], .needed = need[r], .available = have[r]};
+        *next = (lack){.resource = tn_resource_names[r], .needed = need, .available = have};
         tn_largest largest = tn_explanation_largest(why, (tn_resource)r);
         next->largest_count = largest.count;
         for (uint32_t i = 0; i < largest.count; i++) {

@@ -362,13 +362,13 @@ static void set_build(tn_evaluator *with, uint64_t inner) {
 
 /* The resource that is over its budget by the greatest factor. */
 static tn_cause worst_resource(const tn_resources *used, const tn_resources *budget) {
-    const uint64_t need[TN_RESOURCES] = {used->lut, used->ff, used->dsp, used->bram18, used->uram};
-    const uint64_t have[TN_RESOURCES] = {budget->lut, budget->ff, budget->dsp, budget->bram18, budget->uram};
     double worst = 1;
     tn_cause cause = TN_CAUSE_NONE;
     for (int i = 0; i < TN_RESOURCES; i++) {
-        if (need[i] <= have[i]) continue;
-        double factor = have[i] ? (double)need[i] / (double)have[i] : INFINITY;
+        uint64_t need = tn_resource_amount(used, (tn_resource)i),
+                 have = tn_resource_amount(budget, (tn_resource)i);
+        if (need <= have) continue;
+        double factor = have ? (double)need / (double)have : INFINITY;
         if (factor <= worst) continue;
         worst = factor;
         cause = (tn_cause)(TN_CAUSE_RESOURCE + i);

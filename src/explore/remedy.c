@@ -22,11 +22,12 @@ typedef struct {
 } search;
 
 double tn_budget_ratio(const tn_resources *used, const tn_resources *budget) {
-    const uint64_t need[] = {used->lut, used->ff, used->dsp, used->bram18, used->uram};
-    const uint64_t have[] = {budget->lut, budget->ff, budget->dsp, budget->bram18, budget->uram};
     double most = 0;
-    for (size_t i = 0; i < sizeof need / sizeof *need; i++)
-        if (need[i] > 0) most = fmax(most, have[i] ? (double)need[i] / (double)have[i] : INFINITY);
+    for (int i = 0; i < TN_RESOURCES; i++) {
+        uint64_t need = tn_resource_amount(used, (tn_resource)i),
+                 have = tn_resource_amount(budget, (tn_resource)i);
+        if (need > 0) most = fmax(most, have ? (double)need / (double)have : INFINITY);
+    }
     return most;
 }
 

@@ -107,6 +107,7 @@ typedef struct tn_device_energy {
     tn_sourced bram_pJ_per_bit, uram_pJ_per_bit, lutram_pJ_per_bit;
 } tn_device_energy;
 enum { TN_ENERGY_FIGURES = sizeof(tn_device_energy) / sizeof(tn_sourced) };
+extern const tn_schema tn_device_energy_schema; /* a field for each figure */
 
 struct tn_device {
     const char *name, *title, *part, *variant, *about, *inherit;

@@ -151,7 +151,7 @@ static const tn_field energy_fields[] = {
     FIGURE(uram_pJ_per_bit, "a bit read from or written to UltraRAM"),
     FIGURE(lutram_pJ_per_bit, "a bit read from or written to LUTRAM"),
 };
-static const tn_schema energy_schema = TN_SCHEMA("device.energy", tn_device_energy, energy_fields);
+const tn_schema tn_device_energy_schema = TN_SCHEMA("device.energy", tn_device_energy, energy_fields);
 
 static const tn_field device_fields[] = {
     TN_KEY(CHOICE, tn_device, kind, "fpga; the keys of kind roofline have their own page section",
@@ -181,6 +181,6 @@ static const tn_field device_fields[] = {
            .sub = &operator_schema),
     TN_KEY(TABLE, tn_device, external, "memories outside the chip", .sub = &external_schema),
     TN_KEY(MAPPING, tn_device, energy, "coefficients of power and energy", TN_REQUIRED,
-           .sub = &energy_schema),
+           .sub = &tn_device_energy_schema),
 };
 const tn_schema tn_device_schema = TN_SCHEMA("device", tn_device, device_fields);

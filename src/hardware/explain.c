@@ -137,11 +137,6 @@ static tn_status tell_memories(teller *with) {
 
 /* ---- misfits ---- */
 
-static uint64_t amount_of(const tn_resources *of, tn_resource resource) {
-    const uint64_t amount[TN_RESOURCES] = {of->lut, of->ff, of->dsp, of->bram18, of->uram};
-    return amount[resource];
-}
-
 /* Keeps the largest, greatest first; of equals the first told. */
 static void contribute(tn_largest *of, const char *name, uint64_t amount) {
     uint32_t at = of->count;
@@ -160,12 +155,13 @@ static void contribute(tn_largest *of, const char *name, uint64_t amount) {
 tn_largest tn_explanation_largest(const tn_explanation *explanation, tn_resource resource) {
     tn_largest largest = {0};
     for (uint32_t i = 0; i < explanation->kernels; i++)
-        contribute(&largest, explanation->kernel[i].name, amount_of(&explanation->kernel[i].used, resource));
+        contribute(&largest, explanation->kernel[i].name,
+                   tn_resource_amount(&explanation->kernel[i].used, resource));
     for (uint32_t i = 0; i < explanation->memories; i++) {
         const tn_blocks *blocks = &explanation->memory[i].placed.blocks;
         const tn_resources taken = {
             .lut = blocks->lutram, .bram18 = blocks->bram18 + 2 * blocks->bram36, .uram = blocks->uram};
-        contribute(&largest, explanation->memory[i].name, amount_of(&taken, resource));
+        contribute(&largest, explanation->memory[i].name, tn_resource_amount(&taken, resource));
     }
     return largest;
 }
@@ -178,8 +174,8 @@ static tn_status tell_misfits(teller *with) {
         if (!(out->price.misfits >> resource & 1)) continue;
         tn_misfit *misfit = &list[out->misfits++];
         *misfit = (tn_misfit){.resource = (tn_resource)resource,
-                              .needed = amount_of(&out->price.used, (tn_resource)resource),
-                              .available = amount_of(&out->available, (tn_resource)resource)};
+                              .needed = tn_resource_amount(&out->price.used, (tn_resource)resource),
+                              .available = tn_resource_amount(&out->available, (tn_resource)resource)};
         tn_largest largest = tn_explanation_largest(out, misfit->resource);
         misfit->count = largest.count;
         memcpy(misfit->largest, largest.name, sizeof largest.name);
@@ -346,26 +342,12 @@ static void note_control(unverified_names *all) {
 }
 
 static void note_energy(unverified_names *all) {
-    const tn_device_energy *energy = &all->with->workload->device->energy;
-    const struct {
-        const char *name;
-        const tn_sourced *figure;
-    } figures[] = {
-        {"static_W", &energy->static_W},
-        {"voltage_V", &energy->voltage_V},
-        {"toggle", &energy->toggle},
-        {"idle_toggle", &energy->idle_toggle},
-        {"lut_pF", &energy->lut_pF},
-        {"ff_pF", &energy->ff_pF},
-        {"dsp_pF", &energy->dsp_pF},
-        {"bram18_pF", &energy->bram18_pF},
-        {"uram_pF", &energy->uram_pF},
-        {"bram_pJ_per_bit", &energy->bram_pJ_per_bit},
-        {"uram_pJ_per_bit", &energy->uram_pJ_per_bit},
-        {"lutram_pJ_per_bit", &energy->lutram_pJ_per_bit},
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        note_unverified(all, figures[i].figure->origin == TN_UNVERIFIED, "energy", figures[i].name);
+    const char *energy = (const char *)&all->with->workload->device->energy;
+    for (size_t i = 0; i < tn_device_energy_schema.count; i++) {
+        const tn_field *field = &tn_device_energy_schema.field[i];
+        const tn_sourced *figure = (const tn_sourced *)(energy + field->offset);
+        note_unverified(all, figure->origin == TN_UNVERIFIED, "energy", field->key);
+    }
 }
 
 static tn_status tell_unverified(teller *with) {

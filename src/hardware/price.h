@@ -38,6 +38,10 @@ typedef struct tn_price {
 } tn_price;
 
 typedef enum tn_resource { TN_LUT, TN_FF, TN_DSP, TN_BRAM18, TN_URAM, TN_RESOURCES } tn_resource;
+static inline uint64_t tn_resource_amount(const tn_resources *of, tn_resource which) {
+    const uint64_t amount[TN_RESOURCES] = {of->lut, of->ff, of->dsp, of->bram18, of->uram};
+    return amount[which];
+}
 extern const char *const tn_resource_names[]; /* "lut", "ff", "dsp", "bram18", "uram" */
 
 /* An illegal build (zero parallelism, ...) is TN_INPUT, as are off-chip arrays that the device has no
