@@ -44,6 +44,7 @@ struct tn_model {
     tn_arithmetic products;
     tn_optimizer optimizer;
     bool dense;      /* every weight uncompressed */
+    bool inference;  /* the forward phase alone */
     bool write_back; /* parameters are updated where their gradients are finished */
     uint64_t batch, sequence, steps_per_epoch;
     size_t weights;

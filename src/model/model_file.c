@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const char *const file_kinds[] = {"model", NULL};
+static const char *const phases[] = {"training", "inference", NULL};
 static const char *const update_times[] = {"end", "write-back", NULL};
 static const char *const weight_policies[] = {"as-given", "dense", NULL};
 
@@ -58,6 +59,10 @@ static const tn_field model_fields[] = {
     TN_KEY(CHOICE, tn_model_file, kind, "what the file is", TN_REQUIRED, TN_ONE_OF(file_kinds)),
     TN_KEY(TEXT, tn_model_file, name, "name in results: letters, digits, - and _", TN_REQUIRED,
            TN_SEEN(tn_model_file, name_at)),
+    TN_KEY(
+        CHOICE, tn_model_file, phase,
+        "training: forward, backward, update; inference: forward alone, nothing is kept for a backward pass",
+        TN_DEFAULT("training"), TN_ONE_OF(phases)),
     TN_KEY(COUNT, tn_model_file, batch, "examples of a training step", TN_DEFAULT("1"), TN_FROM(1)),
     TN_KEY(COUNT, tn_model_file, sequence, "tokens of an example", TN_REQUIRED, TN_FROM(1)),
     TN_KEY_AS("precision", NODE, tn_model_file, precision_node,

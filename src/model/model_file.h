@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef enum tn_model_phase { TN_PHASE_TRAINING, TN_PHASE_INFERENCE } tn_model_phase;
 typedef enum tn_update_when { TN_UPDATE_END, TN_UPDATE_WRITE_BACK } tn_update_when;
 
 typedef enum tn_weight_policy { TN_POLICY_AS_GIVEN, TN_POLICY_DENSE } tn_weight_policy;
@@ -30,7 +31,7 @@ typedef struct tn_model_update {
 } tn_model_update;
 
 typedef struct tn_model_file {
-    uint32_t kind, optimizer, format, flow;
+    uint32_t kind, phase, optimizer, format, flow; /* phase: tn_model_phase */
     const tn_yaml *precision_node;
     tn_precision precision; /* of arrays */
     tn_arithmetic products;

@@ -207,6 +207,9 @@ static tn_status check_tables(const tn_trainer *t, tn_error *error) {
 }
 
 static tn_status fill(tn_trainer *t, tn_error *error) {
+    if (t->model->inference)
+        return tn_fail(error, TN_INPUT, "model %s has `phase: inference`; training needs `phase: training`",
+                       t->model->name);
     TN_TRY(tn_program_cache_new(&t->cache, error));
     TN_TRY(tn_trainer_sized(t, t->model->batch, t->model->sequence, &t->whole, error));
     TN_TRY(check_tables(t, error));

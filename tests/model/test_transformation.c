@@ -184,6 +184,70 @@ static void arithmetic_of_products(void **state) {
     }
 }
 
+/* The most elements that are live at once, by a walk: parameters all the time, others from their first touch to
+ * their last. */
+static uint64_t peak_by_walking(const tn_step *step) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        uint64_t held = 0;
+        for (uint32_t a = 0; a < step->arrays; a++) {
+            bool before = step->array[a].role == TN_ARRAY_PARAMETER, after = before;
+            for (uint32_t j = 0; j < step->operations; j++) {
+                before |= j <= i && touches(&step->operation[j], a);
+                after |= j >= i && touches(&step->operation[j], a);
+            }
+            held += before && after ? step->array[a].elements : 0;
+        }
+        if (held > most) most = held;
+    }
+    return most;
+}
+
+/* The forward phase of the training step and nothing else: the same products, all parameters, no other role. */
+static void inference(void **state) {
+    (void)state;
+    static const char *const others[] = {"optimizer=sgd",          "optimizer=adam",
+                                         "format=dense",           "flow=bidirectional-published",
+                                         "update.when=write-back", "precision.products=bfp16,8,4"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        tn_arena arena = {0};
+        const char *plainly[] = {others[i], "phase=training"}, *forward[] = {others[i], "phase=inference"};
+        tn_step plain = loaded(plainly, 2, &arena), alone = loaded(forward, 2, &arena);
+        assert_int_equal(alone.macs[TN_FORWARD], plain.macs[TN_FORWARD]);
+        assert_int_equal(alone.flops[TN_FORWARD], plain.flops[TN_FORWARD]);
+        for (int phase = TN_FORWARD + 1; phase < TN_PHASES; phase++) {
+            assert_int_equal(alone.macs[phase], 0);
+            assert_int_equal(alone.flops[phase], 0);
+        }
+        assert_int_equal(alone.parameters, plain.parameters);
+        assert_int_equal(alone.operations, plain.forward_operations);
+        assert_int_equal(alone.gradient_elements + alone.optimizer_elements + alone.activation_elements, 0);
+        uint64_t parameters = 0;
+        for (uint32_t a = 0; a < alone.arrays; a++) {
+            tn_array_role role = alone.array[a].role;
+            assert_true(role != TN_ARRAY_GRADIENT && role != TN_ARRAY_OPTIMIZER);
+            parameters += role == TN_ARRAY_PARAMETER ? alone.array[a].elements : 0;
+        }
+        assert_int_equal(parameters, alone.parameters);
+        for (uint32_t o = 0; o < alone.operations; o++) { /* the same arrays, by name and size */
+            const tn_operation *one = &plain.operation[o], *other = &alone.operation[o];
+            assert_int_equal(one->kind, other->kind);
+            for (uint32_t k = 0; k < one->read_count; k++) {
+                const char *was, *is;
+                assert_int_equal(tn_step_array_name(&plain, one->reads[k], &arena, &was, NULL), TN_OK);
+                assert_int_equal(tn_step_array_name(&alone, other->reads[k], &arena, &is, NULL), TN_OK);
+                assert_string_equal(was, is);
+            }
+        }
+        assert_int_equal(alone.peak_elements, peak_by_walking(&alone));
+        assert_true(alone.peak_elements < plain.peak_elements);
+        tn_price one = price_of(&plain, &arena), other = price_of(&alone, &arena);
+        assert_true(2 * other.cycles_per_step < one.cycles_per_step);
+        assert_true(other.used.bram18 + other.used.uram <= one.used.bram18 + one.used.uram);
+        tn_arena_free(&arena);
+    }
+}
+
 static bool always(const tn_model *model) {
     (void)model;
     return true;
@@ -237,9 +301,8 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(write_back),
-        cmocka_unit_test(write_back_on_a_device),
-        cmocka_unit_test(arithmetic_of_products),
+        cmocka_unit_test(write_back),          cmocka_unit_test(write_back_on_a_device),
+        cmocka_unit_test(inference),           cmocka_unit_test(arithmetic_of_products),
         cmocka_unit_test(order_and_conflicts),
     };
     return cmocka_run_group_tests(tests, NULL, end);

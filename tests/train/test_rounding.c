@@ -232,6 +232,22 @@ static void stochastic_rounding_follows_the_seed(void **state) {
     assert_true(difference("fp32", first, "fp32", "{seed: 1}") == 0); /* nothing is rounded */
 }
 
+/* What has no backward pass can't be trained. */
+static void inference_is_refused(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    static const char *const inference = "phase=inference";
+    tn_model *model;
+    tn_train_settings settings;
+    tn_trainer *trainer;
+    tn_error error;
+    assert_int_equal(tn_model_load("atis-2enc", &inference, 1, &arena, &model, NULL), TN_OK);
+    assert_int_equal(tn_train_settings_decode(NULL, &arena, &settings, NULL), TN_OK);
+    assert_int_equal(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "phase: training"));
+    tn_arena_free(&arena);
+}
+
 static void memory_that_is_not_to_be_had(void **state) {
     (void)state;
     tn_rounding_room room = {0};
@@ -250,6 +266,7 @@ int main(void) {
         cmocka_unit_test(gradients_are_what_a_doubled_loss_doubles),
         cmocka_unit_test(errors_fall_with_the_mantissa),
         cmocka_unit_test(stochastic_rounding_follows_the_seed),
+        cmocka_unit_test(inference_is_refused),
         cmocka_unit_test(memory_that_is_not_to_be_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
