@@ -1,5 +1,6 @@
-/* The README's examples run as they are printed, from the source tree's folder, with the program on PATH. Those on the
- * results of a whole sweep take minutes: with TORTURE=all in the environment they run too. */
+/* The README's examples run as they are printed, one after the other, with the program on PATH, in a folder of their
+ * own that has the source tree's docs. Those on the results of a whole sweep take minutes: with TORTURE=all in the
+ * environment they run too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
 
@@ -33,8 +36,8 @@ static void examples_run_as_printed(void **state) {
         seen++;
         if (strstr(line, "results/mine") && !(torture && strcmp(torture, "all") == 0)) continue;
         line[strcspn(line, "#")] = '\0';
-        snprintf(command, sizeof command, "cd '%s' && PATH=\"$(dirname \"$TENFOLD\"):$PATH\" && %s",
-                 test_source("."), line + 4);
+        snprintf(command, sizeof command, "cd \"$FOLDER\" && PATH=\"$(dirname \"$TENFOLD\"):$PATH\" && %s",
+                 line + 4);
         test_run run = test_shell(command);
         if (run.status != 0) print_error("%s\nstatus %d: %s\n", line, run.status, run.err);
         assert_int_equal(run.status, 0);
@@ -47,7 +50,12 @@ static void examples_run_as_printed(void **state) {
     assert_true(run_now >= EXAMPLES_LEAST - 4);
 }
 
+static int set_up(void **state) {
+    if (test_folder_make(state) != 0) return -1;
+    return symlink(test_source("docs"), test_in_folder("docs"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(examples_run_as_printed)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, test_folder_remove);
 }
