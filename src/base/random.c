@@ -24,10 +24,6 @@ void tn_random_close(tn_random *random) {
     tn_free(random);
 }
 
-double tn_random_uniform(tn_random *random) {
-    return gsl_rng_uniform(&random->gsl);
-}
-
 uint32_t tn_random_below(tn_random *random, uint32_t below) {
     return (uint32_t)gsl_rng_uniform_int(&random->gsl, below);
 }

@@ -19,8 +19,6 @@ typedef struct tn_random tn_random;
 tn_status tn_random_open(uint64_t seed, tn_random **random, tn_error *error);
 void tn_random_close(tn_random *random); /* NULL is fine */
 
-/* 0 <= x < 1 */
-double tn_random_uniform(tn_random *random);
 /* 0 <= x < below, which is 1 to 2^32 - 1; without bias */
 uint32_t tn_random_below(tn_random *random, uint32_t below);
 /* Standard normal, by the polar method of Box and Muller. */
