@@ -1,5 +1,6 @@
 #include "base/suggest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST_NAME = 63 };
@@ -35,4 +36,18 @@ const char *tn_suggest(const char *given, const char *const *names, size_t count
         }
     }
     return nearest;
+}
+
+const char *tn_name_list(const char *const *names, size_t count, char *text, size_t capacity) {
+    enum { ENDING = 40 };
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        if (length + strlen(names[i]) + ENDING > capacity) {
+            snprintf(text + length, capacity - length, "%s.. (%zu in all)", i ? ", " : "", count);
+            break;
+        }
+        length += (size_t)snprintf(text + length, capacity - length, "%s%s", i ? ", " : "", names[i]);
+    }
+    return text;
 }

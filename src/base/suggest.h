@@ -8,4 +8,7 @@
  * its length, at least 2). */
 const char *tn_suggest(const char *given, const char *const *names, size_t count);
 
+/* "a, b, c" into `text`, which is returned; ", .. (40 in all)" behind what fits into `capacity` >= 64 bytes. */
+const char *tn_name_list(const char *const *names, size_t count, char *text, size_t capacity);
+
 #endif

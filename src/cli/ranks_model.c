@@ -108,6 +108,7 @@ static tn_status read_rule(work *w) {
     const tn_ranks_asked *asked = w->asked;
     tn_layer_option_rule *rule = &w->rule;
     rule->seed = asked->seed;
+    rule->dense = asked->accuracy == NULL; /* no rank was measured for it */
     TN_TRY(tn_ranks_method(asked->method, &rule->method, w->error));
     if (asked->cap) TN_TRY(read_counts(w, asked->cap, "--cap", &rule->cap, &rule->caps));
     if (asked->tolerance) TN_TRY(read_tolerances(w));
@@ -186,10 +187,27 @@ static tn_status make_plan(work *w) {
     return status;
 }
 
-static tn_status set_goal(work *w) {
+/* Before the layers are decomposed: what is asked for is known or refused. Costs of a device have one loaded
+ * where they are named. */
+static tn_status read_goal(work *w) {
+    tn_rank_problem names = {.costs = TN_RANK_COSTS, .cost_name = (const char **)tn_rank_cost_names};
+    TN_TRY(tn_ranks_goal(w->asked, &names, w->asked->max_error, &w->goal, w->error));
+    for (size_t k = 0; w->device && k < w->goal.budgets; k++) {
+        const tn_rank_budget *budget = &w->goal.budget[k];
+        tn_resources has = tn_device_resources(w->device);
+        uint64_t most = budget->cost == TN_RANK_BRAM18 ? has.bram18 : has.uram;
+        if (budget->cost >= TN_RANK_BRAM18 && budget->most > (double)most)
+            return tn_fail(w->error, TN_INPUT,
+                           "the budget of %.10g %s is more than the %" PRIu64 " of %s; give at most those",
+                           budget->most, tn_rank_cost_names[budget->cost], most, tn_device_name(w->device));
+    }
+    return TN_OK;
+}
+
+/* --max-error is relative to the norm of all layers, known once they are read. */
+static void scale_goal(work *w) {
     double most = w->asked->max_error;
-    if (!w->accuracy) most = most * most * w->plan.squared_norm;
-    return tn_ranks_goal(w->asked, &w->plan.problem, most, &w->goal, w->error);
+    if (!w->accuracy) w->goal.most_error = most * most * w->plan.squared_norm;
 }
 
 /* --- answers --- */
@@ -218,7 +236,9 @@ static tn_status put_layer(const work *w, size_t l, tn_json *json) {
     tn_json_put_text(json, "format", tn_format_names[c->weight.format]);
     tn_json_put_counts(json, "m", c->weight.m, c->weight.d);
     tn_json_put_counts(json, "n", c->weight.n, c->weight.d);
-    if (c->tolerance >= 0) {
+    if (c->weight.format == TN_DENSE) {
+        /* has neither cap nor ranks */
+    } else if (c->tolerance >= 0) {
         tn_json_put_real(json, "tolerance", c->tolerance);
     } else {
         TN_TRY(tn_weight_set_rank(&requested, c->cap, w->error));
@@ -285,7 +305,9 @@ static tn_status print_layers(const work *w) {
         tn_table_text(&table, tn_format_names[c->weight.format]);
         tn_table_text(&table, tn_ranks_product_text(c->weight.m, c->weight.d, text));
         tn_table_text(&table, tn_ranks_product_text(c->weight.n, c->weight.d, text));
-        if (c->tolerance >= 0)
+        if (c->weight.format == TN_DENSE)
+            tn_table_text(&table, "");
+        else if (c->tolerance >= 0)
             tn_table_format(&table, "error %g", c->tolerance);
         else
             tn_table_format(&table, "rank %" PRIu64, c->cap);
@@ -335,7 +357,7 @@ static tn_status print_text(const work *w) {
 static tn_status write_front(const work *w) {
     const char *folder = w->asked->output;
     const tn_rank_problem *p = &w->plan.problem;
-    size_t cost = w->goal.budgets ? w->goal.budget[0].cost : w->goal.minimised;
+    size_t cost = w->asked->budget.count ? w->goal.budget[0].cost : w->goal.minimised;
     tn_tradeoff front;
     TN_TRY(tn_rank_front(p, cost, &front, w->error));
     tn_status status = tn_rank_write_front(folder, p, cost, &front, w->error);
@@ -375,9 +397,10 @@ static tn_status write_files(const work *w) {
 static tn_status run(work *w) {
     TN_TRY(load_model(w));
     TN_TRY(read_rule(w));
+    TN_TRY(read_goal(w));
     TN_TRY(open_trained(w));
     TN_TRY(make_plan(w));
-    TN_TRY(set_goal(w));
+    scale_goal(w);
     TN_TRY(tn_rank_plan_solve(&w->plan, &w->goal, &w->arena, &w->outcome, w->error));
     TN_TRY(write_files(w));
     return w->asked->common.json ? print_json(w) : print_text(w);

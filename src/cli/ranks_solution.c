@@ -39,8 +39,12 @@ static void begin_columns(columns *c, const tn_column *first, size_t count) {
     c->record = (tn_record){.size = sizeof(row), .column = c->column, .columns = count};
 }
 
+static const char *error_title(const tn_rank_problem *p) {
+    return strcmp(p->error_name, "sqerr") == 0 ? "squared error" : "accuracy lost";
+}
+
 static void add_amounts(columns *c, const tn_rank_problem *p) {
-    const char *title = strcmp(p->error_name, "sqerr") == 0 ? "squared error" : "accuracy lost";
+    const char *title = error_title(p);
     for (size_t k = 0; k < p->costs; k++) {
         tn_column cost = TN_AMOUNT(p->cost_name[k], row, cost, p->cost_name[k], TN_DIGITS(6));
         cost.offset += k * sizeof(double);
@@ -147,6 +151,7 @@ tn_status tn_ranks_put_solution(tn_json *json, const tn_rank_problem *p, const t
         put_goal(json, p, goal);
         tn_json_put_bool(json, "fits", s->best.met);
         tn_json_put_bool(json, "exact", s->exact);
+        if (isfinite(s->least_error)) tn_json_put_real(json, "least_reachable_error", s->least_error);
         if (s->best.met) {
             tn_record_keys(&amounts.record, &of[0], json);
             tn_json_put_real(json, "lower_bound", s->lower_bound);
@@ -185,9 +190,23 @@ static tn_status print_layers(const tn_rank_problem *p, const tn_rank_way *c, tn
     return status;
 }
 
+/* As people ask for it with --max-error: relative where there is a norm. */
+static double shown_error(const tn_rank_problem *p, double sum) {
+    return p->squared_norm > 0 ? sqrt(fmax(0, sum) / p->squared_norm) : sum;
+}
+
+static const char *shown_title(const tn_rank_problem *p) {
+    if (p->squared_norm > 0) return "relative error";
+    return error_title(p);
+}
+
 static void print_no_fit(const tn_rank_problem *p, const tn_rank_goal *goal, const tn_rank_solution *s) {
     tn_say(s->exact ? "Nothing fits: no choice of candidates keeps all bounds at once.\n"
                     : "Nothing was found that fits, which is no proof that nothing does.\n");
+    if (goal->least_cost && isfinite(s->least_error))
+        tn_say("  %s: at most %.6g is allowed, the least %s is %.6g\n", shown_title(p),
+               shown_error(p, goal->most_error), s->exact ? "reachable" : "found",
+               shown_error(p, s->least_error));
     for (size_t k = 0; k < goal->budgets; k++) {
         double least = tn_rank_least_cost(p, goal->budget[k].cost);
         tn_say("  %s: the budget is %.10g, the least that any choice takes is %.10g%s\n",

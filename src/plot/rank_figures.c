@@ -108,7 +108,7 @@ static double relative(const tn_layer_options *of, const tn_layer_option *candid
 static void put_line(const tn_layer_options *of, uint32_t folding, size_t layer, tn_buffer *data) {
     for (size_t i = 0; i < of->count; i++) {
         const tn_layer_option *k = &of->item[i];
-        if (k->usable && k->folding == folding && k->tolerance < 0)
+        if (k->usable && k->folding == folding && k->tolerance < 0 && k->weight.format != TN_DENSE)
             tn_buffer_format(data, "%" PRIu64 " %.9g %zu %u\n", k->parameters, relative(of, k), layer,
                              (unsigned)folding);
     }

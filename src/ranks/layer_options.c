@@ -2,6 +2,7 @@
 
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "decompose/dense.h"
 #include "decompose/fold.h"
 #include "tensor/folding.h"
 
@@ -93,6 +94,15 @@ static tn_status find_foldings(tn_layer_options *of, const tn_weight *own, const
     return TN_OK;
 }
 
+static tn_status add_dense(tn_layer_options *of, tn_error *error) {
+    if (of->foldings == TN_FOLDINGS_MOST)
+        return tn_fail(error, TN_LIMIT, "more than %d foldings and formats for layer %s; try fewer",
+                       TN_FOLDINGS_MOST, of->name);
+    of->folding[of->foldings++] =
+        (tn_weight){.format = TN_DENSE, .d = 1, .m = {of->rows}, .n = {of->columns}};
+    return TN_OK;
+}
+
 /* --- one layer --- */
 
 static uint64_t width_of(const tn_layer_options *of, const tn_layer_option_rule *rule) {
@@ -168,6 +178,8 @@ static uint64_t greatest(const tn_weight *weight) {
 static tn_status evaluate(tn_layer_weight *layer, tn_layer_options *of, tn_layer_option *candidate,
                           tn_error *error) {
     tn_factored f;
+    if (candidate->weight.format == TN_DENSE)
+        return tn_weight_parameters(&candidate->weight, &candidate->parameters, error);
     TN_TRY(tn_layer_weight_factor(layer, &candidate->weight, candidate->tolerance < 0, candidate->tolerance,
                                   &candidate->usable, &f, error));
     if (!candidate->usable) return TN_OK;
@@ -216,9 +228,14 @@ static tn_status list_caps(tn_layer_options *of, uint32_t folding, const tn_laye
 
 static tn_status list_candidates(tn_layer_options *of, const tn_layer_option_rule *rule, tn_arena *arena,
                                  tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, of->foldings * (rule->caps + rule->tolerances), sizeof *of->item, &of->item,
-                          error));
+    TN_TRY(tn_arena_alloc(arena, of->foldings * (rule->caps + rule->tolerances) + 1, sizeof *of->item,
+                          &of->item, error));
     for (uint32_t f = 0; f < of->foldings; f++) {
+        if (of->folding[f].format == TN_DENSE) {
+            of->item[of->count++] =
+                (tn_layer_option){.weight = of->folding[f], .tolerance = -1, .folding = f, .usable = true};
+            continue;
+        }
         TN_TRY(list_caps(of, f, rule, error));
         for (size_t i = 0; i < rule->tolerances; i++)
             of->item[of->count++] =
@@ -238,6 +255,7 @@ static tn_status list_layers(const tn_model *model, const tn_layer_option_rule *
         of[*count] =
             (tn_layer_options){.layer = i, .name = layer.name, .rows = layer.rows, .columns = layer.columns};
         TN_TRY(find_foldings(&of[*count], &layer.weight->weight, rule, arena, error));
+        if (rule->dense) TN_TRY(add_dense(&of[*count], error));
         TN_TRY(list_candidates(&of[(*count)++], rule, arena, error));
     }
     *list = of;
@@ -245,6 +263,23 @@ static tn_status list_layers(const tn_model *model, const tn_layer_option_rule *
         return tn_fail(error, TN_INPUT,
                        "no layer of the model has a weight in a tensor format; name one in `weights`");
     return TN_OK;
+}
+
+/* Every matrix and its moments are there under their names: said before hours of work, not after. */
+static tn_status check_sources(const tn_trained *trained, const tn_layer_options *of, size_t count,
+                               tn_error *error) {
+    tn_arena arena = {0};
+    tn_matrix_source source;
+    size_t position;
+    tn_status status = TN_OK;
+    for (size_t i = 0; i < count && status == TN_OK; i++) {
+        status =
+            tn_checkpoint_find(&trained->checkpoint, of[i].name, trained->weights, &arena, &source, error);
+        if (status == TN_OK && trained->moments && tn_arrays_count(trained->moments) != 1)
+            status = tn_arrays_find(trained->moments, of[i].name, &position, error);
+    }
+    tn_arena_free(&arena);
+    return status;
 }
 
 /* Errors of layers side by side: the first layer's counts, whatever order they ended in. */
@@ -276,6 +311,7 @@ tn_status tn_layer_options_find(const tn_model *model, const tn_trained *trained
                                 tn_error *error) {
     outcomes out;
     TN_TRY(list_layers(model, rule, arena, candidates, count, error));
+    TN_TRY(check_sources(trained, *candidates, *count, error));
     TN_TRY(tn_arena_alloc(arena, *count, sizeof *out.status, &out.status, error));
     TN_TRY(tn_arena_alloc(arena, *count, sizeof *out.error, &out.error, error));
     tn_status status = run_all(trained, rule, progress, *candidates, *count, &out);
@@ -287,12 +323,32 @@ tn_status tn_layer_options_find(const tn_model *model, const tn_trained *trained
     return status;
 }
 
+/* One core: the matrix. */
+static tn_status factor_dense(const tn_trained *trained, const tn_layer_options *of,
+                              const tn_layer_option *candidate, tn_factored *factored, tn_error *error) {
+    tn_covariance covariance;
+    double *w = NULL;
+    tn_trained plain = *trained;
+    plain.moments = NULL;
+    tn_status status = read_layer(&plain, of, &w, &covariance, NULL, error);
+    if (status != TN_OK) {
+        tn_free(w);
+        return status;
+    }
+    *factored = (tn_factored){.weight = candidate->weight,
+                              .cores = 1,
+                              .core = {w},
+                              .squared_norm = tn_sum_of_squares(w, of->rows * of->columns)};
+    return TN_OK;
+}
+
 tn_status tn_layer_option_factor(const tn_trained *trained, const tn_layer_option_rule *rule,
                                  const tn_layer_options *of, const tn_layer_option *candidate,
                                  tn_factored *factored, tn_error *error) {
     tn_layer_weight layer;
     tn_weight weight = of->folding[candidate->folding];
     bool met = true, capped = candidate->tolerance < 0;
+    if (weight.format == TN_DENSE) return factor_dense(trained, of, candidate, factored, error);
     if (capped) TN_TRY(tn_weight_set_rank(&weight, candidate->cap, error));
     TN_TRY(open_layer(trained, rule, of, &layer, error));
     tn_status status =

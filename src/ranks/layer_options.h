@@ -33,6 +33,7 @@ typedef struct tn_layer_option_rule {
     const uint64_t *depth;
     const tn_weight *folding; /* m and n alone count; tried where they fit a layer's size */
     const tn_format *format;  /* of all candidates; none: the layer's own */
+    bool dense;               /* the matrix as it is, without error, is a candidate too */
     tn_svd_method method;
     uint64_t seed;
 } tn_layer_option_rule;
@@ -48,7 +49,7 @@ typedef struct tn_trained {
 
 typedef struct tn_layer_option {
     tn_weight weight; /* with the ranks reached */
-    uint64_t cap;     /* requested, or the greatest rank that a tolerance led to */
+    uint64_t cap;     /* requested, or the greatest rank that a tolerance led to; 0: dense, which has none */
     double tolerance; /* negative: by cap */
     uint32_t folding; /* 0: the model's own */
     uint64_t parameters;

@@ -207,8 +207,8 @@ static tn_status describe(const writer *w, const tn_weight *weight, const tn_yam
     TN_TRY(add_text(w, *entry, "format", tn_format_names[weight->format]));
     TN_TRY(add_text(w, *entry, "m", product_text(weight->m, weight->d, text)));
     TN_TRY(add_text(w, *entry, "n", product_text(weight->n, weight->d, text)));
-    TN_TRY(add_text(w, *entry, "rank", rank_text(weight, text)));
-    return flow ? add_text(w, *entry, "flow", flow->text) : TN_OK;
+    if (weight->format != TN_DENSE) TN_TRY(add_text(w, *entry, "rank", rank_text(weight, text)));
+    return flow && weight->format != TN_DENSE ? add_text(w, *entry, "flow", flow->text) : TN_OK;
 }
 
 /* Whether all layers that share the entry of layer `i` in the original came out equal. */

@@ -110,8 +110,10 @@ tn_status tn_rank_cost_find(const tn_rank_problem *problem, const char *name, si
     for (*cost = 0; *cost < problem->costs; (*cost)++)
         if (same_cost(name, problem->cost_name[*cost])) return TN_OK;
     const char *near = tn_suggest(name, problem->cost_name, problem->costs);
-    return tn_fail(error, TN_INPUT, "no cost is called \"%.100s\"; %s%.100s", name,
-                   near ? "did you mean " : "the first one is ", near ? near : problem->cost_name[0]);
+    char list[400];
+    return tn_fail(error, TN_INPUT, "no cost is called \"%.100s\"; %s%.100s%sthere are %s", name,
+                   near ? "did you mean " : "", near ? near : "", near ? "? " : "",
+                   tn_name_list(problem->cost_name, problem->costs, list, sizeof list));
 }
 
 /* The choices as knapsack/knapsack.h wants them: only the costs that have a budget, and the error as one of them
@@ -154,7 +156,7 @@ static void settle(const tn_rank_problem *p, tn_rank_way *c) {
 tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal, tn_arena *arena,
                         tn_rank_solution *solution, tn_error *error) {
     built_problem q = {0};
-    *solution = (tn_rank_solution){0};
+    *solution = (tn_rank_solution){.least_error = NAN};
     TN_TRY(build_problem(problem, goal, arena, &q, error));
     tn_rank_way *ways[] = {&solution->best, &solution->greedy, &solution->uniform};
     for (size_t i = 0; i < 3; i++)
@@ -172,6 +174,16 @@ tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal
     TN_TRY(tn_allocate_uniform(&q.choices, q.budget, problem->group, solution->uniform.choice,
                                &solution->uniform.met, error));
     for (size_t i = 0; i < 3; i++) settle(problem, ways[i]);
+    return TN_OK;
+}
+
+tn_status tn_rank_least_error(const tn_rank_problem *problem, const tn_rank_goal *goal, tn_arena *arena,
+                              double *least, tn_error *error) {
+    tn_rank_goal unbounded = *goal;
+    tn_rank_solution solution;
+    unbounded.least_cost = false;
+    TN_TRY(tn_rank_solve(problem, &unbounded, arena, &solution, error));
+    *least = solution.best.met ? solution.best.squared_error : NAN;
     return TN_OK;
 }
 

@@ -36,6 +36,7 @@ typedef struct tn_rank_problem {
     uint64_t *cap;               /* requested rank; 0 where it has none */
     uint64_t *group;             /* what uniform rank chooses by; UINT64_MAX: not by it */
     const char **label;          /* for people: "12x8x8 by 8x8x12, rank 12"; may be NULL */
+    double squared_norm;         /* what `error` is a part of, where it is shown as a relative one; else 0 */
 } tn_rank_problem;
 
 /* Columns `layer`, `cap` and `sqerr`, then any others: `ranks`, `folding` and `format` are labels, all more
@@ -69,6 +70,8 @@ typedef struct tn_rank_solution {
     bool exact;
     double lower_bound, gap; /* of what was minimised; see knapsack/allocation.h */
     uint64_t states;
+    double least_error; /* sum of `error`, where the allowed one can't be reached: the least that was found to
+                           keep the budgets; NaN: not sought, or nothing keeps them */
 } tn_rank_solution;
 
 /* The position of a cost by name ("parameters" and "params" are the same), or an error that lists or
@@ -78,6 +81,10 @@ tn_status tn_rank_cost_find(const tn_rank_problem *problem, const char *name, si
 /* Lives in `arena`. best.met = false and exact = true: nothing keeps the budgets. */
 tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal, tn_arena *arena,
                         tn_rank_solution *solution, tn_error *error);
+
+/* *least = the least sum of `error` that keeps the goal's budgets; NaN: nothing keeps them. */
+tn_status tn_rank_least_error(const tn_rank_problem *problem, const tn_rank_goal *goal, tn_arena *arena,
+                              double *least, tn_error *error);
 
 /* The whole front of squared error against one cost, without budgets. */
 tn_status tn_rank_front(const tn_rank_problem *problem, size_t cost, tn_tradeoff *front, tn_error *error);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS_MOST = 40, FOLLOWERS = 6, LIST_TEXT = 21 * TN_RANKS_MOST };
+enum { ROUNDS_MOST = 40, FOLLOWERS = 6, FRUGAL_ROUNDS = 4, LIST_TEXT = 21 * TN_RANKS_MOST };
 
 static const char *list_text(const uint64_t *number, uint32_t count, char apart, char text[LIST_TEXT]) {
     size_t length = 0;
@@ -20,9 +20,14 @@ static const char *list_text(const uint64_t *number, uint32_t count, char apart,
     return text;
 }
 
+static const double HUGE_ERROR = 1e300; /* no bound on a sum of squares */
+
 /* "tt 12x8x8 by 8x8x12, ranks 1 12 12 12 12 12 1" */
 static tn_status label_of(const tn_weight *weight, tn_arena *arena, const char **label, tn_error *error) {
     char m[LIST_TEXT], n[LIST_TEXT], ranks[LIST_TEXT];
+    if (weight->format == TN_DENSE)
+        return tn_arena_format(arena, label, error, "dense %" PRIu64 " by %" PRIu64, weight->m[0],
+                               weight->n[0]);
     return tn_arena_format(arena, label, error, "%s %s by %s, ranks %s", tn_format_names[weight->format],
                            list_text(weight->m, weight->d, 'x', m), list_text(weight->n, weight->d, 'x', n),
                            list_text(weight->rank, weight->rank_count, ' ', ranks));
@@ -114,6 +119,7 @@ static tn_status build_problem(tn_rank_plan *plan, bool in_range, tn_arena *aren
     TN_TRY(
         tn_rank_costs_find(plan->costs, plan->candidates, plan->layers, NULL, plan->cost, p->fixed, error));
     for (size_t l = 0; l < plan->layers; l++) plan->squared_norm += plan->candidates[l].squared_norm;
+    p->squared_norm = plan->accuracy ? 0 : plan->squared_norm;
     return fill(plan, arena, error);
 }
 
@@ -121,7 +127,7 @@ tn_status tn_rank_plan_make(const tn_model *model, const tn_trained *trained,
                             const tn_layer_option_rule *rule, const tn_device *device,
                             const tn_accuracy *accuracy, bool in_range, const tn_progress *progress,
                             tn_arena *arena, tn_rank_plan *plan, tn_error *error) {
-    *plan = (tn_rank_plan){.model = model, .accuracy = accuracy};
+    *plan = (tn_rank_plan){.model = model, .device = device, .accuracy = accuracy};
     TN_TRY(tn_own_weights_make(model, arena, &plan->own, error));
     TN_TRY(tn_layer_options_find(model, trained, rule, progress, arena, &plan->candidates, &plan->layers,
                                  error));
@@ -266,6 +272,31 @@ static tn_status follow(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_l
     return TN_OK;
 }
 
+/* Where budgets are so tight that nothing near the best choice keeps them: the design that takes least of one
+ * bounded cost, the others kept, with costs counted around the last such design. The first that fits. */
+static tn_status find_frugal(tn_rank_plan *plan, const tn_rank_goal *goal, size_t cost,
+                             const tn_layer_option **choice, tn_arena *arena, size_t *rounds,
+                             tn_rank_way *way, tn_error *error) {
+    tn_rank_goal frugal = {.least_cost = true,
+                           .minimised = cost,
+                           .most_error = goal->least_cost ? goal->most_error : HUGE_ERROR,
+                           .most_states = goal->most_states};
+    for (size_t k = 0; k < goal->budgets; k++)
+        if (goal->budget[k].cost != cost) frugal.budget[frugal.budgets++] = goal->budget[k];
+    way->met = false;
+    for (int i = 0; i < FRUGAL_ROUNDS && !way->met; i++) {
+        tn_rank_solution found;
+        if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "stopped");
+        TN_TRY(tn_rank_solve(&plan->problem, &frugal, arena, &found, error));
+        ++*rounds;
+        if (!found.best.met) return TN_OK;
+        tn_rank_way last = *way = found.best;
+        TN_TRY(price(plan, goal, choice, way, error));
+        if (!way->met) TN_TRY(count_around(plan, &last, choice, arena, error));
+    }
+    return TN_OK;
+}
+
 /* Designs to start from: the exact choice, what greedy and uniform rank give, and what follows from the
  * first. */
 static tn_status find_starts(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_layer_option **choice,
@@ -278,8 +309,13 @@ static tn_status find_starts(tn_rank_plan *plan, const tn_rank_goal *goal, const
         TN_TRY(price(plan, goal, choice, ways[i], error));
         if (ways[i]->met) start[(*starts)++] = *ways[i];
     }
-    if (!chosen) return TN_OK;
-    return follow(plan, goal, choice, arena, o->solution.best, &o->rounds, start, starts, error);
+    if (chosen) TN_TRY(follow(plan, goal, choice, arena, o->solution.best, &o->rounds, start, starts, error));
+    for (size_t k = 0; k < goal->budgets && *starts == 0; k++) {
+        if (goal->budget[k].cost < TN_RANK_CYCLES) continue;
+        TN_TRY(find_frugal(plan, goal, goal->budget[k].cost, choice, arena, &o->rounds, start, error));
+        *starts = start[0].met;
+    }
+    return TN_OK;
 }
 
 static tn_status search(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_layer_option **choice,
@@ -299,8 +335,8 @@ static tn_status search(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_l
     return price(plan, goal, choice, best, error);
 }
 
-tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *arena,
-                             tn_rank_outcome *outcome, tn_error *error) {
+static tn_status solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *arena,
+                       tn_rank_outcome *outcome, tn_error *error) {
     const tn_layer_option **choice;
     tn_rank_way *best = &outcome->solution.best;
     *outcome = (tn_rank_outcome){.rounds = 1};
@@ -312,5 +348,35 @@ tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_ar
         TN_TRY(price(plan, goal, choice, best, error));
     outcome->fits = best->met;
     memcpy(outcome->total, best->cost, sizeof outcome->total);
+    return TN_OK;
+}
+
+/* Adds what the device has of a resource to the goal, where nothing bounds it more. */
+static bool bound_by(tn_rank_goal *goal, size_t cost, uint64_t most) {
+    for (size_t k = 0; k < goal->budgets; k++)
+        if (goal->budget[k].cost == cost) return false;
+    goal->budget[goal->budgets++] = (tn_rank_budget){cost, (double)most};
+    return true;
+}
+
+/* What the device has bounds every design. The best choice without those bounds that keeps them all the same
+ * is the best with them, so they are added only where it does not. */
+tn_status tn_rank_plan_solve(tn_rank_plan *plan, tn_rank_goal *goal, tn_arena *arena,
+                             tn_rank_outcome *outcome, tn_error *error) {
+    TN_TRY(solve(plan, goal, arena, outcome, error));
+    if (plan->device && outcome->fits) {
+        tn_resources has = tn_device_resources(plan->device);
+        bool over = outcome->total[TN_RANK_BRAM18] > (double)has.bram18 ||
+                    outcome->total[TN_RANK_URAM] > (double)has.uram;
+        bool bram18 = over && bound_by(goal, TN_RANK_BRAM18, has.bram18);
+        bool uram = over && bound_by(goal, TN_RANK_URAM, has.uram);
+        if (bram18 || uram) TN_TRY(solve(plan, goal, arena, outcome, error));
+    }
+    if (outcome->fits || !goal->least_cost) return TN_OK;
+    tn_rank_outcome least;
+    tn_rank_goal unbounded = *goal;
+    unbounded.least_cost = false;
+    TN_TRY(solve(plan, &unbounded, arena, &least, error));
+    if (least.fits) outcome->solution.least_error = least.solution.best.squared_error;
     return TN_OK;
 }

@@ -29,6 +29,7 @@ typedef struct tn_rank_plan {
     const tn_model *model;
     tn_model *own; /* with a weight for each layer; after solving, the chosen ones */
     tn_rank_costs *costs;
+    const tn_device *device;     /* NULL: none; else its blocks bound every design */
     const tn_accuracy *accuracy; /* NULL: truncation error counts */
     tn_layer_options *candidates;
     double *cost; /* of all candidates, usable or not */
@@ -54,7 +55,9 @@ typedef struct tn_rank_outcome {
     size_t rounds;               /* choices made; 1 where costs add up */
 } tn_rank_outcome;
 
-tn_status tn_rank_plan_solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *arena,
+/* Blocks that the device has become budgets of `goal` where the choice without them would take more. Where
+ * the allowed error can't be reached, solution.least_error says what can. */
+tn_status tn_rank_plan_solve(tn_rank_plan *plan, tn_rank_goal *goal, tn_arena *arena,
                              tn_rank_outcome *outcome, tn_error *error);
 
 /* The candidate that a choice of the problem takes for a layer. */

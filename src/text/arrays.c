@@ -107,13 +107,14 @@ static tn_status no_such_array(const tn_arrays *arrays, const char *name, tn_err
     TN_TRY(tn_alloc(arrays->count, sizeof *names, &names, error));
     for (size_t i = 0; i < arrays->count; i++) names[i] = arrays->entry[i].info.name;
     const char *nearest = tn_suggest(name, names, arrays->count);
+    char list[400];
+    tn_name_list(names, arrays->count, list, sizeof list);
     tn_free(names);
-    if (nearest)
-        return tn_byte_source_fail(&arrays->source, error,
-                                   "holds no array \"%.100s\"; did you mean \"%.100s\"?", name, nearest);
-    return tn_byte_source_fail(&arrays->source, error,
-                               "holds no array \"%.100s\" among its %zu, the first is \"%.100s\"", name,
-                               arrays->count, arrays->count ? arrays->entry[0].info.name : "absent");
+    if (arrays->count == 0)
+        return tn_byte_source_fail(&arrays->source, error, "holds no array \"%.100s\", nor any other", name);
+    return tn_byte_source_fail(&arrays->source, error, "holds no array \"%.100s\"; %s%.100s%sit holds %s",
+                               name, nearest ? "did you mean \"" : "", nearest ? nearest : "",
+                               nearest ? "\"? " : "", list);
 }
 
 tn_status tn_arrays_find(const tn_arrays *arrays, const char *name, size_t *position, tn_error *error) {

@@ -276,6 +276,14 @@ static void refusals(void **state) {
     static const double numbers[] = {1, 2, 3, 4, 5, HUGE_VAL};
     const tn_array_out odd = {.name = "x", .axes = 2, .shape = small, .values = numbers};
     assert_int_equal(tn_npy_write(test_in_folder("odd.npy"), &odd, NULL), TN_OK);
+    /* The second array is missing: said before the first, which can't be used, is looked at. */
+    static const uint64_t fused[] = {2 * ROWS, COLUMNS};
+    double *infinite = test_normal(1, 2 * ROWS * COLUMNS);
+    infinite[0] = HUGE_VAL;
+    const tn_array_out half[] = {{.name = "fused1", .axes = 2, .shape = fused, .values = infinite},
+                                 {.name = "other", .axes = 2, .shape = small, .values = numbers}};
+    assert_int_equal(tn_npz_write(test_in_folder("half.npz"), half, 2, NULL), TN_OK);
+    free(infinite);
     static const struct {
         const char *arguments, *message;
     } cases[] = {
@@ -302,12 +310,21 @@ static void refusals(void **state) {
         {"--table w.npy --budget params=3", "w.npy"},
         {"--table table.csv", "nothing bounds the ranks"},
         {"--table table.csv --budget prams=3", "did you mean params"},
+        {"--table table.csv --budget luts=3", "there are params"},
         {"--table table.csv --budget params", "KEY=VALUE"},
         {"--table table.csv --budget params=-3", "at least 0"},
         {"--table table.csv --budget params=3 --budget parameters=4", "given twice"},
         {"--table table.csv --budget params=3 --minimise params", "--max-error"},
         {"model.yaml --budget params=3", "needs --weights"},
         {"model.yaml --weights absent.npz --budget params=3", "absent.npz"},
+        {"model.yaml --weights absent.npz --budget dsp=3",
+         "there are parameters, bytes, macs, cycles, bram18, uram"},
+        {"model.yaml --weights absent.npz --max-error 0.1 --minimise dsp", "there are parameters"},
+        {"model.yaml --weights absent.npz --budget uram=464 --device vck190",
+         "464 uram is more than the 463 of vck190"},
+        {"model.yaml --weights half.npz --budget params=3",
+         "holds no array \"fused2\"; did you mean \"fused1\"? "
+         "it holds fused1, other"},
         {"model.yaml --weights w.npy --budget params=3", "fused1"},
         {"model.yaml --weights weights.npz", "nothing bounds the ranks"},
         {"model.yaml --weights weights.npz --budget params=3 --cap 3,2", "must rise"},
@@ -326,6 +343,91 @@ static void refusals(void **state) {
         if (!good) fail_msg("ranks %s: status %d\n%s%s", cases[i].arguments, got.status, got.out, got.err);
         test_run_free(&got);
     }
+}
+
+/* The matrix as it is costs what it holds and has no error. Where the budget holds all four it is chosen, and
+ * the model that is written has it; a format that would need more than the matrix is never the choice. */
+static void dense_is_a_candidate(void **state) {
+    (void)state;
+    const char *model = test_in_folder("model.yaml"), *weights = test_in_folder("weights.npz");
+    json_t *j = test_program_json(0, "ranks", model, "--weights", weights, "--format", "tucker", "--budget",
+                                  "params=100000", "-o", test_in_folder("dense"), "--quiet", "--json", NULL);
+    for (size_t l = 0; l < 4; l++) {
+        const json_t *layer = item(j, "layers", l);
+        assert_string_equal(json_string_value(json_object_get(layer, "format")), "dense");
+        size_t bias = l % 2 ? COLUMNS : ROWS; /* up, down, up, down */
+        assert_true(number(layer, "parameters") == (double)(ROWS * COLUMNS + bias));
+        assert_true(number(layer, "relative_error") == 0);
+    }
+    json_t *cost = test_program_json(0, "cost", test_in_folder("dense/model.yaml"), "--json", NULL);
+    assert_true(number(cost, "parameters") == number(json_object_get(j, "total"), "parameters"));
+    json_decref(cost);
+    json_decref(j);
+    /* Its core is the matrix, whichever way round the file has it. */
+    tn_arrays *cores, *given;
+    double *core = test_zeros(ROWS * COLUMNS), *fused = test_zeros(2 * ROWS * COLUMNS);
+    size_t at;
+    assert_int_equal(tn_arrays_open(test_in_folder("dense/cores.npz"), &cores, NULL), TN_OK);
+    assert_int_equal(tn_arrays_open(weights, &given, NULL), TN_OK);
+    assert_int_equal(tn_arrays_read(given, 0, fused, NULL), TN_OK);
+    assert_int_equal(tn_arrays_find(cores, "block1.up.core1", &at, NULL), TN_OK);
+    assert_int_equal(tn_arrays_read(cores, at, core, NULL), TN_OK);
+    assert_memory_equal(core, fused, ROWS * COLUMNS * sizeof *core);
+    assert_int_equal(tn_arrays_find(cores, "block1.down.core1", &at, NULL), TN_OK);
+    assert_int_equal(tn_arrays_read(cores, at, core, NULL), TN_OK);
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t k = 0; k < COLUMNS; k++)
+            assert_true(core[k * ROWS + i] == fused[ROWS * COLUMNS + i * COLUMNS + k]);
+    tn_arrays_close(cores);
+    tn_arrays_close(given);
+    free(core);
+    free(fused);
+}
+
+/* The choice that takes fewest blocks says how many a device needs. With no more than those on it, a budget of
+ * parameters alone gives what fits, though the best without a device would take more. */
+static void blocks_of_the_device_bound_every_budget(void **state) {
+    (void)state;
+    const char *model = test_in_folder("model.yaml"), *weights = test_in_folder("weights.npz");
+    json_t *fewest =
+        test_program_json(0, "ranks", model, "--weights", weights, "--max-error", "1", "--minimise", "bram18",
+                          "--budget", "uram=0", "--quiet", "--json", NULL);
+    json_t *best = test_program_json(0, "ranks", model, "--weights", weights, "--budget", "params=1500",
+                                     "--device", "u50", "--quiet", "--json", NULL);
+    double least = number(json_object_get(fewest, "total"), "bram18");
+    assert_true(number(json_object_get(best, "total"), "bram18") > least);
+    char most[64];
+    snprintf(most, sizeof most, "resources.bram18=%.0f", least + 1);
+    json_t *j =
+        test_program_json(0, "ranks", model, "--weights", weights, "--budget", "params=1500", "--device",
+                          "u50", "--set", most, "--set", "resources.uram=0", "--quiet", "--json", NULL);
+    const json_t *total = json_object_get(j, "total");
+    assert_true(number(total, "bram18") <= least + 1 && number(total, "uram") == 0);
+    assert_true(number(total, "parameters") <= 1500);
+    assert_true(number(j, "relative_error") > number(best, "relative_error"));
+    json_decref(fewest);
+    json_decref(best);
+    json_decref(j);
+}
+
+/* What can be reached at all is the optimum of least error under the same budgets. */
+static void unreachable_errors_name_the_reachable(void **state) {
+    (void)state;
+    const char *model = test_in_folder("model.yaml"), *weights = test_in_folder("weights.npz");
+    json_t *least = test_program_json(0, "ranks", model, "--weights", weights, "--budget", "params=700",
+                                      "--quiet", "--json", NULL);
+    json_t *j = test_program_json(1, "ranks", model, "--weights", weights, "--budget", "params=700",
+                                  "--max-error", "0.001", "--quiet", "--json", NULL);
+    assert_true(fabs(number(j, "least_reachable_error") - number(least, "sqerr")) < 1e-9);
+    test_run got = test_program("ranks", model, "--weights", weights, "--budget", "params=700", "--max-error",
+                                "0.001", "--quiet", NULL);
+    char expected[64];
+    snprintf(expected, sizeof expected, "the least reachable is %.6g\n", number(least, "relative_error"));
+    assert_int_equal(got.status, 1);
+    if (!strstr(got.out, expected)) fail_msg("no \"%s\" in\n%s", expected, got.out);
+    test_run_free(&got);
+    json_decref(j);
+    json_decref(least);
 }
 
 static void tables_for_people(void **state) {
@@ -354,6 +456,9 @@ int main(void) {
         cmocka_unit_test(a_model),
         cmocka_unit_test(error_is_an_objective),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(dense_is_a_candidate),
+        cmocka_unit_test(blocks_of_the_device_bound_every_budget),
+        cmocka_unit_test(unreachable_errors_name_the_reachable),
         cmocka_unit_test(tables_for_people),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
