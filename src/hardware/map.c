@@ -4,7 +4,7 @@
 #include "hardware/pool.h"
 #include "hardware/vector.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 static const uint32_t NONE = UINT32_MAX;
 
@@ -85,11 +85,10 @@ static tn_status collect_uses(maker *with) {
     return TN_OK;
 }
 
-static bool equal_uses(const use_node *a, const use_node *b) {
+static int compare_uses(const use_node *a, const use_node *b) {
     for (; a && b; a = a->next, b = b->next)
-        if (memcmp(a->use.extent, b->use.extent, sizeof a->use.extent) != 0 || a->use.side != b->use.side)
-            return false;
-    return !a && !b;
+        if (before(&a->use, &b->use) || before(&b->use, &a->use)) return before(&a->use, &b->use) ? -1 : 1;
+    return (a != NULL) - (b != NULL);
 }
 
 static tn_status flatten_uses(maker *with, const use_node *list, tn_mapped *memory) {
@@ -123,20 +122,59 @@ static tn_status one_extent(maker *with, uint64_t elements, tn_mapped *memory) {
     return TN_OK;
 }
 
-/* A core of the same layer as `array` is in the class already. */
-static bool has_layer(const maker *with, uint32_t memory, uint32_t array) {
-    for (uint32_t i = 0; i < array; i++)
-        if (with->map->memory_of[i] == memory && with->step->array[i].layer == with->step->array[array].layer)
-            return true;
-    return false;
+/* What decides an array's class. Arrays of a class are alike; and of cores, it holds one of a layer: the n-th of
+ * a layer's cores that are alike is in the n-th class of such cores. */
+typedef struct {
+    const tn_array *of;
+    const use_node *uses;
+    uint32_t array, kind, ordinal; /* kind: the same for arrays that are alike; ordinal: among its layer's */
+} member;
+
+static int by_likeness(const void *left, const void *right) {
+    const member *a = left, *b = right;
+    if (a->of->elements != b->of->elements) return a->of->elements < b->of->elements ? -1 : 1;
+    if (a->of->role != b->of->role) return a->of->role < b->of->role ? -1 : 1;
+    if (a->of->is_core != b->of->is_core) return a->of->is_core ? 1 : -1;
+    return compare_uses(a->uses, b->uses);
 }
 
-static bool belongs(const maker *with, uint32_t memory, uint32_t array) {
-    uint32_t first = with->map->memory[memory].array;
-    const tn_array *a = &with->step->array[first], *b = &with->step->array[array];
-    return a->elements == b->elements && a->role == b->role && a->is_core == b->is_core &&
-           equal_uses(with->uses[first], with->uses[array]) &&
-           !(b->is_core && has_layer(with, memory, array));
+static int by_layer(const void *left, const void *right) {
+    const member *a = left, *b = right;
+    int likeness = by_likeness(a, b);
+    if (likeness != 0) return likeness;
+    if (a->of->layer != b->of->layer) return a->of->layer < b->of->layer ? -1 : 1;
+    return (a->array > b->array) - (a->array < b->array);
+}
+
+static int by_class(const void *left, const void *right) {
+    const member *a = left, *b = right;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    if (a->ordinal != b->ordinal) return a->ordinal < b->ordinal ? -1 : 1;
+    return (a->array > b->array) - (a->array < b->array);
+}
+
+/* first[i]: the first array of the class of array i. */
+static tn_status find_classes(maker *with, uint32_t *first) {
+    uint32_t count = with->step->arrays;
+    member *members;
+    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *members, &members, with->error));
+    for (uint32_t i = 0; i < count; i++)
+        members[i] = (member){.of = &with->step->array[i], .uses = with->uses[i], .array = i};
+    qsort(members, count, sizeof *members, by_layer);
+    for (uint32_t i = 1; i < count; i++) {
+        const member *before = &members[i - 1];
+        bool alike = by_likeness(before, &members[i]) == 0;
+        members[i].kind = before->kind + !alike;
+        if (alike && before->of->is_core && before->of->layer == members[i].of->layer)
+            members[i].ordinal = before->ordinal + 1;
+    }
+    qsort(members, count, sizeof *members, by_class);
+    for (uint32_t i = 0; i < count; i++) {
+        const member *before = i > 0 ? &members[i - 1] : NULL;
+        bool same = before && before->kind == members[i].kind && before->ordinal == members[i].ordinal;
+        first[members[i].array] = same ? first[before->array] : members[i].array;
+    }
+    return TN_OK;
 }
 
 static tn_status add_class(maker *with, uint32_t array, tn_mapped *memory) {
@@ -146,37 +184,57 @@ static tn_status add_class(maker *with, uint32_t array, tn_mapped *memory) {
     return one_extent(with, of->elements, memory);
 }
 
+/* Classes are numbered by the first of their arrays that is mapped. */
 static tn_status add_classes(maker *with, bool others) {
     tn_map *map = with->map;
+    uint32_t *first, *class_of;
+    TN_TRY(tn_arena_alloc(with->arena, with->step->arrays, sizeof *first, &first, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, with->step->arrays, sizeof *class_of, &class_of, with->error));
+    for (uint32_t i = 0; i < with->step->arrays; i++) class_of[i] = NONE;
+    TN_TRY(find_classes(with, first));
     for (uint32_t i = 0; i < with->step->arrays; i++) {
         if (!is_mapped(with, i) || (!with->step->array[i].is_core && !others)) continue;
-        uint32_t at = 0;
-        while (at < map->memories && !belongs(with, at, i)) at++;
-        if (at == map->memories) {
-            TN_TRY(add_class(with, i, &map->memory[at]));
+        uint32_t *at = &class_of[first[i]];
+        if (*at == NONE) {
+            *at = map->memories;
+            TN_TRY(add_class(with, i, &map->memory[*at]));
             map->memories++;
         }
-        map->memory_of[i] = at;
-        map->copy_of[i] = (uint32_t)map->memory[at].copies++;
-        map->memory[at].arrays++;
+        map->memory_of[i] = *at;
+        map->copy_of[i] = (uint32_t)map->memory[*at].copies++;
+        map->memory[*at].arrays++;
     }
     return TN_OK;
+}
+
+/* Arrays of each class one behind the other, in with->list: those of class m end before end[m]. */
+static void list_by_class(maker *with, uint32_t *end) {
+    tn_map *map = with->map;
+    uint32_t sum = 0;
+    for (uint32_t m = 0; m < map->memories; m++) {
+        end[m] = sum;
+        sum += map->memory[m].arrays;
+    }
+    for (uint32_t i = 0; i < with->step->arrays; i++)
+        if (map->memory_of[i] != NONE) with->list[end[map->memory_of[i]]++] = i;
 }
 
 /* A core gradient's memory serves again once its update is done. */
 static tn_status reuse_core_gradients(maker *with) {
     tn_map *map = with->map;
+    uint32_t *end;
+    TN_TRY(tn_arena_alloc(with->arena, map->memories, sizeof *end, &end, with->error));
+    list_by_class(with, end);
     for (uint32_t m = 0; m < map->memories; m++) {
-        if (with->step->array[map->memory[m].array].role != TN_ARRAY_GRADIENT) continue;
-        uint32_t count = 0;
+        uint32_t count = map->memory[m].arrays;
+        const uint32_t *list = with->list + end[m] - count;
         tn_pool pool;
-        for (uint32_t i = 0; i < with->step->arrays; i++)
-            if (map->memory_of[i] == m) with->list[count++] = i;
-        TN_TRY(tn_pool_make(with->step, with->list, count, with->arena, &pool, with->error));
+        if (with->step->array[map->memory[m].array].role != TN_ARRAY_GRADIENT) continue;
+        TN_TRY(tn_pool_deal(with->step, list, count, with->arena, &pool, with->error));
         map->memory[m].copies = pool.slots;
         for (uint32_t i = 0; i < count; i++) {
-            map->copy_of[with->list[i]] = pool.slot_of[i];
-            map->slot_of[with->list[i]] = map->slots + pool.slot_of[i];
+            map->copy_of[list[i]] = pool.slot_of[i];
+            map->slot_of[list[i]] = map->slots + pool.slot_of[i];
         }
         map->slots += pool.slots;
     }

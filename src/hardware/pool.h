@@ -31,4 +31,8 @@ typedef struct tn_pool {
 tn_status tn_pool_make(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
                        tn_pool *pool, tn_error *error);
 
+/* Only deals them to slots: no memories (0). Time and memory: O(count log^2 count), whatever the step. */
+tn_status tn_pool_deal(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
+                       tn_pool *pool, tn_error *error);
+
 #endif

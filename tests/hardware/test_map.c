@@ -195,6 +195,138 @@ static void pools_are_tight(void **state) {
     }
 }
 
+/* ---- the same, counted one by one ---- */
+
+enum { LIST_MOST = 400 };
+
+/* Dealing by trying every slot, and colouring by asking every earlier slot. */
+static void deal_one_by_one(const tn_step *step, const uint32_t *list, uint32_t count, uint32_t *slot_of,
+                            uint32_t *memory_of_slot) {
+    uint32_t order[LIST_MOST], slots = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = i;
+        for (; at > 0; at--) {
+            const tn_array *a = &step->array[list[order[at - 1]]], *b = &step->array[list[i]];
+            if (a->elements != b->elements ? a->elements > b->elements : a->first <= b->first) break;
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool free = false;
+        for (uint32_t slot = 0; !free; slot++) {
+            free = true;
+            for (uint32_t j = 0; j < i; j++)
+                free = free && (slot_of[order[j]] != slot ||
+                                !live_together(&step->array[list[order[j]]], &step->array[list[order[i]]]));
+            slot_of[order[i]] = slot;
+        }
+        if (slot_of[order[i]] == slots) slots++;
+    }
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        bool taken[LIST_MOST + 1] = {false};
+        for (uint32_t i = 0; i < step->operations; i++) {
+            const tn_operation *operation = &step->operation[i];
+            bool reads[LIST_MOST] = {false};
+            for (uint32_t j = 0; j < operation->read_count; j++)
+                for (uint32_t k = 0; k < count; k++)
+                    if (list[k] == operation->reads[j]) reads[slot_of[k]] = true;
+            for (uint32_t other = 0; reads[slot] && other < slot; other++)
+                if (reads[other]) taken[memory_of_slot[other]] = true;
+        }
+        memory_of_slot[slot] = 0;
+        while (taken[memory_of_slot[slot]]) memory_of_slot[slot]++;
+    }
+}
+
+static void pools_as_one_by_one(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        tn_arena arena = {0};
+        const tn_step *step = test_step_random(seed, 5 + (uint32_t)seed % 90, &arena);
+        uint32_t list[LIST_MOST], slot_of[LIST_MOST], memory_of_slot[LIST_MOST], count = 0;
+        tn_pool pool;
+        for (uint32_t i = 0; i < step->arrays && count < LIST_MOST; i++)
+            if (step->array[i].elements > 0) list[count++] = i;
+        deal_one_by_one(step, list, count, slot_of, memory_of_slot);
+        assert_int_equal(tn_pool_make(step, list, count, &arena, &pool, NULL), TN_OK);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_int_equal(pool.slot_of[i], slot_of[i]);
+            assert_int_equal(pool.slot[slot_of[i]].memory, memory_of_slot[slot_of[i]]);
+        }
+        tn_arena_free(&arena);
+    }
+}
+
+/* Equal sizes, roles and uses, as the map says them. */
+static bool alike(const tn_step *step, const tn_map *separate, uint32_t a, uint32_t b) {
+    const tn_array *of[] = {&step->array[a], &step->array[b]};
+    const tn_mapped *in[] = {&separate->memory[separate->memory_of[a]],
+                             &separate->memory[separate->memory_of[b]]};
+    if (of[0]->elements != of[1]->elements || of[0]->role != of[1]->role ||
+        of[0]->is_core != of[1]->is_core || in[0]->uses != in[1]->uses)
+        return false;
+    for (uint32_t i = 0; i < in[0]->uses; i++)
+        if (in[0]->use[i].side != in[1]->use[i].side || in[0]->use[i].extent[0] != in[1]->use[i].extent[0] ||
+            in[0]->use[i].extent[1] != in[1]->use[i].extent[1])
+            return false;
+    return true;
+}
+
+/* An array's class is the first whose first array is like it and that, for a core, has none of its layer. */
+static void classes_as_one_by_one(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        tn_arena arena = {0};
+        const tn_step *step = test_step_random(seed, 5 + (uint32_t)seed % 90, &arena);
+        tn_map map = map_of(step, TN_BUFFERS_SEPARATE, seed % 3 ? 0 : 300, &arena);
+        uint32_t *first, classes = 0;
+        assert_int_equal(tn_arena_alloc(&arena, step->arrays, sizeof *first, &first, NULL), TN_OK);
+        for (uint32_t i = 0; i < step->arrays; i++) {
+            uint32_t at = 0;
+            if (map.off_chip[i] || step->array[i].elements == 0) {
+                assert_int_equal(map.memory_of[i], UINT32_MAX);
+                continue;
+            }
+            for (bool taken = true; taken && at < classes; at += taken) {
+                taken = !alike(step, &map, first[at], i);
+                for (uint32_t j = 0; j < i && step->array[i].is_core; j++)
+                    taken = taken || (map.memory_of[j] == at && step->array[j].layer == step->array[i].layer);
+            }
+            if (at == classes) first[classes++] = i;
+            assert_int_equal(map.memory_of[i], at);
+        }
+        tn_arena_free(&arena);
+    }
+}
+
+/* Every layer's weight an own one, and every pair of arrays read together: memory grows with the arrays, not
+ * with their square, which would be 20 GB here. */
+static void many_arrays(void **state) {
+    (void)state;
+    enum { ARRAYS = 400000, OPERATIONS = ARRAYS / 2 };
+    tn_arena arena = {0};
+    tn_step step = {.arrays = ARRAYS, .operations = OPERATIONS};
+    uint32_t *list;
+    tn_pool pool;
+    assert_int_equal(tn_arena_alloc(&arena, ARRAYS, sizeof *list, &list, NULL), TN_OK);
+    assert_int_equal(tn_arena_alloc(&arena, ARRAYS, sizeof *step.array, &step.array, NULL), TN_OK);
+    assert_int_equal(tn_arena_alloc(&arena, OPERATIONS, sizeof *step.operation, &step.operation, NULL),
+                     TN_OK);
+    for (uint32_t i = 0; i < ARRAYS; i++) {
+        bool resident = i % 2 == 0;
+        list[i] = i;
+        step.array[i] =
+            (tn_array){.elements = 4, .first = resident ? 0 : i / 2, .last = resident ? UINT32_MAX : i / 2};
+    }
+    for (uint32_t i = 0; i < OPERATIONS; i++)
+        step.operation[i] = (tn_operation){.read_count = 2, .reads = {2 * i, 2 * i + 1}};
+    assert_int_equal(tn_pool_make(&step, list, ARRAYS, &arena, &pool, NULL), TN_OK);
+    assert_int_equal(pool.slots, OPERATIONS + 1); /* those that live for one operation share a slot */
+    assert_int_equal(pool.memories, 2);
+    tn_arena_free(&arena);
+}
+
 static void every_request_fails(void **state) {
     (void)state;
     tn_arena given = {0};
@@ -215,8 +347,10 @@ static void every_request_fails(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_steps), cmocka_unit_test(trains),
-                                       cmocka_unit_test(pools_are_tight),
-                                       cmocka_unit_test(every_request_fails)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_steps),          cmocka_unit_test(trains),
+        cmocka_unit_test(pools_are_tight),       cmocka_unit_test(pools_as_one_by_one),
+        cmocka_unit_test(classes_as_one_by_one), cmocka_unit_test(many_arrays),
+        cmocka_unit_test(every_request_fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
