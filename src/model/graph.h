@@ -43,9 +43,10 @@ struct tn_model {
     tn_precision precision; /* of arrays */
     tn_arithmetic products;
     tn_optimizer optimizer;
-    bool dense;      /* every weight uncompressed */
-    bool inference;  /* the forward phase alone */
-    bool write_back; /* parameters are updated where their gradients are finished */
+    bool dense;        /* every weight uncompressed */
+    uint64_t segments; /* of checkpointing; 0: everything is kept */
+    bool inference;    /* the forward phase alone */
+    bool write_back;   /* parameters are updated where their gradients are finished */
     uint64_t batch, sequence, steps_per_epoch;
     size_t weights;
     tn_weight_use *weight;

@@ -83,6 +83,7 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
                        .products = file.products,
                        .optimizer = (tn_optimizer)file.optimizer,
                        .dense = file.format == TN_POLICY_DENSE,
+                       .segments = file.activations.segments,
                        .inference = file.phase == TN_PHASE_INFERENCE,
                        .write_back = file.update.when == TN_UPDATE_WRITE_BACK,
                        .batch = file.batch,

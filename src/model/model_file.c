@@ -39,6 +39,16 @@ static const tn_field update_fields[] = {
 };
 static const tn_schema update_schema = TN_SCHEMA("update", tn_model_update, update_fields);
 
+static const tn_field activations_fields[] = {
+    TN_KEY(COUNT, tn_model_activations, segments,
+           "0: everything is kept for the backward pass; else the layers are cut into so many segments, and "
+           "all but the "
+           "last keep what they take from others and compute the rest a second time",
+           TN_DEFAULT("0")),
+};
+static const tn_schema activations_schema =
+    TN_SCHEMA("activations", tn_model_activations, activations_fields);
+
 typedef struct precision_entry {
     uint32_t stored;
     const char *products;
@@ -71,6 +81,8 @@ static const tn_field model_fields[] = {
            TN_DEFAULT("sgd"), TN_ONE_OF(tn_optimizer_names)),
     TN_KEY(MAPPING, tn_model_file, update, "when the optimizer changes the parameters",
            .sub = &update_schema),
+    TN_KEY(MAPPING, tn_model_file, activations, "what is kept for the backward pass",
+           .sub = &activations_schema),
     TN_KEY(COUNT, tn_model_file, examples, "examples of an epoch; its steps are examples / batch, rounded up",
            TN_DEFAULT("1"), TN_FROM(1)),
     TN_KEY(CHOICE, tn_model_file, format, "dense: every weight uncompressed, whatever `weights` says",

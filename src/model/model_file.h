@@ -30,6 +30,10 @@ typedef struct tn_model_update {
     uint32_t when; /* tn_update_when */
 } tn_model_update;
 
+typedef struct tn_model_activations {
+    uint64_t segments; /* 0: everything is kept */
+} tn_model_activations;
+
 typedef struct tn_model_file {
     uint32_t kind, phase, optimizer, format, flow; /* phase: tn_model_phase */
     const tn_yaml *precision_node;
@@ -39,6 +43,7 @@ typedef struct tn_model_file {
     uint64_t batch, sequence, examples;
     tn_item_list weights; /* of tn_weight_entry */
     tn_model_update update;
+    tn_model_activations activations;
     const tn_yaml *layers, *build, *checkpoint, *training;
     tn_position name_at;
 } tn_model_file;

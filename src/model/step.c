@@ -139,6 +139,7 @@ tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *aren
     const char *layer = step->layer[of->layer].name;
     const char *suffix = of->role == TN_ARRAY_GRADIENT    ? ".gradient"
                          : of->role == TN_ARRAY_OPTIMIZER ? ".state"
+                         : of->is_again                   ? ".again"
                                                           : "";
     if (of->number)
         return tn_arena_format(arena, name, error, "%s.%s%" PRIu32 "%s", layer, of->part, of->number, suffix);

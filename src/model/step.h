@@ -123,6 +123,7 @@ typedef struct tn_array {
     uint32_t layer;
     uint64_t elements;
     uint32_t first, last; /* operations; resident: 0 and UINT32_MAX */
+    bool is_again;        /* made a second time, by checkpointing */
     bool is_core; /* a small tensor core (may be grouped in one memory), or its gradient or optimizer state */
 } tn_array;
 

@@ -303,8 +303,9 @@ static tn_status take_examples(run *r, const tn_example *example, uint64_t count
 }
 
 static uint64_t predicted_macs(const tn_step *step, bool forward) {
-    uint64_t macs = step->macs[TN_FORWARD];
-    for (int phase = TN_FORWARD + 1; !forward && phase < TN_PHASES; phase++) macs += step->macs[phase];
+    uint64_t macs = 0;
+    uint32_t end = forward ? step->forward_operations : step->operations;
+    for (uint32_t i = 0; i < end; i++) macs += step->operation[i].macs;
     return macs;
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,23 +185,93 @@ static void arithmetic_of_products(void **state) {
     }
 }
 
-/* The most elements that are live at once, by a walk: parameters all the time, others from their first touch to
- * their last. */
+/* The most elements that are live at once, by a walk: parameters and the optimizer's state all the time, others
+ * from their first touch to their last. */
 static uint64_t peak_by_walking(const tn_step *step) {
+    uint32_t *from = malloc(step->arrays * sizeof *from), *to = calloc(step->arrays, sizeof *to);
     uint64_t most = 0;
+    assert_true(from && to);
+    for (uint32_t a = 0; a < step->arrays; a++) {
+        tn_array_role role = step->array[a].role;
+        bool resident = role == TN_ARRAY_PARAMETER || role == TN_ARRAY_OPTIMIZER;
+        from[a] = resident ? 0 : step->operations;
+        for (uint32_t i = 0; i < step->operations && !resident; i++) {
+            if (!touches(&step->operation[i], a)) continue;
+            if (i < from[a]) from[a] = i;
+            to[a] = i;
+        }
+        if (resident) to[a] = step->operations;
+    }
     for (uint32_t i = 0; i < step->operations; i++) {
         uint64_t held = 0;
-        for (uint32_t a = 0; a < step->arrays; a++) {
-            bool before = step->array[a].role == TN_ARRAY_PARAMETER, after = before;
-            for (uint32_t j = 0; j < step->operations; j++) {
-                before |= j <= i && touches(&step->operation[j], a);
-                after |= j >= i && touches(&step->operation[j], a);
-            }
-            held += before && after ? step->array[a].elements : 0;
-        }
+        for (uint32_t a = 0; a < step->arrays; a++)
+            if (from[a] <= i && i <= to[a]) held += step->array[a].elements;
         if (held > most) most = held;
     }
+    free(from);
+    free(to);
     return most;
+}
+
+/* Every operation finds what it reads made before it, as the plain step has it: the value of an array is the chain of
+ * operations that made it, which a hash of kinds, layers and what they read stands for. */
+static uint64_t chain(const tn_operation *o, const uint64_t *value) {
+    uint64_t hash = 1469598103934665603u ^ (uint64_t)o->kind * 31 ^ (uint64_t)o->layer * 1021;
+    for (uint32_t k = 0; k < o->read_count; k++) hash = (hash ^ value[o->reads[k]]) * 1099511628211u;
+    return hash;
+}
+
+/* The parameters' chains behind all updates, added up. */
+static uint64_t outcome_of(const tn_step *step) {
+    uint64_t *value = calloc(step->arrays, sizeof *value), sum = 0, parameter = 0;
+    assert_non_null(value);
+    for (uint32_t a = 0; a < step->arrays; a++)
+        if (step->array[a].role == TN_ARRAY_PARAMETER) value[a] = ++parameter;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *o = &step->operation[i];
+        uint64_t made = chain(o, value);
+        for (uint32_t k = 0; k < o->write_count; k++) value[o->writes[k]] = made + k;
+        if (o->phase == TN_UPDATE) sum += made;
+    }
+    free(value);
+    return sum;
+}
+
+static void checkpointing(void **state) {
+    (void)state;
+    static const char *const others[] = {"optimizer=adam", "format=dense", "flow=optimal",
+                                         "update.when=write-back", "precision.products=bfp16,8,4"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        for (int segments = 1; segments < 50; segments += segments < 6 ? 1 : 15) {
+            tn_arena arena = {0};
+            char key[64];
+            snprintf(key, sizeof key, "activations.segments=%d", segments);
+            const char *set[] = {others[i], key};
+            tn_step plain = loaded(set, 1, &arena), step = loaded(set, 2, &arena);
+            assert_true(outcome_of(&plain) == outcome_of(&step));
+            assert_int_equal(step.forward_operations, plain.forward_operations);
+            assert_int_equal(step.peak_elements, peak_by_walking(&step));
+            for (int phase = TN_FORWARD + 1; phase < TN_PHASES; phase++)
+                assert_int_equal(step.macs[phase], plain.macs[phase]);
+            assert_true(step.macs[TN_FORWARD] >= plain.macs[TN_FORWARD] &&
+                        step.macs[TN_FORWARD] <= 2 * plain.macs[TN_FORWARD]);
+            if (segments == 1) assert_int_equal(step.operations, plain.operations);
+            if (segments == 1) assert_int_equal(step.peak_elements, plain.peak_elements);
+            if (segments > 1) assert_true(step.activation_elements < plain.activation_elements);
+            tn_arena_free(&arena);
+        }
+    static const char *const both[] = {"activations.segments=4", "phase=inference"};
+    tn_arena arena = {0};
+    tn_model *model;
+    tn_step step;
+    tn_error error;
+    tn_program_cache *cache;
+    assert_int_equal(tn_model_load("atis-2enc", both, 2, &arena, &model, NULL), TN_OK);
+    assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+    assert_int_equal(tn_step_build(model, cache, &arena, &step, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "can't be combined"));
+    tn_program_cache_free(cache);
+    tn_arena_free(&arena);
 }
 
 /* The forward phase of the training step and nothing else: the same products, all parameters, no other role. */
@@ -301,8 +372,11 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(write_back),          cmocka_unit_test(write_back_on_a_device),
-        cmocka_unit_test(inference),           cmocka_unit_test(arithmetic_of_products),
+        cmocka_unit_test(write_back),
+        cmocka_unit_test(write_back_on_a_device),
+        cmocka_unit_test(checkpointing),
+        cmocka_unit_test(inference),
+        cmocka_unit_test(arithmetic_of_products),
         cmocka_unit_test(order_and_conflicts),
     };
     return cmocka_run_group_tests(tests, NULL, end);
