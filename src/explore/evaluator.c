@@ -34,7 +34,8 @@ struct tn_evaluator {
     weight_use *use; /* [weights] */
     tn_step step;
     tn_workload *workload;
-    double error;
+    double error, accuracy;
+    bool accuracy_interpolated;
     uint64_t degrees_of_freedom;
 };
 
@@ -42,6 +43,7 @@ const char *tn_cause_name(const tn_space *space, uint32_t cause) {
     if (cause == TN_CAUSE_UNDEFINED) return "undefined";
     if (cause == TN_CAUSE_OVERFLOW) return "overflow";
     if (cause == TN_CAUSE_LIMIT) return "limit";
+    if (cause == TN_CAUSE_UNMEASURED) return "unmeasured";
     if (cause >= TN_CAUSE_CONSTRAINT) return space->constraint[cause - TN_CAUSE_CONSTRAINT].name;
     if (cause >= TN_CAUSE_RESOURCE) return tn_resource_names[cause - TN_CAUSE_RESOURCE];
     return "feasible";
@@ -208,6 +210,14 @@ static tn_status error_of_weights(tn_evaluator *with, tn_error *error) {
     return TN_OK;
 }
 
+static tn_status accuracy_of_choices(tn_evaluator *with, const size_t *outer_digit, tn_error *error) {
+    const tn_space *space = with->space;
+    size_t digit[TN_AXES_MOST] = {0};
+    for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = outer_digit[i];
+    return tn_accuracy_table_at(&space->accuracy_table, space->choice, space->choices, digit, &with->accuracy,
+                                &with->accuracy_interpolated, error);
+}
+
 static tn_status renew_cache(tn_evaluator *with, tn_error *error) {
     if (with->cache && with->cached_outers++ < OUTERS_PER_CACHE) return TN_OK;
     tn_program_cache_free(with->cache);
@@ -307,6 +317,7 @@ static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *ca
         return TN_OK;
     }
     TN_TRY(error_of_weights(with, error));
+    TN_TRY(accuracy_of_choices(with, digit, error));
     tn_status status = tn_step_build(with->model, with->cache, &with->step_arena, &with->step, error);
     if (status == TN_INPUT && lacks_point(with)) {
         *cause = TN_CAUSE_UNDEFINED;
@@ -376,6 +387,13 @@ static tn_cause worst_resource(const tn_resources *used, const tn_resources *bud
     return cause;
 }
 
+/* A design whose objective nobody knows can be compared with no other. */
+static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation) {
+    for (size_t i = 0; i < space->objectives; i++)
+        if (isnan(space->objective[i]->get(evaluation))) return true;
+    return false;
+}
+
 static tn_cause broken_constraint(const tn_space *space, const tn_evaluation *evaluation) {
     for (size_t i = 0; i < space->constraints; i++) {
         double value = space->constraint[i].quantity->get(evaluation);
@@ -397,17 +415,22 @@ tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, t
     tn_cause found = evaluator->outer_cause;
     if (found == TN_CAUSE_NONE) {
         const tn_step *step = &evaluator->step;
-        *evaluation = (tn_evaluation){.parameters = step->parameters,
-                                      .degrees_of_freedom = evaluator->degrees_of_freedom,
-                                      .macs_per_step = sum_of(step->macs),
-                                      .peak_elements = step->peak_elements,
-                                      .steps_per_epoch = step->steps_per_epoch,
-                                      .error = evaluator->error};
+        *evaluation = (tn_evaluation){
+            .parameters = step->parameters,
+            .degrees_of_freedom = evaluator->degrees_of_freedom,
+            .macs_per_step = sum_of(step->macs),
+            .peak_elements = step->peak_elements,
+            .steps_per_epoch = step->steps_per_epoch,
+            .error = evaluator->error,
+            .accuracy = evaluator->accuracy,
+            .accuracy_interpolated = isnan(evaluator->accuracy) ? NAN : evaluator->accuracy_interpolated};
         set_build(evaluator, inner);
         TN_TRY(as_cause(tn_price_step(evaluator->workload, &evaluator->build, &evaluation->price, error),
                         &found));
         if (found == TN_CAUSE_NONE)
             found = worst_resource(&evaluation->price.used, &evaluator->space->budget);
+        if (found == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation))
+            found = TN_CAUSE_UNMEASURED;
         if (found == TN_CAUSE_NONE) found = broken_constraint(evaluator->space, evaluation);
     }
     *cause = (uint32_t)found;

@@ -17,10 +17,11 @@ TN_PUBLIC_BEGIN
  * over its budget by the greatest factor. Constraint i is TN_CAUSE_CONSTRAINT + i: the first that does not
  * hold. */
 typedef enum tn_cause {
-    TN_CAUSE_NONE,      /* feasible */
-    TN_CAUSE_UNDEFINED, /* a format does not have the flow */
-    TN_CAUSE_OVERFLOW,  /* a count leaves 64 bits */
-    TN_CAUSE_LIMIT,     /* beyond a documented limit of this program */
+    TN_CAUSE_NONE,       /* feasible */
+    TN_CAUSE_UNDEFINED,  /* a format does not have the flow */
+    TN_CAUSE_OVERFLOW,   /* a count leaves 64 bits */
+    TN_CAUSE_LIMIT,      /* beyond a documented limit of this program */
+    TN_CAUSE_UNMEASURED, /* fits, but an objective is not known of it */
     TN_CAUSE_RESOURCE,
     TN_CAUSE_CONSTRAINT = TN_CAUSE_RESOURCE + TN_RESOURCES,
     TN_CAUSES = TN_CAUSE_CONSTRAINT + TN_CONSTRAINTS_MOST,
@@ -34,7 +35,7 @@ typedef struct tn_undefined_flow {
     tn_flow_name flow;
 } tn_undefined_flow;
 
-/* "undefined", "overflow", "limit", a resource's name or a constraint's. */
+/* "undefined", "overflow", "limit", "unmeasured", a resource's name or a constraint's. */
 const char *tn_cause_name(const tn_space *space, uint32_t cause);
 
 typedef struct tn_evaluator tn_evaluator;

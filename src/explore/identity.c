@@ -23,6 +23,8 @@ tn_status tn_space_hashes(const tn_space *space, tn_hashes *hashes, tn_error *er
     TN_TRY(digest_tree(tn_device_root(space->device), hashes->device, error));
     if (space->error_table.count)
         tn_digest(space->error_table.text, space->error_table.length, hashes->error_table);
+    if (space->accuracy_table.curves)
+        tn_digest(space->accuracy_table.text, space->accuracy_table.length, hashes->accuracy_table);
     return TN_OK;
 }
 
@@ -36,8 +38,10 @@ tn_status tn_sweep_identity(const tn_space *space, const tn_sweep_options *optio
                             char text[TN_IDENTITY_TEXT], tn_error *error) {
     tn_hashes hashes;
     TN_TRY(tn_space_hashes(space, &hashes, error));
-    int length = snprintf(text, TN_IDENTITY_TEXT, "tenfold %s space %s model %s device %s errors %s",
-                          TENFOLD_VERSION, hashes.space, hashes.model, hashes.device, hashes.error_table);
+    int length =
+        snprintf(text, TN_IDENTITY_TEXT, "tenfold %s space %s model %s device %s errors %s accuracies %s",
+                 TENFOLD_VERSION, hashes.space, hashes.model, hashes.device, hashes.error_table,
+                 hashes.accuracy_table);
     put_options(options, text + length, TN_IDENTITY_TEXT - (size_t)length);
     return TN_OK;
 }
@@ -48,8 +52,8 @@ static tn_status differs(const char *ours, const char *text, const char *path, t
     size_t what_length = strlen(what);
     for (size_t i = 0; ours[i] && ours[i] == text[i]; i++) {
         if (ours[i] != ' ' || ours[i + 1] < 'a' || ours[i + 1] > 'z') continue;
-        static const char *const names[] = {"space", "model", "device", "errors"};
-        for (int n = 0; n < 4; n++)
+        static const char *const names[] = {"space", "model", "device", "errors", "accuracies"};
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++)
             if (strncmp(ours + i + 1, names[n], strlen(names[n])) == 0 &&
                 ours[i + 1 + strlen(names[n])] == ' ')
                 what = names[n], what_length = strlen(names[n]);

@@ -12,7 +12,8 @@
 #include <stddef.h>
 
 typedef struct tn_hashes {
-    char space[TN_DIGEST_TEXT], model[TN_DIGEST_TEXT], device[TN_DIGEST_TEXT], error_table[TN_DIGEST_TEXT];
+    char space[TN_DIGEST_TEXT], model[TN_DIGEST_TEXT], device[TN_DIGEST_TEXT];
+    char error_table[TN_DIGEST_TEXT], accuracy_table[TN_DIGEST_TEXT]; /* empty: none */
 } tn_hashes;
 
 tn_status tn_space_hashes(const tn_space *space, tn_hashes *hashes, tn_error *error);

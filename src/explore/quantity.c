@@ -64,6 +64,12 @@ static double peak_elements(const tn_evaluation *of) {
 static double relative_error(const tn_evaluation *of) {
     return of->error;
 }
+static double accuracy(const tn_evaluation *of) {
+    return of->accuracy;
+}
+static double accuracy_interpolated(const tn_evaluation *of) {
+    return of->accuracy_interpolated;
+}
 
 const tn_quantity tn_quantities[] = {
     {"cycles_per_step", false, true, cycles, "clock cycles of one training step"},
@@ -89,6 +95,9 @@ const tn_quantity tn_quantities[] = {
     {"macs_per_step", false, true, macs, "multiply-adds of one training step"},
     {"peak_elements", false, true, peak_elements, "elements live at the worst moment of a step"},
     {"relative_error", false, false, relative_error, "error of the weights by the space's error_table"},
+    {"accuracy", true, false, accuracy, "what its choices learn by the space's accuracy_table, 0 to 1"},
+    {"accuracy_interpolated", false, false, accuracy_interpolated,
+     "0: that accuracy was measured; 1: it lies between measured ranks"},
 };
 const size_t tn_quantities_count = sizeof tn_quantities / sizeof *tn_quantities;
 

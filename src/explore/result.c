@@ -157,10 +157,14 @@ static tn_status write_inputs(const char *folder, const tn_space *space, tn_erro
     TN_TRY(write_tree(folder, "space.yaml", space->root, error));
     TN_TRY(write_tree(folder, "model.yaml", tn_model_root(space->model), error));
     TN_TRY(write_tree(folder, "device.yaml", tn_device_root(space->device), error));
-    if (!space->error_table.count) return TN_OK;
-    tn_buffer copy = {0};
-    tn_buffer_bytes(&copy, space->error_table.text, space->error_table.length);
-    return write_file(folder, "error_table.csv", &copy, error);
+    tn_buffer errors = {0}, accuracies = {0};
+    if (space->error_table.count) {
+        tn_buffer_bytes(&errors, space->error_table.text, space->error_table.length);
+        TN_TRY(write_file(folder, "error_table.csv", &errors, error));
+    }
+    if (!space->accuracy_table.curves) return TN_OK;
+    tn_buffer_bytes(&accuracies, space->accuracy_table.text, space->accuracy_table.length);
+    return write_file(folder, "accuracy_table.csv", &accuracies, error);
 }
 
 static void put_undefined(const tn_summary *summary, tn_json *json) {
@@ -230,6 +234,7 @@ static tn_status write_provenance(const char *folder, const tn_space *space, con
     tn_json_put_text(&json, "model", hashes.model);
     tn_json_put_text(&json, "device", hashes.device);
     if (space->error_table.count) tn_json_put_text(&json, "error_table", hashes.error_table);
+    if (space->accuracy_table.curves) tn_json_put_text(&json, "accuracy_table", hashes.accuracy_table);
     tn_json_end(&json);
     tn_json_key(&json, "objectives");
     tn_json_array(&json);

@@ -5,7 +5,7 @@
  *   sweep.json       provenance: version, hashes of the inputs, seed, objectives, counts, hypervolume
  *   sweep.db         (explore/sweep_db.h)
  *   sweep.lock       held by whoever writes in the folder
- *   space.yaml, model.yaml, device.yaml, error_table.csv   the inputs as resolved, so that the folder can be validated
+ *   space.yaml, model.yaml, device.yaml, error_table.csv, accuracy_table.csv   the inputs as resolved, so that the folder can be validated
  *                    and plotted alone
  * All are replaced whole or not at all. Whoever reads a folder takes it for anybody's: what its files say is
  * checked, and the inputs must have the hashes of sweep.json.

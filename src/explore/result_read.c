@@ -68,10 +68,11 @@ static tn_status check_input(const json_t *json, const char *key, const char *pa
 
 static tn_status read_space(const json_t *json, const char *folder, tn_arena *arena, tn_space *space,
                             tn_error *error) {
-    static const char *const keys[] = {"space", "model", "device", "error_table"};
-    static const char *const names[] = {"space.yaml", "model.yaml", "device.yaml", "error_table.csv"};
-    const char *path[4];
-    for (int i = 0; i < 4; i++) {
+    static const char *const keys[] = {"space", "model", "device", "error_table", "accuracy_table"};
+    static const char *const names[] = {"space.yaml", "model.yaml", "device.yaml", "error_table.csv",
+                                        "accuracy_table.csv"};
+    const char *path[5];
+    for (int i = 0; i < 5; i++) {
         bool present;
         TN_TRY(tn_arena_format(arena, &path[i], error, "%s/%s", folder, names[i]));
         TN_TRY(check_input(json, keys[i], path[i], &present, error));
@@ -80,11 +81,13 @@ static tn_status read_space(const json_t *json, const char *folder, tn_arena *ar
                               "its sweep.json has no hash of %s; it is no record of a sweep", names[i]);
         if (!present) path[i] = NULL;
     }
-    const tn_space_inputs own = {.model = path[1], .device = path[2], .error_table = path[3]};
+    const tn_space_inputs own = {
+        .model = path[1], .device = path[2], .error_table = path[3], .accuracy_table = path[4]};
     TN_TRY(tn_space_load(path[0], NULL, 0, &own, arena, space, error));
-    if (space->error_table.count && !path[3])
+    if ((space->error_table.count && !path[3]) || (space->accuracy_table.curves && !path[4]))
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
-                          "has no copy of the error table that its space names");
+                          "has no copy of the %s that its space names",
+                          space->error_table.count && !path[3] ? "error table" : "accuracy table");
     return TN_OK;
 }
 

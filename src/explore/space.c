@@ -10,12 +10,12 @@
 
 typedef struct {
     uint32_t kind;
-    const char *name, *model, *device, *error_table;
+    const char *name, *model, *device, *error_table, *accuracy_table;
     tn_text_list set;
     const tn_yaml *choices, *objectives, *constraints;
     tn_caps caps;
     uint64_t hypervolume_samples;
-    tn_position model_at, device_at, choices_at, error_table_at;
+    tn_position model_at, device_at, choices_at, error_table_at, accuracy_table_at;
 } space_file;
 static const char *const kinds[] = {"space", NULL};
 static const tn_field space_fields[] = {
@@ -33,10 +33,13 @@ static const tn_field space_fields[] = {
            "list of bounds beside the caps: mappings, see constraint, or texts such as bram18 <= 60 %"),
     TN_KEY(NODE, space_file, objectives,
            "list of 1 to 8 quantities; default seconds_per_step, on_chip_bytes, dsp and, with an "
-           "error_table, relative_error, else degrees_of_freedom"),
+           "accuracy_table, accuracy, else with an error_table relative_error, else degrees_of_freedom"),
     TN_KEY(TEXT, space_file, error_table,
            "CSV of weight,rows,columns,rank,relative_error,norm that gives the quantity relative_error",
            TN_SEEN(space_file, error_table_at)),
+    TN_KEY(TEXT, space_file, accuracy_table,
+           "CSV, as tenfold accuracy writes it, that gives the quantity accuracy",
+           TN_SEEN(space_file, accuracy_table_at)),
     TN_KEY(COUNT, space_file, hypervolume_samples,
            "points of the Sobol sequence that measure the hypervolume of three and more objectives",
            TN_DEFAULT("65536"), TN_WITHIN(1024, 1e8)),
@@ -44,7 +47,7 @@ static const tn_field space_fields[] = {
 static const tn_schema space_schema = TN_SCHEMA("space", space_file, space_fields);
 
 /* Energy is none of them: nearly all of it is static power times latency, so it says latency once more. The
- * last is what the model can learn: its measured error where a table has it, else degrees of freedom. */
+ * last is what the model can learn: its measured accuracy or error where a table has it, else degrees of freedom. */
 static const char *const default_objectives[] = {"seconds_per_step", "on_chip_bytes", "dsp"};
 
 void tn_space_document(tn_buffer *out) {
@@ -108,7 +111,10 @@ static tn_status read_objectives(const space_file *file, tn_space *space, tn_err
     if (!node) {
         for (size_t i = 0; i < sizeof default_objectives / sizeof *default_objectives; i++)
             TN_TRY(add_objective(space, default_objectives[i], (tn_position){0}, error));
-        return add_objective(space, file->error_table ? "relative_error" : "degrees_of_freedom",
+        return add_objective(space,
+                             file->accuracy_table ? "accuracy"
+                             : file->error_table  ? "relative_error"
+                                                  : "degrees_of_freedom",
                              (tn_position){0}, error);
     }
     if (node->kind != TN_YAML_SEQUENCE || node->count == 0 || node->count > TN_OBJECTIVES_MOST)
@@ -170,14 +176,33 @@ static tn_status placed(tn_status status, tn_position at, tn_error *error) {
     return status;
 }
 
-static tn_status read_error_table(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
-    bool wanted = false;
+/* Whether an objective or a constraint speaks of the quantity. */
+static bool is_wanted(const tn_space *space, const char *quantity) {
     for (size_t i = 0; i < space->objectives; i++)
-        wanted |= strcmp(space->objective[i]->name, "relative_error") == 0;
+        if (strcmp(space->objective[i]->name, quantity) == 0) return true;
     for (size_t i = 0; i < space->constraints; i++)
-        wanted |= strcmp(space->constraint[i].quantity->name, "relative_error") == 0;
+        if (strcmp(space->constraint[i].quantity->name, quantity) == 0) return true;
+    return false;
+}
+
+static tn_status read_accuracy_table(const space_file *file, tn_arena *arena, tn_space *space,
+                                     tn_error *error) {
+    if (file->accuracy_table) {
+        space->accuracy_table_path = file->accuracy_table;
+        return placed(tn_accuracy_table_load(file->accuracy_table, space->choice, space->choices, arena,
+                                             &space->accuracy_table, error),
+                      file->accuracy_table_at, error);
+    }
+    if (is_wanted(space, "accuracy") || is_wanted(space, "accuracy_interpolated"))
+        return tn_fail_at(error, TN_INPUT, file->choices_at,
+                          "accuracy needs an accuracy_table; `tenfold accuracy SPACE --data FOLDER -o DIR` "
+                          "writes one");
+    return TN_OK;
+}
+
+static tn_status read_error_table(const space_file *file, tn_arena *arena, tn_space *space, tn_error *error) {
     if (!file->error_table) {
-        if (wanted)
+        if (is_wanted(space, "relative_error"))
             return tn_fail_at(error, TN_INPUT, file->choices_at,
                               "relative_error needs an error_table; `tenfold ranks MODEL --weights FILE -o "
                               "DIR` writes one");
@@ -210,10 +235,13 @@ static tn_status find_inputs(const tn_space_inputs *inputs, const tn_space *spac
     TN_TRY(resolve(&file->device, file->device_at, true, space, arena, error));
     if (file->error_table)
         TN_TRY(resolve(&file->error_table, file->error_table_at, false, space, arena, error));
+    if (file->accuracy_table)
+        TN_TRY(resolve(&file->accuracy_table, file->accuracy_table_at, false, space, arena, error));
     if (!inputs) return TN_OK;
     if (inputs->model) file->model = inputs->model;
     if (inputs->device) file->device = inputs->device;
     if (inputs->error_table) file->error_table = inputs->error_table;
+    if (inputs->accuracy_table) file->accuracy_table = inputs->accuracy_table;
     return TN_OK;
 }
 
@@ -242,7 +270,8 @@ tn_status tn_space_load(const char *name, const char *const *set, size_t set_cou
     TN_TRY(read_objectives(&file, space, error));
     TN_TRY(read_constraints(&file, arena, space, error));
     TN_TRY(check_model_keys(space, error));
-    return read_error_table(&file, arena, space, error);
+    TN_TRY(read_error_table(&file, arena, space, error));
+    return read_accuracy_table(&file, arena, space, error);
 }
 
 size_t tn_space_digit(const tn_space *space, uint64_t id, size_t choice) {

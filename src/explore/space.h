@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/public.h"
+#include "explore/accuracy_table.h"
 #include "explore/archive.h"
 #include "explore/axis.h"
 #include "explore/bound.h"
@@ -32,13 +33,14 @@ enum { TN_AXES_MOST = 32, TN_CONSTRAINTS_MOST = 16 };
 
 typedef struct tn_space {
     const char *name, *path, *model_name, *device_name;
-    const char *error_table_path; /* NULL: none */
+    const char *error_table_path, *accuracy_table_path; /* NULL: none */
     size_t set_count;
     const char *const *set; /* overrides of model keys, before the choices */
     const tn_yaml *root;    /* the file's tree, overrides applied */
     tn_model *model;        /* as the file gives it, for names and sizes; not changed */
     tn_device *device;
     tn_error_table error_table;
+    tn_accuracy_table accuracy_table;
 
     size_t choices;
     tn_axis choice[TN_AXES_MOST];
@@ -60,7 +62,7 @@ typedef struct tn_space {
 /* Files to take instead of those that the space names, as a result's folder has its own copies; NULL: as
  * named. */
 typedef struct tn_space_inputs {
-    const char *model, *device, *error_table;
+    const char *model, *device, *error_table, *accuracy_table;
 } tn_space_inputs;
 
 /* Loads a space by path or bare name, applies `set` ("KEY=VALUE") to its keys in order, and loads its model

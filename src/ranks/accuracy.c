@@ -1,12 +1,10 @@
 #include "ranks/accuracy.h"
 
-#include "base/gsl.h"
+#include "base/monotone.h"
 #include "base/suggest.h"
 #include "text/csv.h"
 #include "text/number.h"
 
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_interp.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -132,16 +130,6 @@ static tn_status find(const tn_accuracy *accuracy, const char *layer, const curv
                       "has no curve for layer %.100s; measure it, or leave the column `layer` out", layer);
 }
 
-static int interpolate(const curve *c, double rank, double *value) {
-    tn_gsl_quiet();
-    gsl_interp *interp = gsl_interp_alloc(gsl_interp_steffen, c->count);
-    int code = interp ? gsl_interp_init(interp, c->rank, c->value, c->count) : GSL_ENOMEM;
-    if (code == GSL_SUCCESS) code = gsl_interp_eval_e(interp, c->rank, c->value, rank, NULL, value);
-    if (interp) gsl_interp_free(interp);
-    tn_gsl_restore();
-    return code;
-}
-
 tn_status tn_accuracy_at(const tn_accuracy *accuracy, const char *layer, double rank, double *value,
                          tn_error *error) {
     const curve *c;
@@ -151,10 +139,7 @@ tn_status tn_accuracy_at(const tn_accuracy *accuracy, const char *layer, double 
             error, TN_INPUT, (tn_position){.file = accuracy->path},
             "rank %g%s%.100s lies outside the measured ranks %g to %g; measure it, or ask for ranks between",
             rank, c->layer ? " of layer " : "", c->layer ? c->layer : "", c->rank[0], c->rank[c->count - 1]);
-    int code = interpolate(c, rank, value);
-    if (code == GSL_SUCCESS) return TN_OK;
-    return tn_fail(error, code == GSL_ENOMEM ? TN_MEMORY : TN_INPUT, "accuracy can't be interpolated: %s",
-                   gsl_strerror(code));
+    return tn_monotone_at(c->rank, c->value, c->count, rank, value, error);
 }
 
 tn_status tn_accuracy_range(const tn_accuracy *accuracy, const char *layer, double *least, double *most,

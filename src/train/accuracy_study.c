@@ -20,17 +20,10 @@ typedef struct session {
     size_t axis[TN_AXES_MOST], axes; /* the choices that accuracy depends on */
 } session;
 
-/* Choices that change what is computed; a flow changes only in which order. */
-static bool matters(const tn_axis *axis) {
-    if (axis->kind == TN_AXIS_MODEL_KEY)
-        return strcmp(axis->key, "flow") != 0 && strncmp(axis->key, "update", strlen("update")) != 0;
-    return axis->kind == TN_AXIS_FORMAT || axis->kind == TN_AXIS_FOLDING || axis->kind == TN_AXIS_RANK;
-}
-
 static tn_status find_axes(session *s) {
     s->study->combinations = 1;
     for (size_t i = 0; i < s->space->choices; i++) {
-        if (!matters(&s->space->choice[i])) continue;
+        if (!tn_accuracy_depends_on(&s->space->choice[i])) continue;
         s->axis[s->axes++] = i;
         s->study->combinations *= s->space->choice[i].count;
     }
@@ -238,17 +231,6 @@ tn_status tn_accuracy_study(const tn_space *space, const char *data, const tn_st
     return status;
 }
 
-/* "weights.square.rank" as "rank", where no other choice ends so. */
-static const char *short_key(const tn_space *space, size_t choice) {
-    const char *key = space->choice[choice].key, *end = strrchr(key, '.');
-    if (!end) return key;
-    for (size_t i = 0; i < space->choices; i++) {
-        const char *other = strrchr(space->choice[i].key, '.');
-        if (i != choice && matters(&space->choice[i]) && other && strcmp(other, end) == 0) return key;
-    }
-    return end + 1;
-}
-
 static void put_scores(tn_buffer *out, const tn_scores *of) {
     tn_csv_put_real(out, of->loss);
     tn_csv_put_real(out, of->intent_accuracy);
@@ -264,14 +246,15 @@ void tn_study_csv(const tn_space *space, const tn_study *study, tn_buffer *out) 
         "test_slot_accuracy", "test_slot_f1"};
     tn_csv_put(out, "id");
     for (size_t i = 0; i < space->choices; i++)
-        if (matters(&space->choice[i])) tn_csv_put(out, short_key(space, i));
+        if (tn_accuracy_depends_on(&space->choice[i]))
+            tn_csv_put(out, tn_accuracy_column(space->choice, space->choices, i));
     for (size_t i = 0; i < sizeof head / sizeof *head; i++) tn_csv_put(out, head[i]);
     tn_csv_line(out);
     for (size_t k = 0; k < study->count; k++) {
         const tn_study_row *row = &study->row[k];
         tn_csv_put_count(out, row->id);
         for (size_t i = 0; i < space->choices; i++) {
-            if (!matters(&space->choice[i])) continue;
+            if (!tn_accuracy_depends_on(&space->choice[i])) continue;
             tn_buffer value = {0};
             tn_axis_value(&space->choice[i], tn_space_digit(space, row->id, i), &value);
             tn_csv_put(out, value.data ? value.data : "");
