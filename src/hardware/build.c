@@ -82,10 +82,10 @@ bool tn_build_shares_vectors(const tn_build *build) {
     return build->schedule == TN_SCHEDULE_SEQUENTIAL;
 }
 
-static uint32_t names_in(const char *const *names) {
-    uint32_t count = 0;
-    while (names[count]) count++;
-    return count;
+static bool has_choice(const char *const *names, uint32_t choice) {
+    for (uint32_t i = 0; i <= choice; i++)
+        if (!names[i]) return false;
+    return true;
 }
 
 tn_status tn_build_check(const tn_build *build, tn_error *error) {
@@ -101,7 +101,7 @@ tn_status tn_build_check(const tn_build *build, tn_error *error) {
         } else {
             uint32_t choice;
             memcpy(&choice, member, sizeof choice);
-            if (choice >= names_in(field->choices))
+            if (!has_choice(field->choices, choice))
                 return tn_fail(error, TN_INPUT, "build.%s is no choice of that key", field->key);
         }
     }

@@ -98,7 +98,10 @@ static tn_status flatten_uses(maker *with, const use_node *list, tn_mapped *memo
     TN_TRY(tn_arena_alloc(with->arena, count, sizeof *use, &use, with->error));
     memory->use = use;
     memory->uses = count;
-    for (const use_node *node = list; node; node = node->next) *use++ = node->use;
+    for (const use_node *node = list; node; node = node->next) {
+        *use++ = node->use;
+        memory->sides |= 1u << node->use.side;
+    }
     return TN_OK;
 }
 

@@ -52,6 +52,7 @@ typedef struct tn_mapped {
     uint64_t copies;     /* equal memories */
     uint64_t first_port; /* their ports are numbered from here */
     uint32_t uses, extents;
+    uint32_t sides; /* bit i: some use is on side i (tn_side) */
     const tn_use *use;
     const tn_extent *extent;
 } tn_mapped;

@@ -3,6 +3,7 @@
 #include "hardware/workload.h"
 
 #include <math.h>
+#include <string.h>
 
 static uint64_t greater(uint64_t a, uint64_t b) {
     return a > b ? a : b;
@@ -218,39 +219,74 @@ static uint64_t longer_edge(uint64_t banks) {
 }
 
 /* Each side of a kernel that the memory serves. */
-static void add_ports(const tn_mapped *memory, const tn_placed *placed, tn_port_source *port) {
-    tn_port_source source = {.memories = placed->memories, .words = placed->accesses};
-    bool served[TN_SIDES] = {false};
-    if (placed->banks > 1) {
-        source.banks[0] = longer_edge(placed->banks);
-        source.banks[1] = placed->banks / source.banks[0];
-    }
-    for (uint32_t i = 0; i < memory->uses; i++) {
-        tn_side side = memory->use[i].side;
-        if (!served[side]) tn_port_add(&port[side], &source);
-        served[side] = true;
-    }
+static void add_ports(const tn_mapped *memory, const tn_memory_share *share, tn_port_source *port) {
+    for (int side = 0; side < TN_SIDES; side++)
+        if (memory->sides >> side & 1) tn_port_add(&port[side], &share->port);
 }
 
-tn_status tn_price_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+static tn_status take_share(const tn_workload *workload, const tn_mapped *memory, const tn_build *build,
+                            const tn_place *place, tn_memory_share *share, tn_error *error) {
+    tn_placed placed;
+    TN_TRY(tn_place_price(workload->device, workload->word_bits, memory, build, place, &placed, error));
+    *share = (tn_memory_share){.bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36,
+                               .uram = placed.blocks.uram,
+                               .lutram = placed.blocks.lutram,
+                               .style = placed.place.style,
+                               .stored_bits = placed.stored_bits,
+                               .port = {.memories = placed.memories, .words = placed.accesses}};
+    if (placed.banks > 1) {
+        share->port.banks[0] = longer_edge(placed.banks);
+        share->port.banks[1] = placed.banks / share->port.banks[0];
+    }
+    return TN_OK;
+}
+
+/* Of every memory of the plan; parallelism alone decides them. */
+static void find_accesses(tn_plan *plan, const tn_build *build) {
+    const uint64_t parallelism[] = {build->rows, build->columns, build->reduction, build->vector};
+    if (memcmp(plan->parallelism, parallelism, sizeof parallelism) == 0) return;
+    memcpy(plan->parallelism, parallelism, sizeof parallelism);
+    for (uint32_t i = 0; i < plan->map.memories; i++)
+        plan->accesses[i] = tn_mapped_accesses(&plan->map.memory[i], build);
+}
+
+/* The share of a memory of the plan, as it was found before where place, accesses and ports are the same: few
+ * of these differ between builds. */
+static tn_status recall_share(const tn_workload *workload, const tn_plan *plan, uint32_t at,
+                              const tn_build *build, const tn_memory_share **share, tn_error *error) {
+    const tn_place *place = &plan->place[at];
+    uint64_t accesses = plan->accesses[at];
+    uint64_t key = ((accesses * 64 + place->group) * 4 + place->style) * 2 + place->split;
+    tn_kept_share *kept = &plan->share[(size_t)at * TN_SHARES_KEPT + tn_kept_at(key, TN_SHARES_KEPT)];
+    bool same = kept->filled && kept->accesses == accesses && kept->read_ports == build->read_ports &&
+                kept->place.style == place->style && kept->place.split == place->split &&
+                kept->place.group == place->group;
+    *share = &kept->share;
+    if (same) return TN_OK;
+    kept->filled = false;
+    TN_TRY(take_share(workload, &plan->map.memory[at], build, place, &kept->share, error));
+    kept->place = *place;
+    kept->accesses = accesses;
+    kept->read_ports = build->read_ports;
+    kept->filled = true;
+    return TN_OK;
+}
+
+tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error) {
     *price = (tn_memory_price){0};
-    if (stores >> TN_STORE_CORES & 1) {
-        tn_blocks descriptors;
-        TN_TRY(tn_workload_descriptors(workload, &descriptors, error));
-        price->bram18 += descriptors.bram18 + 2 * descriptors.bram36;
-    }
+    find_accesses(plan, build);
+    if (stores >> TN_STORE_CORES & 1) price->bram18 += workload->descriptor_bram18;
     for (uint32_t i = 0; i < plan->map.memories; i++) {
         const tn_mapped *memory = &plan->map.memory[i];
-        tn_placed placed;
+        const tn_memory_share *share;
         if (!(stores >> memory->store & 1)) continue;
-        TN_TRY(tn_place_price(workload->device, workload->word_bits, memory, build, &plan->place[i], &placed,
-                              error));
-        price->bram18 += placed.blocks.bram18 + 2 * placed.blocks.bram36;
-        price->uram += placed.blocks.uram;
-        price->lutram += placed.blocks.lutram;
-        price->bits[memory->store][placed.place.style] += placed.stored_bits;
-        add_ports(memory, &placed, price->port);
+        TN_TRY(recall_share(workload, plan, i, build, &share, error));
+        price->bram18 += share->bram18;
+        price->uram += share->uram;
+        price->lutram += share->lutram;
+        price->bits[memory->store][share->style] += share->stored_bits;
+        add_ports(memory, share, price->port);
     }
     return TN_OK;
 }

@@ -156,6 +156,10 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->piece_cycles, &made->piece_cycles, error));
     TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->issues, &made->issues, error));
     TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->time, &made->time, error));
+    TN_TRY(tn_arena_alloc(arena, TN_ROUTES_KEPT, sizeof *made->route, &made->route, error));
+    tn_blocks descriptors;
+    TN_TRY(tn_workload_descriptors(made, &descriptors, error));
+    made->descriptor_bram18 = descriptors.bram18 + 2 * descriptors.bram36;
     TN_TRY(tn_price_memo_make(arena, &made->memo, error));
     *workload = made;
     return TN_OK;
@@ -208,6 +212,9 @@ static tn_status make_plan(tn_workload *workload, const tn_map_options *options,
     TN_TRY(tn_map_make(step, options, arena, &made->map, error));
     TN_TRY(list_transfers(workload, made, error));
     TN_TRY(tn_arena_alloc(arena, made->map.memories, sizeof *made->place, &made->place, error));
+    TN_TRY(tn_arena_alloc(arena, made->map.memories, sizeof *made->accesses, &made->accesses, error));
+    TN_TRY(tn_arena_alloc(arena, (size_t)made->map.memories * TN_SHARES_KEPT, sizeof *made->share,
+                          &made->share, error));
     made->next = workload->plans;
     workload->plans = made;
     *plan = made;
@@ -250,10 +257,19 @@ tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build,
     return (tn_matmul){build->rows, build->columns, build->reduction, workload->lane[arithmetic]};
 }
 
+/* Ports of few kinds come again and again. */
+static tn_resources recall_route(const tn_workload *workload, const tn_route *route) {
+    uint64_t key = (route->words * 64 + route->sources) * 16 + route->banks[0] * 4 + route->banks[1];
+    tn_kept_route *kept = &workload->route[tn_kept_at(key, TN_ROUTES_KEPT)];
+    if (memcmp(&kept->route, route, sizeof *route) != 0)
+        *kept = (tn_kept_route){*route, tn_route_resources(workload->device, route)};
+    return kept->used;
+}
+
 static tn_resources port_of(const tn_workload *workload, const tn_port_source *from, uint64_t sources) {
     tn_route route = {.words = from->words, .word_bits = workload->word_bits, .sources = sources};
     memcpy(route.banks, from->banks, sizeof route.banks);
-    return tn_route_resources(workload->device, &route);
+    return recall_route(workload, &route);
 }
 
 uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *build) {
@@ -282,7 +298,7 @@ tn_resources tn_workload_vector_routing(const tn_workload *workload, const tn_bu
     const tn_route route = {.words = build->vector,
                             .word_bits = workload->word_bits,
                             .sources = memories->port[TN_SIDE_VECTOR].memories};
-    const tn_resources port = tn_route_resources(workload->device, &route);
+    const tn_resources port = recall_route(workload, &route);
     tn_resources_add(&used, &port, workload->vector_reads);
     return used;
 }

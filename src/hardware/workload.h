@@ -26,6 +26,38 @@ typedef struct tn_work {
     uint64_t count;                              /* operations */
 } tn_work;
 
+/* What a kernel's port has before it: how many memories, how many words the widest of them gives, and along
+ * how many banks these are rotated. */
+typedef struct tn_port_source {
+    uint64_t memories, words, banks[TN_ROTATIONS_MOST];
+} tn_port_source;
+
+/* More memories before the same port. */
+void tn_port_add(tn_port_source *port, const tn_port_source *more);
+
+/* What one memory of a map, with its copies, adds to the price of all. */
+typedef struct tn_memory_share {
+    uint64_t bram18, uram, lutram;
+    tn_memory_style style;
+    double stored_bits;
+    tn_port_source port;
+} tn_memory_share;
+
+/* A share that was found before, and all that decides it. */
+enum { TN_SHARES_KEPT = 64 }; /* of each memory */
+typedef struct tn_kept_share {
+    bool filled;
+    uint64_t accesses, read_ports;
+    tn_place place;
+    tn_memory_share share;
+} tn_kept_share;
+
+/* Where a direct-mapped table of so many entries, at most 2^32, keeps what belongs to a key: multiplicative
+ * hashing (Knuth, The Art of Computer Programming 3, 6.4). */
+static inline size_t tn_kept_at(uint64_t key, uint32_t entries) {
+    return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % entries;
+}
+
 /* A memory map and what follows from it for tasks. */
 typedef struct tn_plan {
     tn_map_options options;
@@ -37,7 +69,10 @@ typedef struct tn_plan {
     bool off_chip;            /* some array is */
     uint64_t *transfer_bytes; /* [operations], where off_chip */
     uint64_t off_chip_bytes, off_chip_bytes_per_step;
-    tn_place *place; /* [map.memories]: as the build at hand has them */
+    tn_place *place;         /* [map.memories]: as the build at hand has them */
+    uint64_t parallelism[4]; /* rows, columns, reduction, vector that `accesses` are of; 0: none yet */
+    uint64_t *accesses;      /* [map.memories]: words in a cycle */
+    tn_kept_share *share;    /* [map.memories][TN_SHARES_KEPT] */
     struct tn_plan *next;
 } tn_plan;
 
@@ -51,21 +86,19 @@ typedef struct tn_work_price {
     tn_resources vectors;                     /* of all vector kernels */
 } tn_work_price;
 
-/* What a kernel's port has before it: how many memories, how many words the widest of them gives, and along
- * how many banks these are rotated. */
-typedef struct tn_port_source {
-    uint64_t memories, words, banks[TN_ROTATIONS_MOST];
-} tn_port_source;
-
-/* More memories before the same port. */
-void tn_port_add(tn_port_source *port, const tn_port_source *more);
-
 /* What memories take. */
 typedef struct tn_memory_price {
     uint64_t bram18, uram, lutram;
     tn_port_source port[TN_SIDES];
     double bits[TN_STORES][TN_STYLE_DISTRIBUTED + 1]; /* stored, by store and style */
 } tn_memory_price;
+
+/* A port's routing that was found before. */
+enum { TN_ROUTES_KEPT = 256 };
+typedef struct tn_kept_route {
+    tn_route route; /* word_bits 0: none yet */
+    tn_resources used;
+} tn_kept_route;
 
 /* Prices of parts of builds that came before. */
 typedef struct tn_price_memo tn_price_memo;
@@ -86,11 +119,13 @@ struct tn_workload {
     uint32_t *work_of, *unit_of; /* [operations] */
     bool vector_used[TN_OPERATION_KINDS];
     uint32_t vectors, vector_reads; /* kinds used; the most arrays that one of them reads */
+    uint64_t descriptor_bram18;     /* of the memory of the step's descriptors */
     tn_plan *plans;
     struct tn_laid *laid; /* layouts found, kept */
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
     uint64_t *cycles, *piece_cycles, *issues;
-    tn_task_time *time; /* [operations] */
+    tn_task_time *time;   /* [operations] */
+    tn_kept_route *route; /* [TN_ROUTES_KEPT] */
     tn_price_memo *memo;
 };
 
@@ -128,11 +163,11 @@ tn_status tn_workload_layouts(tn_workload *workload, const tn_program *program, 
 tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
                          const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error);
 
-/* The parts of a price, not remembered. tn_price_work fills cycles, issues and, but for schedule sequential,
- * the plan's places, tasks and the workload's time. */
+/* The parts of a price, not remembered but for the shares of single memories. tn_price_work fills cycles,
+ * issues and, but for schedule sequential, the plan's places, tasks and the workload's time. */
 tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
                         tn_error *error);
-tn_status tn_price_memories(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error);
 /* Fills plan->place as the keys say, or by search. `work`: for the LUTs that kernels leave. *exact: a search
  * ran and proved its result; may be NULL. */
