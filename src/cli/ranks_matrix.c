@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
+#include "decompose/dense.h"
 #include "decompose/factored_files.h"
 #include "decompose/fold.h"
 #include "decompose/matrix_source.h"
@@ -36,7 +37,8 @@ typedef struct {
     tn_error *error;
     tn_weight weight; /* format and folding */
     uint64_t rows, columns;
-    double *folded, norm;
+    double *folded, norm; /* both divided by 2^exponent while the work goes on */
+    int exponent;
     size_t count;
     row *row;
     size_t bonds;
@@ -54,7 +56,19 @@ static tn_status read_matrix(work *w) {
     if (status == TN_OK)
         status = tn_matrix_read(arrays, asked->matrix, &source, &w->weight, w->folded, w->error);
     tn_arrays_close(arrays);
+    if (status == TN_OK) tn_dense_normalise(w->folded, w->rows * w->columns, &w->exponent);
     return status;
+}
+
+/* The norm and the singular values as they are without the scaling. */
+static tn_status unscale(work *w) {
+    w->norm = ldexp(w->norm, w->exponent);
+    for (size_t b = 0; b < w->bonds; b++)
+        for (uint64_t i = 0; i < w->bond[b].count; i++)
+            w->bond[b].value[i] = ldexp(w->bond[b].value[i], w->exponent);
+    if (isfinite(w->norm)) return TN_OK;
+    return tn_fail_at(w->error, TN_INPUT, (tn_position){.file = w->asked->matrix},
+                      "the norm of the matrix is more than 64-bit floating point holds; scale it down");
 }
 
 /* Every row's request, checked before any work. */
@@ -118,6 +132,7 @@ static tn_status decompose(work *w, row *r) {
     tn_status status = tn_weight_parameters(&f.weight, &r->parameters, w->error);
     if (status == TN_OK) status = tn_factored_error(&f, w->folded, &squares, w->error);
     if (status == TN_OK) r->relative_error = tn_factored_relative(&f, squares);
+    tn_factored_scale(&f, w->exponent);
     if (status == TN_OK) status = write_row(w, r, &f);
     tn_factored_free(&f);
     return status;
@@ -316,6 +331,7 @@ static tn_status run(work *w) {
         r->compression = (double)(w->rows * w->columns) / (double)r->parameters;
         if (r->bounded) bound_row(w, r);
     }
+    TN_TRY(unscale(w));
     if (w->asked->output) TN_TRY(write_rows(w));
     if (w->asked->output && w->asked->spectrum) TN_TRY(write_spectrum(w));
     return w->asked->common.json ? print_json(w) : print_text(w);

@@ -7,6 +7,7 @@
 #include <cblas.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -216,4 +217,13 @@ tn_status tn_dense_reduce(uint64_t p, uint64_t q, const double *a, double *l, tn
     }
     for (int64_t g = 0; g < groups; g++) tn_free(stream[g].window);
     return status;
+}
+
+void tn_dense_normalise(double *x, uint64_t count, int *exponent) {
+    enum { COMMON = 128 }; /* 2^128 squared, times any number of elements, is far from 2^1024 */
+    double largest = 0;
+    for (uint64_t i = 0; i < count; i++) largest = fmax(largest, fabs(x[i]));
+    frexp(largest, exponent);
+    if (largest == 0 || abs(*exponent) <= COMMON) *exponent = 0;
+    for (uint64_t i = 0; *exponent != 0 && i < count; i++) x[i] = ldexp(x[i], -*exponent);
 }

@@ -28,6 +28,10 @@ void tn_dense_multiply(bool transpose_a, bool transpose_b, uint64_t m, uint64_t 
 double tn_sum_of_squares(const double *x, uint64_t count);
 /* Sum of (x - y)^2. */
 double tn_sum_of_squared_differences(const double *x, const double *y, uint64_t count);
+/* Multiplies by a power of two such that the largest magnitude is in [0.5, 1), where squares would else lose
+ * digits to overflow or underflow; *exponent: x as it was = x 2^*exponent. Values of common sizes are left as
+ * they are, with *exponent = 0. */
+void tn_dense_normalise(double *x, uint64_t count, int *exponent);
 /* Position of the first value that is not finite, or `count`. */
 uint64_t tn_first_not_finite(const double *x, uint64_t count);
 

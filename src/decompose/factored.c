@@ -7,6 +7,7 @@
 #include "decompose/tucker.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void tn_factored_take_train(tn_train *train, const tn_weight *weight, tn_factored *factored) {
@@ -105,4 +106,15 @@ tn_status tn_factored_error(const tn_factored *factored, const double *folded, d
 
 double tn_factored_relative(const tn_factored *factored, double squares) {
     return factored->squared_norm > 0 ? sqrt(fmax(squares, 0) / factored->squared_norm) : 0;
+}
+
+void tn_factored_scale(tn_factored *factored, int exponent) {
+    int cores = (int)factored->cores;
+    for (int k = 0; exponent != 0 && k < cores; k++) {
+        uint64_t shape[TN_RANKS_MOST], elements = 1;
+        uint32_t axes = (uint32_t)tn_weight_core_shape(&factored->weight, (uint32_t)k, shape);
+        int share = exponent / cores + (k < abs(exponent % cores) ? (exponent > 0 ? 1 : -1) : 0);
+        for (uint32_t i = 0; i < axes; i++) elements *= shape[i]; /* of an array in memory */
+        for (uint64_t i = 0; i < elements; i++) factored->core[k][i] = ldexp(factored->core[k][i], share);
+    }
 }

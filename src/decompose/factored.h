@@ -49,6 +49,10 @@ tn_status tn_factored_error(const tn_factored *factored, const double *folded, d
 /* *tensor = the rebuilt matrix, folded; tn_free it. */
 tn_status tn_factored_rebuild(const tn_factored *factored, double **tensor, tn_error *error);
 
+/* Makes the cores those of the matrix times 2^exponent, an equal share each; norm and errors are left as they
+ * are. */
+void tn_factored_scale(tn_factored *factored, int exponent);
+
 /* sqrt(squares / squared_norm); 0 for a matrix of zeros. */
 double tn_factored_relative(const tn_factored *factored, double squares);
 

@@ -28,6 +28,7 @@ static const tn_schema range_schema = TN_SCHEMA("range of values", range, range_
 typedef struct {
     tn_count_list factors;
     uint64_t smallest, largest;
+    tn_position largest_at;
     uint32_t pairs;
 } foldings_request;
 enum { PAIRS_ALL, PAIRS_MIRRORED, PAIRS_SAME };
@@ -36,7 +37,8 @@ static const tn_field foldings_fields[] = {
     TN_KEY(COUNT_LIST, foldings_request, factors, "numbers of factors to fold each side into", TN_REQUIRED,
            TN_WITHIN(1, TN_FACTORS_MOST)),
     TN_KEY(COUNT, foldings_request, smallest, "least factor", TN_DEFAULT("2"), TN_WITHIN(1, 1e15)),
-    TN_KEY(COUNT, foldings_request, largest, "greatest factor", TN_REQUIRED, TN_WITHIN(1, 1e15)),
+    TN_KEY(COUNT, foldings_request, largest, "greatest factor", TN_REQUIRED, TN_WITHIN(1, 1e15),
+           TN_SEEN(foldings_request, largest_at)),
     TN_KEY(CHOICE, foldings_request, pairs,
            "all: every m with every n; mirrored: n is m backwards; same: n is m (both need a square matrix)",
            TN_DEFAULT("all"), TN_ONE_OF(pair_names)),
@@ -72,6 +74,11 @@ static tn_folding backwards(const tn_folding *folding) {
 
 static tn_status enumerate_pairs(const foldings_request *request, uint64_t rows, uint64_t columns,
                                  tn_arena *arena, pair_list *list, tn_error *error) {
+    if (request->smallest > request->largest)
+        return tn_fail_at(error, TN_INPUT, request->largest_at,
+                          "the greatest factor is %" PRIu64 " and the least one %" PRIu64
+                          "; no factor lies between",
+                          request->largest, request->smallest);
     for (size_t i = 0; i < request->factors.count; i++) {
         uint32_t d = (uint32_t)request->factors.item[i];
         tn_foldings m, n;

@@ -33,12 +33,15 @@ static tn_status load_tree(const char *path, unsigned depth, tn_arena *arena, tn
                           "devices inherit over more than %d files, perhaps in a circle", INHERIT_DEPTH);
     const char *parent_path;
     bool is_path = strchr(parent->text, '/') || strstr(parent->text, ".yaml");
-    TN_TRY(is_path ? beside(path, parent->text, arena, &parent_path, error)
-                   : tn_search_path_find(folder, parent->text, arena, &parent_path, error));
     tn_yaml *base, *merged;
-    tn_status status = load_tree(parent_path, depth + 1, arena, &base, error);
-    if (status == TN_INPUT && error && error->line == 0)
-        return tn_fail_at(error, status, parent->at, "can't inherit from %.200s: is it there?", parent->text);
+    tn_status status = is_path ? beside(path, parent->text, arena, &parent_path, error)
+                               : tn_search_path_find(folder, parent->text, arena, &parent_path, error);
+    if (status == TN_OK) status = load_tree(parent_path, depth + 1, arena, &base, error);
+    if (status == TN_INPUT && error && error->line == 0) {
+        tn_error inner = *error;
+        return tn_fail_at(error, status, parent->at, "can't inherit from %.200s: is it there? %.600s",
+                          parent->text, inner.message);
+    }
     TN_TRY(status);
     TN_TRY(tn_yaml_merge(base, *root, arena, &merged, error));
     *root = merged;
@@ -162,6 +165,24 @@ static bool sets_variant(const char *assignment) {
     return strncmp(assignment, "variant=", 8) == 0;
 }
 
+/* Keys that were applied before values are set: setting them would change nothing, silently. */
+static tn_status refuse_applied(const char *assignment, const char *name, const char *variant,
+                                tn_error *error) {
+    const tn_position at = {"--set", 1, 1};
+    size_t length = strcspn(assignment, ".=");
+    if ((length == 7 && strncmp(assignment, "inherit", 7) == 0) ||
+        (length == 8 && strncmp(assignment, "variants", 8) == 0))
+        return tn_fail_at(
+            error, TN_INPUT, at,
+            "\"%.*s\" belongs to the device's file; name the device that is meant, or write one", (int)length,
+            assignment);
+    if (sets_variant(assignment) && variant && strcmp(assignment + 8, variant) != 0)
+        return tn_fail_at(error, TN_INPUT, at,
+                          "%.100s, but the device was asked for as %.100s; give one of them", assignment,
+                          name);
+    return TN_OK;
+}
+
 /* The variant that is asked for, in the order of NAME@VARIANT, --set variant=, the file's own key. */
 static tn_status chosen_variant(const tn_yaml *root, const char **variant, tn_position *at, tn_error *error) {
     const tn_yaml *node = tn_yaml_get(root, "variant");
@@ -204,6 +225,7 @@ tn_status tn_device_load(const char *name, const char *const *set, size_t set_co
     TN_TRY(tn_search_path_find(folder, file, arena, &path, error));
     TN_TRY(load_tree(path, 0, arena, &root, error));
     TN_TRY(check_variants(root, arena, error));
+    for (size_t i = 0; i < set_count; i++) TN_TRY(refuse_applied(set[i], name, variant, error));
     for (size_t i = 0; i < set_count; i++)
         if (sets_variant(set[i])) TN_TRY(tn_yaml_set(root, set[i], arena, error));
     TN_TRY(chosen_variant(root, &variant, &at, error));

@@ -73,6 +73,9 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
         return tn_fail_at(error, TN_INPUT, kind->at,
                           "this is a language-model, to be fine-tuned; a model of kind model is needed here");
     TN_TRY(tn_model_file_decode(root, arena, &file, error));
+    if (file.checkpoint && file.checkpoint->kind != TN_YAML_MAPPING)
+        return tn_fail_at(error, TN_INPUT, file.checkpoint->at,
+                          "key \"checkpoint\" must be a mapping of keys to values");
     TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
     *made = (tn_model){.name = file.name,
                        .root = root,

@@ -1,6 +1,7 @@
 #include "model/step.h"
 
 #include "base/checked.h"
+#include "base/placed.h"
 #include "model/builder.h"
 #include "model/model.h"
 #include "model/transformation.h"
@@ -29,13 +30,13 @@ static tn_status use_weights(tn_builder *b) {
     for (size_t i = 0; i < model->weights; i++) {
         const tn_weight_use *use = &model->weight[i];
         tn_used_weight *used = &b->used[i];
-        TN_TRY(tn_named_weight_check(model, use, b->error));
+        TN_TRY(tn_fail_placed(b->error, tn_named_weight_check(model, use, b->error), use->at));
         bool dense = model->dense || use->entry.weight.format == TN_DENSE;
         *used = (tn_used_weight){.name = use->entry.name,
                                  .flow = dense ? TN_FLOW_DENSE : use->entry.flow,
                                  .flow_at = use->flow_at};
         used->weight = dense ? dense_weight(use->rows, use->columns) : use->entry.weight;
-        TN_TRY(measure(b, used));
+        TN_TRY(tn_fail_placed(b->error, measure(b, used), use->at));
     }
     return TN_OK;
 }
@@ -93,8 +94,8 @@ static tn_status add_forward(tn_builder *b) {
         tn_layer_arrays *made = tn_builder_made(b);
         *made = (tn_layer_arrays){.output = TN_NONE, .gradient = TN_NONE, .first_parameter = TN_NONE};
         step->layer[b->at] = (tn_step_layer){.name = layer->name, .kind = layer->kind->name};
-        TN_TRY(weight_of(b, layer, &made->weight));
-        TN_TRY(placed(b, layer->kind->forward(b)));
+        TN_TRY(tn_fail_placed(b->error, weight_of(b, layer, &made->weight), layer->at));
+        TN_TRY(tn_fail_placed(b->error, placed(b, layer->kind->forward(b)), layer->at));
         describe(b);
         if (!tn_add(step->degrees_of_freedom, step->layer[b->at].degrees_of_freedom,
                     &step->degrees_of_freedom))
@@ -106,9 +107,23 @@ static tn_status add_forward(tn_builder *b) {
 static tn_status add_backward(tn_builder *b) {
     for (uint32_t i = b->model->layers; i-- > 0;) {
         b->at = i;
-        if (tn_builder_layer(b)->learns) TN_TRY(tn_builder_layer(b)->kind->backward(b));
+        const tn_layer *layer = tn_builder_layer(b);
+        if (layer->learns) TN_TRY(tn_fail_placed(b->error, layer->kind->backward(b), layer->at));
     }
     return TN_OK;
+}
+
+static tn_status build(tn_builder *b) {
+    tn_step *step = b->step;
+    TN_TRY(tn_arena_alloc(b->arena, b->model->layers, sizeof *step->layer, &step->layer, b->error));
+    TN_TRY(tn_arena_alloc(b->arena, b->model->layers, sizeof *b->made, &b->made, b->error));
+    TN_TRY(use_weights(b));
+    TN_TRY(add_forward(b));
+    TN_TRY(add_backward(b));
+    TN_TRY(tn_builder_updates(b));
+    TN_TRY(tn_transformations_apply(tn_transformations, b));
+    TN_TRY(tn_builder_count(b));
+    return tn_builder_liveness(b);
 }
 
 tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
@@ -122,15 +137,7 @@ tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena
                       .element_bytes = tn_precision_bytes(model->precision),
                       .steps_per_epoch = model->steps_per_epoch,
                       .layers = model->layers};
-    TN_TRY(tn_arena_alloc(arena, model->layers, sizeof *step->layer, &step->layer, error));
-    TN_TRY(tn_arena_alloc(arena, model->layers, sizeof *b.made, &b.made, error));
-    TN_TRY(use_weights(&b));
-    TN_TRY(add_forward(&b));
-    TN_TRY(add_backward(&b));
-    TN_TRY(tn_builder_updates(&b));
-    TN_TRY(tn_transformations_apply(tn_transformations, &b));
-    TN_TRY(tn_builder_count(&b));
-    return tn_builder_liveness(&b);
+    return tn_fail_placed(error, build(&b), model->root->at);
 }
 
 tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *arena, const char **name,

@@ -2,6 +2,7 @@
 
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/placed.h"
 #include "decompose/dense.h"
 #include "decompose/fold.h"
 #include "tensor/folding.h"
@@ -164,8 +165,10 @@ static tn_status open_layer(const tn_trained *trained, const tn_layer_option_rul
         tn_free(moments);
         return status;
     }
-    return tn_layer_weight_open(w, of->rows, of->columns, covariance, moments, width_of(of, rule),
-                                rule->method, rule->seed, of->name, layer, error);
+    const char *file = moments ? trained->moments_path : trained->weights_path;
+    status = tn_layer_weight_open(w, of->rows, of->columns, covariance, moments, width_of(of, rule),
+                                  rule->method, rule->seed, of->name, layer, error);
+    return tn_fail_placed(error, status, (tn_position){.file = file});
 }
 
 static uint64_t greatest(const tn_weight *weight) {

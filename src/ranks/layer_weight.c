@@ -13,11 +13,25 @@ static double dot(const double *x, const double *y, uint64_t count) {
     return sum;
 }
 
+/* Errors are sums of squares: those must hold what the values are. */
+static tn_status check_squares(const tn_layer_weight *layer, const char *name, tn_error *error) {
+    const double most = 1e300, least = 1e-280;
+    uint64_t count = layer->rows * layer->columns, i = 0;
+    bool fits = layer->squared_norm <= most && layer->squared_norm >= least;
+    while (!fits && i < count && layer->w[i] == 0) i++;
+    if (fits || i == count || (layer->moments && layer->squared_norm == 0)) return TN_OK;
+    return tn_fail(
+        error, TN_INPUT,
+        "the squares of the values of layer %.100s sum to %g, which 64-bit floating point does not hold "
+        "with all digits; scale the trained weights",
+        name, layer->squared_norm);
+}
+
 static tn_status measure(tn_layer_weight *layer, const char *name, tn_error *error) {
     uint64_t count = layer->rows * layer->columns;
     if (!layer->moments) {
         layer->squared_norm = tn_sum_of_squares(layer->w, count);
-        return TN_OK;
+        return check_squares(layer, name, error);
     }
     TN_TRY(tn_covariance_check(&layer->covariance, name, error));
     TN_TRY(tn_alloc(count, sizeof *layer->image, &layer->image, error));
@@ -25,7 +39,7 @@ static tn_status measure(tn_layer_weight *layer, const char *name, tn_error *err
     tn_covariance_apply(&layer->covariance, layer->rows, layer->w, layer->image);
     tn_blas_restore();
     layer->squared_norm = fmax(0, dot(layer->image, layer->w, count));
-    return TN_OK;
+    return check_squares(layer, name, error);
 }
 
 tn_status tn_layer_weight_open(double *w, uint64_t rows, uint64_t columns, tn_covariance covariance,

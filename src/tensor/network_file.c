@@ -1,5 +1,6 @@
 #include "tensor/network_file.h"
 
+#include "base/placed.h"
 #include "tensor/einsum.h"
 #include "text/number.h"
 #include "text/schema.h"
@@ -188,6 +189,14 @@ static tn_status decode_einsum(const decoder *d) {
     return tn_einsum_sized(d->network, sizes->at, d->error);
 }
 
+/* What the network as a whole breaks lies in its sizes. */
+static tn_status check(const decoder *d) {
+    uint64_t elements;
+    tn_status status = tn_network_check(d->network, d->error);
+    if (status == TN_OK) status = tn_network_input_elements(d->network, &elements, d->error);
+    return tn_fail_placed(d->error, status, d->entry->sizes->at);
+}
+
 tn_status tn_network_decode(const tn_yaml *root, tn_arena *arena, tn_network *network, const char **name,
                             tn_error *error) {
     network_entry entry;
@@ -199,14 +208,17 @@ tn_status tn_network_decode(const tn_yaml *root, tn_arena *arena, tn_network *ne
     if (entry.einsum && (tensors || entry.output))
         return tn_fail_at(error, TN_INPUT, entry.einsum_at,
                           "\"einsum\" stands in place of \"tensors\" and \"output\"; remove it or them");
-    if (entry.einsum) return decode_einsum(&d);
+    if (entry.einsum) {
+        TN_TRY(tn_fail_placed(error, decode_einsum(&d), entry.einsum_at));
+        return check(&d);
+    }
     if (!tensors || !entry.output)
         return tn_fail_at(error, TN_INPUT, root->at, "a network needs %s, or \"einsum\"",
                           tensors ? "\"output\" beside \"tensors\"" : "\"tensors\" and \"output\"");
     TN_TRY(decode_sizes(&d));
     TN_TRY(decode_tensors(&d));
     TN_TRY(all_used(&d));
-    return tn_network_check(network, error);
+    return check(&d);
 }
 
 tn_status tn_network_load(const char *path, tn_arena *arena, tn_network *network, const char **name,

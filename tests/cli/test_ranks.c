@@ -279,6 +279,20 @@ static void refusals(void **state) {
     /* The second array is missing: said before the first, which can't be used, is looked at. */
     static const uint64_t fused[] = {2 * ROWS, COLUMNS};
     double *infinite = test_normal(1, 2 * ROWS * COLUMNS);
+    double *vast = test_zeros(2 * ROWS * COLUMNS), diagonal[COLUMNS];
+    for (size_t i = 0; i < 2 * ROWS * COLUMNS; i++) vast[i] = ldexp(infinite[i], 900);
+    for (size_t i = 0; i < COLUMNS; i++) diagonal[i] = i == 3 ? HUGE_VAL : 1;
+    static const uint64_t wide[] = {COLUMNS}, tall[] = {ROWS};
+    const tn_array_out large[] = {{.name = "fused1", .axes = 2, .shape = fused, .values = vast},
+                                  {.name = "fused2", .axes = 2, .shape = fused, .values = vast}};
+    const tn_array_out odd_moments[] = {
+        {.name = "block1.up", .axes = 1, .shape = wide, .values = diagonal},
+        {.name = "block1.down", .axes = 1, .shape = tall, .values = diagonal},
+        {.name = "block2.up", .axes = 1, .shape = wide, .values = diagonal},
+        {.name = "block2.down", .axes = 1, .shape = tall, .values = diagonal}};
+    assert_int_equal(tn_npz_write(test_in_folder("vast.npz"), large, 2, NULL), TN_OK);
+    assert_int_equal(tn_npz_write(test_in_folder("infinite.npz"), odd_moments, 4, NULL), TN_OK);
+    free(vast);
     infinite[0] = HUGE_VAL;
     const tn_array_out half[] = {{.name = "fused1", .axes = 2, .shape = fused, .values = infinite},
                                  {.name = "other", .axes = 2, .shape = small, .values = numbers}};
@@ -332,6 +346,14 @@ static void refusals(void **state) {
         {"model.yaml --weights weights.npz --budget params=3 --set clock_MHz=3", "add --device"},
         {"model.yaml --weights weights.npz --budget cycles=3 --device h200", "no FPGA"},
         {"model.yaml --weights weights.npz --budget params=3 --covariance w.npy", "second moments"},
+        {"model.yaml --weights weights.npz --budget params=3 --covariance infinite.npz",
+         "infinite.npz: block1.up holds a value that is not finite at (3, 3)"},
+        {"model.yaml --weights vast.npz --budget params=3",
+         "vast.npz: the squares of the values of layer block1.up"},
+        {"model.yaml --weights weights.npz --budget cycles=3 --device u50 --set inherit=u280",
+         "\"inherit\" belongs"},
+        {"model.yaml --weights weights.npz --budget cycles=3 --device u50@user-area --set variant=half",
+         "give one of them"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char command[512];
@@ -430,6 +452,68 @@ static void unreachable_errors_name_the_reachable(void **state) {
     json_decref(least);
 }
 
+/* Values whose squares overflow or underflow: the same ranks and errors as of the matrix of common size, its norm
+ * and singular values times the factor, and cores that give the matrix itself. */
+static void sizes_of_values_do_not_matter(void **state) {
+    (void)state;
+    static const int exponents[] = {-1000, -600, 600, 1010};
+    const char *fold = "m=4x3x2,n=2x3x5";
+    json_t *plain = test_program_json(0, "ranks", "--matrix", test_in_folder("w.npy"), "--fold", fold,
+                                      "--tolerance", "0.3,0.05", "--spectrum", "--json", NULL);
+    for (size_t e = 0; e < sizeof exponents / sizeof *exponents; e++) {
+        double *scaled = test_zeros(ROWS * COLUMNS);
+        for (size_t i = 0; i < ROWS * COLUMNS; i++) scaled[i] = ldexp(w[i], exponents[e]);
+        write_matrix("scaled.npy", ROWS, COLUMNS, scaled);
+        free(scaled);
+        json_t *j = test_program_json(0, "ranks", "--matrix", test_in_folder("scaled.npy"), "--fold", fold,
+                                      "--tolerance", "0.3,0.05", "--spectrum", "-o", test_in_folder("scaled"),
+                                      "--json", NULL);
+        assert_true(fabs(number(j, "norm") / ldexp(number(plain, "norm"), exponents[e]) - 1) < 1e-12);
+        for (size_t i = 0; i < 2; i++) {
+            const json_t *got = item(j, "rows", i), *expected = item(plain, "rows", i);
+            assert_true(json_equal(json_object_get(got, "ranks"), json_object_get(expected, "ranks")));
+            assert_true(fabs(number(got, "relative_error") - number(expected, "relative_error")) < 1e-12);
+            assert_true(fabs(number(got, "upper_bound") - number(expected, "upper_bound")) < 1e-12);
+        }
+        const json_t *first = json_array_get(item(j, "singular_values", 0), 0);
+        const json_t *common = json_array_get(item(plain, "singular_values", 0), 0);
+        double ratio = json_number_value(first) / ldexp(json_number_value(common), exponents[e]);
+        assert_true(fabs(ratio - 1) < 1e-12);
+        json_decref(j);
+    }
+    /* The last one's cores, each made of common size, multiply to the matrix of common size. */
+    tn_arrays *cores = test_arrays_open(test_in_folder("scaled/cores-tolerance-0.05.npz"));
+    double *left = NULL;
+    uint64_t height = 1, width = 1;
+    int exponent = 0;
+    for (size_t k = 0; k < tn_arrays_count(cores); k++) {
+        const tn_array_info *info = tn_arrays_info(cores, k);
+        uint64_t right = info->shape[info->axes - 1], rest = info->elements / width;
+        double *core = test_zeros(info->elements), largest = 0;
+        int power;
+        assert_int_equal(tn_arrays_read(cores, k, core, NULL), TN_OK);
+        for (size_t i = 0; i < info->elements; i++) largest = fmax(largest, fabs(core[i]));
+        frexp(largest, &power);
+        exponent += power;
+        for (size_t i = 0; i < info->elements; i++) core[i] = ldexp(core[i], -power);
+        double *next = left ? test_multiply(height, rest, width, left, core) : NULL;
+        height *= rest / right;
+        width = right;
+        if (left) free(left), free(core);
+        left = left ? next : core;
+    }
+    tn_arrays_close(cores);
+    double squares = 0, norm = 0;
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) {
+        double difference = ldexp(left[i], exponent - 1010) - w[i];
+        squares += difference * difference;
+        norm += w[i] * w[i];
+    }
+    assert_true(sqrt(squares / norm) < 0.0501);
+    free(left);
+    json_decref(plain);
+}
+
 static void tables_for_people(void **state) {
     (void)state;
     test_run got = test_program("ranks", "--matrix", test_in_folder("w.npy"), "--fold", "m=6x4,n=5x6",
@@ -457,6 +541,7 @@ int main(void) {
         cmocka_unit_test(error_is_an_objective),
         cmocka_unit_test(refusals),
         cmocka_unit_test(dense_is_a_candidate),
+        cmocka_unit_test(sizes_of_values_do_not_matter),
         cmocka_unit_test(blocks_of_the_device_bound_every_budget),
         cmocka_unit_test(unreachable_errors_name_the_reachable),
         cmocka_unit_test(tables_for_people),

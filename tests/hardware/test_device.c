@@ -185,8 +185,18 @@ static void sets(void **state) {
     assert_int_equal(tn_device_operator(device, TN_FP32, TN_ADDER, &row, NULL), TN_OK);
     assert_int_equal(row->stages, 9);
     assert_true(device->energy.static_W.value == 20);
-    /* The name wins over the key. */
-    assert_string_equal(tn_device_name(load("u50@slr1", 1, set)), "u50@slr1");
+    /* Another variant than that of the name is refused, as is what the file alone can say. */
+    static const char *const refused_set[] = {"variant=whole", "inherit=u280", "variants={}"};
+    for (size_t i = 0; i < 3; i++) {
+        tn_arena arena = {0};
+        tn_device *none;
+        tn_error error = {0};
+        assert_int_equal(tn_device_load("u50@slr1", &refused_set[i], 1, &arena, &none, &error), TN_INPUT);
+        assert_string_equal(error.file, "--set");
+        tn_arena_free(&arena);
+    }
+    const char *const same = "variant=slr1";
+    assert_string_equal(tn_device_name(load("u50@slr1", 1, &same)), "u50@slr1");
 }
 
 /* ---- files made here ---- */
