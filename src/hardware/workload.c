@@ -115,7 +115,10 @@ static tn_status list_works(tn_workload *workload, tn_error *error) {
 }
 
 /* Whatever the build, no sum of a price leaves 64 bits: a kernel of one lane and the slowest operators takes
- * the most cycles, padding at most doubles them, and so does cutting into blocks. */
+ * the most cycles, padding at most doubles them, and so does cutting into blocks. Bytes are multiplied by bits,
+ * lanes and passes. */
+static const uint64_t CYCLES_PRICED = UINT64_MAX / 4, BYTES_PRICED = UINT64_MAX >> 24;
+
 static tn_status check_bounds(const tn_workload *workload, tn_error *error) {
     enum {
         CYCLES_MOST = 256,
@@ -134,9 +137,18 @@ static tn_status check_bounds(const tn_workload *workload, tn_error *error) {
     }
     for (uint32_t i = 0; i < step->arrays; i++)
         fits = fits && tn_mul_add(step->array[i].elements, step->element_bytes, &bytes);
-    if (fits && cycles < UINT64_MAX / 4 && bytes < UINT64_MAX >> 24) return TN_OK;
-    return tn_fail(error, TN_OVERFLOW,
-                   "the cycles or bytes of step %s do not fit 64 bits; make the model smaller", step->name);
+    if (fits && cycles < CYCLES_PRICED && bytes < BYTES_PRICED) return TN_OK;
+    if (fits && bytes >= BYTES_PRICED)
+        return tn_fail(
+            error, TN_OVERFLOW,
+            "the arrays of step %s hold %" PRIu64
+            " bytes together; at most 2^40 - 1 are priced, as sums must fit 64 bits on every build",
+            step->name, bytes);
+    return tn_fail(
+        error, TN_OVERFLOW,
+        "step %s could take 2^62 cycles or more on the slowest build, beyond what is priced; make the "
+        "model smaller",
+        step->name);
 }
 
 tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_arena *arena,

@@ -6,8 +6,11 @@
 #include "flow/training.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static tn_status validate_flow(tn_checks *checks, const tn_trial *trial, tn_flow_name flow,
                                const tn_cpu_rates *rates, tn_error *error) {
@@ -132,9 +135,50 @@ static tn_status validate_layer(tn_checks *checks, const tn_step_layer *layer, u
     return status;
 }
 
+/* At least what a trial of the layer holds at once: the matrix that the reference multiplies, both sides of its
+ * product with their gradients, and the live tensors of the program. A look-up draws cores alone. */
+static double bytes_of(const tn_step_layer *layer) {
+    const tn_weight *weight = layer->weight;
+    double rows = 1, columns = 1, tokens = (double)tokens_of(layer->program);
+    for (uint32_t k = 0; k < weight->d; k++) {
+        rows *= (double)weight->m[k];
+        columns *= (double)weight->n[k];
+    }
+    double held = (double)tn_program_peak(layer->program);
+    if (!is_lookup(layer)) held += rows * columns + 2 * tokens * (rows + columns);
+    return held * sizeof(double);
+}
+
+/* Of the machine, or of the process where that is less. */
+static double bytes_there_are(void) {
+    struct rlimit limit;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    double bytes = pages > 0 && page > 0 ? (double)pages * (double)page : INFINITY;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        bytes = fmin(bytes, (double)limit.rlim_cur);
+    return bytes;
+}
+
+/* Said before the first check: the layers that fit may take hours. */
+static tn_status refuse_too_large(const tn_step *step, tn_error *error) {
+    double there_are = bytes_there_are();
+    const double GB = 1e9;
+    for (uint32_t at = 0; at < step->layers; at++) {
+        const tn_step_layer *layer = &step->layer[at];
+        if (!layer->program || !layer->weight || bytes_of(layer) <= there_are) continue;
+        return tn_fail(
+            error, TN_LIMIT,
+            "executing layer %.100s takes %.1f GB of memory, %.1f GB are there; validate a smaller "
+            "model, or fewer tokens with --set batch=1",
+            layer->name, bytes_of(layer) / GB, there_are / GB);
+    }
+    return TN_OK;
+}
+
 static tn_status validate_step(tn_checks *checks, tn_executed *executed, const tn_step *step,
                                const char *prefix, uint64_t seed, const tn_cpu_rates *rates,
                                const tn_progress *progress, tn_error *error) {
+    TN_TRY(refuse_too_large(step, error));
     for (uint32_t at = 0; at < step->layers; at++) {
         const tn_step_layer *layer = &step->layer[at];
         uint32_t count;

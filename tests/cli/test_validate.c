@@ -188,11 +188,43 @@ static void reference_formats(void **state) {
     }
 }
 
+/* 8e12 bytes of matrix under 4 GB of address space: refused with what it takes, before anything is drawn. */
+static void what_no_memory_holds_is_refused(void **state) {
+    (void)state;
+    FILE *file = fopen(test_in_folder("vast.yaml"), "w");
+    assert_non_null(file);
+    fputs("kind: model\nname: vast\nsequence: 2\nlayers:\n"
+          "  - {name: words, kind: embedding, vocabulary: 9, width: 1000000}\n"
+          "  - {name: head, kind: linear, outputs: 1000000}\n  - {name: loss, kind: cross-entropy}\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    char command[512];
+    snprintf(command, sizeof command, "cd %s && ulimit -v 4000000 && $TENFOLD validate vast.yaml --quiet",
+             test_folder);
+    test_run got = test_shell(command);
+    if (got.status != 2 || !strstr(got.err, "executing layer head takes 240") ||
+        !strstr(got.err, "4.1 GB are there"))
+        fail_msg("exit %d: %s", got.status, got.err);
+    test_run_free(&got);
+    /* The price of it names the bound that it breaks. */
+    snprintf(command, sizeof command, "cd %s && $TENFOLD cost vast.yaml", test_folder);
+    got = test_shell(command);
+    if (got.status != 2 || !strstr(got.err, "bytes together; at most 2^40 - 1 are priced"))
+        fail_msg("exit %d: %s", got.status, got.err);
+    test_run_free(&got);
+}
+
 int main(void) {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, test_folder_remove)
     const struct CMUnitTest tests[] = {
-        CASE(a_case),    CASE(a_wrong_result_is_status_1),    CASE(one_file), CASE(a_model), CASE(a_sweep),
-        CASE(bad_usage), cmocka_unit_test(reference_formats),
+        CASE(a_case),
+        CASE(a_wrong_result_is_status_1),
+        CASE(one_file),
+        CASE(a_model),
+        CASE(a_sweep),
+        CASE(bad_usage),
+        CASE(what_no_memory_holds_is_refused),
+        cmocka_unit_test(reference_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
