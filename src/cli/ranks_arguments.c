@@ -8,13 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char tn_ranks_caution[] = "Errors are those of cutting a trained dense matrix. They guide compression "
-                                "and fine-tuning; for training from\n"
-                                "scratch at these ranks they are a poor guide: rank 12 leaves 97 % error on "
-                                "a 768 x 768 matrix whose singular\n"
-                                "values fall fast, when its vectors have no tensor structure. Bounds from "
-                                "the tails of the unfoldings over-state\n"
-                                "the error by up to 2x; the errors here are those of the cores themselves.";
+const char tn_ranks_caution[] =
+    "Errors are those of cutting trained matrices: a poor guide for training from scratch (docs/ranks.md).";
 
 tn_status tn_ranks_split(const char *text, const char *option, tn_arena *arena, tn_ranks_texts *texts,
                          tn_error *error) {

@@ -514,13 +514,44 @@ static void sizes_of_values_do_not_matter(void **state) {
     json_decref(plain);
 }
 
+/* Position ids and counters stand beside the weights in many checkpoints: an entry of integers keeps nobody from
+ * the others, and is refused by name where it is asked for. */
+static void integers_beside_weights(void **state) {
+    (void)state;
+    static const char header[] = "{\"ids\":{\"dtype\":\"I64\",\"shape\":[2],\"data_offsets\":[0,16]},"
+                                 "\"w\":{\"dtype\":\"F64\",\"shape\":[2,3],\"data_offsets\":[16,64]}}";
+    const unsigned char length[8] = {sizeof header - 1};
+    const int64_t ids[] = {7, 8};
+    const double values[] = {1, 2, 3, 4, 5, 7};
+    FILE *file = fopen(test_in_folder("mixed.safetensors"), "wb");
+    assert_non_null(file);
+    fwrite(length, 1, 8, file);
+    fwrite(header, 1, sizeof header - 1, file);
+    fwrite(ids, sizeof *ids, 2, file);
+    fwrite(values, sizeof *values, 6, file);
+    assert_int_equal(fclose(file), 0);
+    json_t *j = test_program_json(0, "ranks", "--matrix", test_in_folder("mixed.safetensors"), "--tensor",
+                                  "w", "--fold", "m=2,n=3", "--cap", "2", "--json", NULL);
+    assert_true(fabs(number(j, "norm") - sqrt(1 + 4 + 9 + 16 + 25 + 49)) < 1e-12);
+    json_decref(j);
+    test_run got = test_program("ranks", "--matrix", test_in_folder("mixed.safetensors"), "--tensor", "ids",
+                                "--fold", "m=1,n=2", "--cap", "1", NULL);
+    assert_int_equal(got.status, 2);
+    assert_non_null(strstr(got.err, "ids"));
+    test_run_free(&got);
+}
+
 static void tables_for_people(void **state) {
     (void)state;
     test_run got = test_program("ranks", "--matrix", test_in_folder("w.npy"), "--fold", "m=6x4,n=5x6",
                                 "--cap", "3", NULL);
     assert_int_equal(got.status, 0);
     assert_non_null(strstr(got.out, "useful at this cap"));
-    assert_non_null(strstr(got.out, "a poor guide"));
+    const char *caution = strstr(got.out, "a poor guide"); /* in the last line, the only one on it */
+    assert_non_null(caution);
+    assert_ptr_equal(strchr(caution, '\n'), got.out + strlen(got.out) - 1);
+    while (caution > got.out && caution[-1] != '\n') caution--;
+    assert_true(strncmp(caution - 2, "\n\n", 2) == 0);
     test_run_free(&got);
     got = test_program("ranks", test_in_folder("model.yaml"), "--weights", test_in_folder("weights.npz"),
                        "--budget", "params=1500", "--quiet", NULL);
@@ -541,6 +572,7 @@ int main(void) {
         cmocka_unit_test(error_is_an_objective),
         cmocka_unit_test(refusals),
         cmocka_unit_test(dense_is_a_candidate),
+        cmocka_unit_test(integers_beside_weights),
         cmocka_unit_test(sizes_of_values_do_not_matter),
         cmocka_unit_test(blocks_of_the_device_bound_every_budget),
         cmocka_unit_test(unreachable_errors_name_the_reachable),
