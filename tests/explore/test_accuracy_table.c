@@ -251,12 +251,39 @@ static void odd_tables_are_refused(void **state) {
     assert_int_not_equal(load(none, 1, &space), TN_OK);
 }
 
+/* Each row of the shipped table that counts is a measured value of its space. */
+static void shipped_table_speaks_of_its_space(void **state) {
+    (void)state;
+    tn_space space;
+    tn_evaluator *evaluator;
+    size_t measured = 0, between = 0;
+    ok(tn_space_load(test_source("spaces/atis-2enc-u50-accuracy.yaml"), NULL, 0, NULL, &arena, &space,
+                     &error));
+    ok(tn_evaluator_new(&space, &evaluator, &error));
+    for (size_t f = 0; f < space.choice[0].count; f++)
+        for (size_t r = 0; r < space.choice[1].count; r++) {
+            tn_evaluation found;
+            uint64_t id = f * space.stride[0] + r * space.stride[1];
+            ok(tn_evaluate_design(evaluator, id, &found, &error));
+            assert_true(isnan(found.accuracy) || (found.accuracy > 0.85 && found.accuracy < 0.96));
+            measured += found.accuracy_interpolated == 0;
+            between += found.accuracy_interpolated == 1;
+        }
+    tn_evaluator_free(evaluator);
+    size_t points = 0;
+    for (size_t i = 0; i < space.accuracy_table.curves; i++) points += space.accuracy_table.curve[i].count;
+    assert_int_equal(space.accuracy_table.curves, 3);
+    assert_int_equal(measured, points);
+    assert_true(between > 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_follow_the_measured_ranks),
         cmocka_unit_test(front_equals_all_pairs),
         cmocka_unit_test(results_hold_the_table),
         cmocka_unit_test(odd_tables_are_refused),
+        cmocka_unit_test(shipped_table_speaks_of_its_space),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
