@@ -181,7 +181,7 @@ tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_ar
         rows++;
     }
     for (int p = 0; p < TN_PHASES; p++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "phase_%d", p);
         tn_define_text(definition, name, phase[p]);
     }
