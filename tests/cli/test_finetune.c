@@ -311,7 +311,7 @@ static void predictions(void **state) {
 
 static void figures(void **state) {
     (void)state;
-    char picture[80];
+    char picture[96];
     const char *const commands[][12] = {{"finetune", "fit", path, "--plot", picture, NULL},
                                         {"finetune", "cost", path, "--queries", "100", "--epochs", "1",
                                          "--sparsity", "0.25", "--plot", picture, NULL}};
