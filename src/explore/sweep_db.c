@@ -273,12 +273,13 @@ tn_status tn_sweep_db_open_part(const char *folder, const tn_space *space, tn_sw
     tn_sweep_db *made;
     TN_TRY(new_store(space, &made, error));
     tn_status status = open_part(made, folder, options, error);
-    made->keep_all = options->keep_all;
-    if (status == TN_OK)
-        *store = made;
-    else
+    if (status != TN_OK) {
         tn_sweep_db_close(made);
-    return status;
+        return status;
+    }
+    made->keep_all = options->keep_all;
+    *store = made;
+    return TN_OK;
 }
 
 void tn_sweep_db_close(tn_sweep_db *store) {

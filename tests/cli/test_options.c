@@ -62,10 +62,17 @@ static const tn_command command = {
     .answer = answer,
     .explain = explain,
 };
-static const tn_command plain_part = {
-    .name = "whole plain", .summary = "takes nothing", .usage = "", .answer = answer};
-static const tn_command other_part = {
-    .name = "whole other", .summary = "takes one", .usage = "X", .arguments = {1, 1}, .answer = answer};
+static const tn_command plain_part = {.name = "whole plain",
+                                      .summary = "takes nothing",
+                                      .usage = "",
+                                      TN_REQUEST(request, &defaults),
+                                      .answer = answer};
+static const tn_command other_part = {.name = "whole other",
+                                      .summary = "takes one",
+                                      .usage = "X",
+                                      .arguments = {1, 1},
+                                      TN_REQUEST(request, &defaults),
+                                      .answer = answer};
 static const tn_command *const parts[] = {&plain_part, &other_part};
 static const tn_command whole = {.name = "whole", .summary = "has parts", .usage = "PART", TN_PARTS(parts)};
 

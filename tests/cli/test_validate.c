@@ -199,13 +199,18 @@ static void what_no_memory_holds_is_refused(void **state) {
           file);
     assert_int_equal(fclose(file), 0);
     char command[512];
+    test_run got;
+#ifdef __SANITIZE_ADDRESS__
+    print_message("SKIPPED: a sanitized program does not start under a bound on its addresses\n");
+#else
     snprintf(command, sizeof command, "cd %s && ulimit -v 4000000 && $TENFOLD validate vast.yaml --quiet",
              test_folder);
-    test_run got = test_shell(command);
+    got = test_shell(command);
     if (got.status != 2 || !strstr(got.err, "executing layer head takes 240") ||
         !strstr(got.err, "4.1 GB are there"))
         fail_msg("exit %d: %s", got.status, got.err);
     test_run_free(&got);
+#endif
     /* The price of it names the bound that it breaks. */
     snprintf(command, sizeof command, "cd %s && $TENFOLD cost vast.yaml", test_folder);
     got = test_shell(command);
