@@ -216,20 +216,6 @@ static tn_status load_designs(request *r, tn_error *error) {
     return TN_OK;
 }
 
-/* The choices of a design: "build.rows=4 build.columns=4 ...". */
-static tn_status build_text(const tn_space *space, uint64_t id, tn_arena *arena, const char **text,
-                            tn_error *error) {
-    tn_buffer all = {0};
-    for (size_t i = 0; i < space->choices; i++) {
-        tn_buffer_format(&all, "%s%s=", i ? " " : "", space->choice[i].key);
-        tn_axis_value(&space->choice[i], tn_space_digit(space, id, i), &all);
-    }
-    tn_status status = all.status == TN_OK ? tn_arena_copy_text(arena, all.data, all.length, text, error)
-                                           : tn_fail(error, all.status, "no memory for a design");
-    tn_buffer_free(&all);
-    return status;
-}
-
 /* The recommended design of a folder for that model, else of the build search. */
 static tn_status find_design(request *r, const char *model, const char *name, tn_space **space, uint64_t *id,
                              tn_error *error) {
@@ -259,7 +245,7 @@ static tn_status add_model(request *r, const char *model, tn_error *error) {
         return TN_OK;
     }
     TN_TRY(tn_compare_fpga(space, id, &r->common.arena, &r->row[r->rows], error));
-    return build_text(space, id, &r->common.arena, &r->build[r->rows++], error);
+    return tn_space_design_text(space, id, &r->common.arena, &r->build[r->rows++], error);
 }
 
 static tn_status view_row(request *r, size_t at, tn_error *error) {

@@ -1,9 +1,8 @@
 /* tenfold train (MODEL | DIR --point ID) --data FOLDER | --case FOLDER */
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/target.h"
 #include "cli/watch.h"
-#include "explore/evaluator.h"
-#include "explore/result.h"
 #include "train/generated.h"
 #include "train/train_case.h"
 #include "train/training.h"
@@ -11,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct request {
     tn_common common;
@@ -164,33 +162,6 @@ static tn_status override_settings(const request *asked, tn_train_settings *sett
     return TN_OK;
 }
 
-static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* The model of the file, or of one design of a sweep: *evaluator is to be freed. */
-static tn_status find_model(const request *asked, tn_arena *arena, tn_evaluator **evaluator, tn_model **model,
-                            tn_error *error) {
-    *evaluator = NULL;
-    if (!is_folder(asked->target)) {
-        if (asked->point) return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
-        return tn_model_load(asked->target, asked->set.item, asked->set.count, arena, model, error);
-    }
-    uint64_t id;
-    tn_space *space;
-    tn_evaluation evaluation;
-    if (asked->set.count)
-        return tn_fail(error, TN_INPUT, "a sweep's folder says its keys itself; --set goes with a model");
-    if (!asked->point || tn_read_count(asked->point, &id) != TN_NUMBER_OK)
-        return tn_fail(error, TN_INPUT, "a sweep's folder needs --point ID, the id of one of its designs");
-    TN_TRY(tn_result_space(asked->target, arena, &space, NULL, error));
-    TN_TRY(tn_evaluator_new(space, evaluator, error));
-    TN_TRY(tn_evaluate_design(*evaluator, id, &evaluation, error));
-    *model = tn_evaluator_model(*evaluator);
-    return TN_OK;
-}
-
 static tn_status train(const request *asked, tn_model *model, tn_arena *arena, answer_data *answer,
                        tn_error *error) {
     tn_dataset data;
@@ -222,11 +193,10 @@ static tn_status train(const request *asked, tn_model *model, tn_arena *arena, a
 
 static tn_status run_training(const request *asked, int *status_answer, tn_error *error) {
     tn_arena arena = {0};
-    tn_evaluator *evaluator = NULL;
-    tn_model *model;
+    tn_target target = {0};
     answer_data answer;
-    tn_status status = find_model(asked, &arena, &evaluator, &model, error);
-    if (status == TN_OK) status = train(asked, model, &arena, &answer, error);
+    tn_status status = tn_target_load(asked->target, asked->point, NULL, &asked->set, &arena, &target, error);
+    if (status == TN_OK) status = train(asked, target.model, &arena, &answer, error);
     if (status == TN_OK && answer.result.diverged) {
         fprintf(stderr, "tenfold: %s\n", answer.result.diverged);
         *status_answer = 1;
@@ -234,7 +204,7 @@ static tn_status run_training(const request *asked, int *status_answer, tn_error
         *status_answer = counts_agree(&answer.result) ? 0 : 1;
         status = print_training(asked, &answer, error);
     }
-    tn_evaluator_free(evaluator);
+    tn_target_free(&target);
     tn_arena_free(&arena);
     return status;
 }

@@ -83,19 +83,6 @@ static const tn_column answer_columns[] = {
 };
 static const tn_record answer_record = TN_RECORD(answer, answer_columns);
 
-static tn_status choices_text(const tn_space *space, uint64_t id, tn_arena *arena, const char **text,
-                              tn_error *error) {
-    tn_buffer all = {0};
-    for (size_t i = 0; i < space->choices; i++) {
-        tn_buffer_format(&all, "%s%s=", i ? " " : "", space->choice[i].key);
-        tn_axis_value(&space->choice[i], tn_space_digit(space, id, i), &all);
-    }
-    tn_status status = all.status == TN_OK ? tn_arena_copy_text(arena, all.data, all.length, text, error)
-                                           : tn_fail(error, all.status, "no memory for a design");
-    tn_buffer_free(&all);
-    return status;
-}
-
 /* What the explanation says of resources, against the budget under the caps instead of the whole device. */
 static void find_lacks(const tn_space *space, const tn_explanation *why, miss *of) {
     for (int r = 0; r < TN_RESOURCES; r++) {
@@ -121,7 +108,7 @@ static tn_status describe(const tn_space *space, tn_evaluator *evaluator, const 
                  .cause = tn_cause_name(space, from->cause),
                  .factor = from->factor,
                  .closest_factor = NAN};
-    TN_TRY(choices_text(space, from->id, arena, &to->choices, error));
+    TN_TRY(tn_space_design_text(space, from->id, arena, &to->choices, error));
     TN_TRY(tn_evaluate_explain(evaluator, from->id, arena, &why, error));
     find_lacks(space, &why, to);
     if (to->lacks == 0) return TN_OK; /* a constraint, not a resource */

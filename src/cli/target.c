@@ -16,8 +16,8 @@ static tn_status load_model(const char *name, const char *device, const tn_optio
     tn_sets sets = {.model = *set};
     if (device) TN_TRY(tn_sets_divide(set, &sets, error));
     TN_TRY(tn_model_load(name, sets.model.item, sets.model.count, arena, &target->model, error));
-    if (device)
-        TN_TRY(tn_device_load(device, sets.device.item, sets.device.count, arena, &target->device, error));
+    if (!device) return TN_OK;
+    TN_TRY(tn_device_load(device, sets.device.item, sets.device.count, arena, &target->device, error));
     return tn_build_decode(tn_model_build(target->model), arena, &target->build, error);
 }
 

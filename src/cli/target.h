@@ -10,8 +10,8 @@
 
 typedef struct tn_target {
     tn_model *model;
-    tn_device *device; /* NULL where the command asked for none */
-    tn_build build;
+    tn_device *device;       /* NULL where the command asked for none */
+    tn_build build;          /* likewise */
     tn_evaluator *evaluator; /* of a sweep's design; else NULL */
 } tn_target;
 

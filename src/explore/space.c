@@ -306,6 +306,19 @@ void tn_space_split(const tn_space *space, uint64_t id, uint64_t *outer, uint64_
     *inner = gather(space, space->inner, space->inners, id);
 }
 
+tn_status tn_space_design_text(const tn_space *space, uint64_t id, tn_arena *arena, const char **text,
+                               tn_error *error) {
+    tn_buffer all = {0};
+    for (size_t i = 0; i < space->choices; i++) {
+        tn_buffer_format(&all, "%s%s=", i ? " " : "", space->choice[i].key);
+        tn_axis_value(&space->choice[i], tn_space_digit(space, id, i), &all);
+    }
+    tn_status status = all.status == TN_OK ? tn_arena_copy_text(arena, all.data, all.length, text, error)
+                                           : tn_fail(error, all.status, "no memory for a design");
+    tn_buffer_free(&all);
+    return status;
+}
+
 void tn_space_point(const tn_space *space, const tn_evaluation *evaluation, uint64_t id, tn_point *point) {
     *point = (tn_point){.id = id};
     for (size_t i = 0; i < space->objectives; i++) {

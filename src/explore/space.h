@@ -76,6 +76,10 @@ size_t tn_space_digit(const tn_space *space, uint64_t id, size_t choice);
 uint64_t tn_space_id(const tn_space *space, uint64_t outer, uint64_t inner);
 void tn_space_split(const tn_space *space, uint64_t id, uint64_t *outer, uint64_t *inner);
 
+/* The choices of design `id`: "build.rows=4 build.columns=4 ...", in the arena. */
+tn_status tn_space_design_text(const tn_space *space, uint64_t id, tn_arena *arena, const char **text,
+                               tn_error *error);
+
 /* The objectives of an evaluation as a point to minimise (maximised ones negated). */
 void tn_space_point(const tn_space *space, const tn_evaluation *evaluation, uint64_t id, tn_point *point);
 
