@@ -13,6 +13,7 @@ const tn_command *const tn_commands[] = {
     &tn_command_ranks,
     &tn_command_plot,
     &tn_command_recommend,
+    &tn_command_query,
     &tn_command_compare,
     &tn_command_hardware,
     &tn_command_technique,

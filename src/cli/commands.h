@@ -8,6 +8,7 @@ extern const tn_command tn_command_sweep;
 extern const tn_command tn_command_merge;
 extern const tn_command tn_command_plot;
 extern const tn_command tn_command_recommend;
+extern const tn_command tn_command_query;
 extern const tn_command tn_command_compare;
 extern const tn_command tn_command_hardware;
 extern const tn_command tn_command_technique;

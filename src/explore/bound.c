@@ -33,17 +33,9 @@ static const tn_field constraint_fields[] = {
 };
 const tn_schema tn_constraint_schema = TN_SCHEMA("constraint", entry, constraint_fields);
 
-/* Where the device has an amount of that name; NULL: a percentage of it means nothing. */
-static const uint64_t *amount_named(const tn_resources *has, const char *name) {
-    const uint64_t *amount[] = {&has->lut, &has->ff, &has->dsp, &has->bram18, &has->uram};
-    for (size_t i = 0; tn_resource_names[i]; i++)
-        if (strcmp(tn_resource_names[i], name) == 0) return amount[i];
-    return NULL;
-}
-
-/* "80 %" of *of, or a plain number. */
-static tn_status read_amount(const char *name, const char *text, tn_position at, const uint64_t *of,
-                             double *value, tn_error *error) {
+/* "80 %" of `of` (NaN: of nothing), or a plain number. */
+static tn_status read_amount(const char *name, const char *text, tn_position at, double of, double *value,
+                             tn_error *error) {
     char number[TEXT_MOST];
     size_t length = strlen(text);
     bool percent = length > 0 && text[length - 1] == '%';
@@ -57,14 +49,14 @@ static tn_status read_amount(const char *name, const char *text, tn_position at,
         return tn_fail_at(error, TN_INPUT, at,
                           "%s is bounded by '%.40s'; a bound is a number, or such as 80 %%", name, text);
     if (!percent) return TN_OK;
-    if (!of)
+    if (isnan(of))
         return tn_fail_at(error, TN_INPUT, at,
                           "%s is no resource of the device, so %.40s of it is no amount; give a number", name,
                           text);
     if (*value < 0 || *value > ALL_PERCENT)
         return tn_fail_at(error, TN_INPUT, at, "%.40s of the device's %s; a share is 0 %% to 100 %%", text,
                           name);
-    *value = *value / ALL_PERCENT * (double)*of;
+    *value = *value / ALL_PERCENT * of;
     return TN_OK;
 }
 
@@ -81,52 +73,27 @@ tn_status tn_caps_budget(const tn_caps *caps, const tn_resources *has, tn_resour
                {caps->uram, caps->uram_at, &budget->uram}};
     for (size_t i = 0; i < sizeof cap / sizeof *cap; i++) {
         const char *name = tn_resource_names[i];
-        const uint64_t *of = amount_named(has, name);
+        const uint64_t of = tn_resource_amount(has, (tn_resource)i);
         double value;
-        TN_TRY(read_amount(name, cap[i].text, cap[i].at, of, &value, error));
+        TN_TRY(read_amount(name, cap[i].text, cap[i].at, (double)of, &value, error));
         if (value < 0)
             return tn_fail_at(error, TN_INPUT, cap[i].at, "a cap of %s below 0; it is 0 or more", name);
-        *cap[i].amount = value < (double)*of ? (uint64_t)value : *of;
+        *cap[i].amount = value < (double)of ? (uint64_t)value : of;
     }
     return TN_OK;
 }
 
-/* "bram18 <= 80 %" -> quantity, and least or most. */
-static tn_status split_text(const tn_yaml *node, tn_arena *arena, entry *made, tn_error *error) {
-    const char *text = node->text, *sign = strpbrk(text, "<>");
-    *made = (entry){.at = node->at};
-    if (!sign || sign[1] != '=')
-        return tn_fail_at(error, TN_INPUT, node->at,
-                          "a constraint is not '%.60s'; it is such as bram18 <= 80 %%, or a mapping", text);
-    size_t length = (size_t)(sign - text);
-    while (length > 0 && strchr(blanks, text[length - 1])) length--;
-    TN_TRY(tn_arena_copy_text(arena, text, length, &made->quantity, error));
-    const char *bound = sign + 2 + strspn(sign + 2, blanks);
-    if (*sign == '<') {
-        made->most = bound;
-        made->most_at = node->at;
-    } else {
-        made->least = bound;
-        made->least_at = node->at;
-    }
-    return TN_OK;
-}
-
-tn_status tn_constraint_decode(const tn_yaml *node, const tn_resources *has, tn_arena *arena,
-                               tn_constraint *constraint, tn_error *error) {
+/* {quantity, least, most} */
+static tn_status decode_mapping(const tn_yaml *node, const tn_design_columns *columns, tn_arena *arena,
+                                tn_constraint *constraint, tn_error *error) {
     entry given;
-    if (node->kind == TN_YAML_SCALAR)
-        TN_TRY(split_text(node, arena, &given, error));
-    else
-        TN_TRY(tn_schema_decode(&tn_constraint_schema, node, arena, &given, error));
+    TN_TRY(tn_schema_decode(&tn_constraint_schema, node, arena, &given, error));
     const char *name = given.quantity;
-    const uint64_t *of = amount_named(has, name);
     TN_TRY(tn_quantity_find(name, given.at, &constraint->quantity, error));
+    const double of = tn_design_column_named(columns, name, strlen(name))->whole;
     if (!given.least && !given.most)
         return tn_fail_at(error, TN_INPUT, given.at, "a constraint on %s bounds nothing; give least or most",
                           name);
-    constraint->least = -INFINITY;
-    constraint->most = INFINITY;
     if (given.least) TN_TRY(read_amount(name, given.least, given.least_at, of, &constraint->least, error));
     if (given.most) TN_TRY(read_amount(name, given.most, given.most_at, of, &constraint->most, error));
     if (constraint->least > constraint->most)
@@ -137,4 +104,31 @@ tn_status tn_constraint_decode(const tn_yaml *node, const tn_resources *has, tn_
                                given.most);
     return given.least ? tn_arena_format(arena, &constraint->name, error, "%s >= %s", name, given.least)
                        : tn_arena_format(arena, &constraint->name, error, "%s <= %s", name, given.most);
+}
+
+tn_status tn_constraint_decode(const tn_yaml *node, const tn_design_columns *columns, tn_arena *arena,
+                               tn_constraint *constraint, tn_error *error) {
+    tn_expression *expression;
+    *constraint = (tn_constraint){.least = -INFINITY, .most = INFINITY};
+    if (node->kind != TN_YAML_SCALAR) return decode_mapping(node, columns, arena, constraint, error);
+    tn_position at = node->at;
+    at.column += node->quoted; /* an expression's own columns begin behind the quote */
+    TN_TRY(tn_expression_parse(node->text, at, columns, arena, &expression, error));
+    constraint->name = tn_expression_text(expression);
+    if (!tn_expression_bounds(expression, &constraint->quantity, &constraint->least, &constraint->most)) {
+        constraint->quantity = NULL;
+        constraint->expression = expression;
+    } else if (constraint->least > constraint->most) {
+        return tn_fail_at(error, TN_INPUT, node->at, "nothing lies between the bounds of %s",
+                          constraint->name);
+    }
+    return TN_OK;
+}
+
+bool tn_constraint_holds(const tn_constraint *constraint, const struct tn_space *space,
+                         const tn_design *design) {
+    if (constraint->expression) return tn_expression_holds(constraint->expression, space, design);
+    const tn_quantity *bounded = constraint->quantity;
+    double value = design->value ? design->value[bounded - tn_quantities] : bounded->get(design->evaluation);
+    return value >= constraint->least && value <= constraint->most;
 }

@@ -1,5 +1,5 @@
 /* What bounds a design: amounts as a space file gives them, a number or a percentage of what the device has
- * ("80 %"), the caps on each resource, and constraints on quantities ("bram18 <= 80 %").
+ * ("80 %"), the caps on each resource, and constraints ("bram18 <= 80 %", explore/expression.h).
  */
 #ifndef TN_EXPLORE_BOUND_H
 #define TN_EXPLORE_BOUND_H
@@ -7,6 +7,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/public.h"
+#include "explore/design_columns.h"
+#include "explore/expression.h"
 #include "explore/quantity.h"
 #include "hardware/device.h"
 #include "text/schema.h"
@@ -16,9 +18,10 @@
 TN_PUBLIC_BEGIN
 
 typedef struct tn_constraint {
-    const tn_quantity *quantity;
-    double least, most; /* inclusive; -inf and +inf where not given */
-    const char *name;   /* "seconds_per_step <= 0.01", as causes of rejection are called */
+    const tn_quantity *quantity;     /* that is bounded; NULL: see expression */
+    double least, most;              /* inclusive; -inf and +inf where not given */
+    const tn_expression *expression; /* what is more than bounds of one quantity; NULL where that is all */
+    const char *name;                /* "seconds_per_step <= 0.01", as causes of rejection are called */
 } tn_constraint;
 
 /* Shares of the device that designs may fill, as texts: mapping `caps` of a space. */
@@ -30,11 +33,13 @@ extern const tn_schema tn_caps_schema;
 /* How many of each a design may use: at most all that the device has. */
 tn_status tn_caps_budget(const tn_caps *caps, const tn_resources *has, tn_resources *budget, tn_error *error);
 
-/* Decodes an item of `constraints`: a mapping {quantity, least, most}, or a text such as "bram18 <= 80 %" or
- * "seconds_per_step <= 0.02". A percentage is of the device's resource of that name. */
+/* Decodes an item of `constraints`: a mapping {quantity, least, most}, or an expression such as "bram18 <= 80 %".
+ * A percentage is of the device's resource of that name. */
 extern const tn_schema tn_constraint_schema;
-tn_status tn_constraint_decode(const tn_yaml *node, const tn_resources *has, tn_arena *arena,
+tn_status tn_constraint_decode(const tn_yaml *node, const tn_design_columns *columns, tn_arena *arena,
                                tn_constraint *constraint, tn_error *error);
+bool tn_constraint_holds(const tn_constraint *constraint, const struct tn_space *space,
+                         const tn_design *design);
 
 TN_PUBLIC_END
 

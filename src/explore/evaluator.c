@@ -394,12 +394,11 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
     return false;
 }
 
-static tn_cause broken_constraint(const tn_space *space, const tn_evaluation *evaluation) {
-    for (size_t i = 0; i < space->constraints; i++) {
-        double value = space->constraint[i].quantity->get(evaluation);
-        if (!(value >= space->constraint[i].least && value <= space->constraint[i].most))
+static tn_cause broken_constraint(const tn_space *space, uint64_t id, const tn_evaluation *evaluation) {
+    const tn_design design = {.id = id, .evaluation = evaluation};
+    for (size_t i = 0; i < space->constraints; i++)
+        if (!tn_constraint_holds(&space->constraint[i], space, &design))
             return (tn_cause)(TN_CAUSE_CONSTRAINT + i);
-    }
     return TN_CAUSE_NONE;
 }
 
@@ -431,7 +430,9 @@ tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, t
             found = worst_resource(&evaluation->price.used, &evaluator->space->budget);
         if (found == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation))
             found = TN_CAUSE_UNMEASURED;
-        if (found == TN_CAUSE_NONE) found = broken_constraint(evaluator->space, evaluation);
+        if (found == TN_CAUSE_NONE && evaluator->space->constraints)
+            found =
+                broken_constraint(evaluator->space, tn_space_id(evaluator->space, outer, inner), evaluation);
     }
     *cause = (uint32_t)found;
     return TN_OK;

@@ -16,7 +16,8 @@ static double beyond(double value, const tn_constraint *bound) {
 static double factor_of(const tn_space *space, const tn_evaluation *evaluation, uint32_t cause) {
     if (cause >= TN_CAUSE_CONSTRAINT) {
         const tn_constraint *bound = &space->constraint[cause - TN_CAUSE_CONSTRAINT];
-        return beyond(bound->quantity->get(evaluation), bound);
+        /* How far a condition of several parts is from holding has no one factor. */
+        return bound->expression ? INFINITY : beyond(bound->quantity->get(evaluation), bound);
     }
     return tn_budget_ratio(&evaluation->price.used, &space->budget);
 }

@@ -30,7 +30,8 @@ static const tn_field space_fields[] = {
            TN_REQUIRED, TN_SEEN(space_file, choices_at)),
     TN_KEY(MAPPING, space_file, caps, "how much of the device designs may fill", .sub = &tn_caps_schema),
     TN_KEY(NODE, space_file, constraints,
-           "list of bounds beside the caps: mappings, see constraint, or texts such as bram18 <= 60 %"),
+           "list of conditions beside the caps: mappings, see constraint, or expressions such as bram18 <= "
+           "60 %"),
     TN_KEY(NODE, space_file, objectives,
            "list of 1 to 8 quantities; default seconds_per_step, on_chip_bytes, dsp and, with an "
            "accuracy_table, accuracy, else with an error_table relative_error, else degrees_of_freedom"),
@@ -133,13 +134,15 @@ static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_sp
     const tn_resources has = tn_device_resources(space->device);
     TN_TRY(tn_caps_budget(&file->caps, &has, &space->budget, error));
     if (!node) return TN_OK;
+    tn_design_columns columns;
+    TN_TRY(tn_design_columns_of(space, &has, arena, &columns, error));
     if (node->kind != TN_YAML_SEQUENCE)
         return tn_fail_at(error, TN_INPUT, node->at, "constraints must be a list");
     if (node->count > TN_CONSTRAINTS_MOST)
         return tn_fail_at(error, TN_LIMIT, node->at, "%zu constraints; at most %d are handled", node->count,
                           TN_CONSTRAINTS_MOST);
     for (; space->constraints < node->count; space->constraints++)
-        TN_TRY(tn_constraint_decode(node->item[space->constraints], &has, arena,
+        TN_TRY(tn_constraint_decode(node->item[space->constraints], &columns, arena,
                                     &space->constraint[space->constraints], error));
     return TN_OK;
 }
@@ -180,8 +183,12 @@ static tn_status placed(tn_status status, tn_position at, tn_error *error) {
 static bool is_wanted(const tn_space *space, const char *quantity) {
     for (size_t i = 0; i < space->objectives; i++)
         if (strcmp(space->objective[i]->name, quantity) == 0) return true;
-    for (size_t i = 0; i < space->constraints; i++)
-        if (strcmp(space->constraint[i].quantity->name, quantity) == 0) return true;
+    for (size_t i = 0; i < space->constraints; i++) {
+        const tn_constraint *constraint = &space->constraint[i];
+        if (constraint->expression ? tn_expression_mentions(constraint->expression, quantity)
+                                   : strcmp(constraint->quantity->name, quantity) == 0)
+            return true;
+    }
     return false;
 }
 

@@ -47,6 +47,9 @@ tn_status tn_sweep_db_design(tn_sweep_db *store, uint64_t id, const tn_evaluatio
 /* A finished chunk, after its designs. */
 tn_status tn_sweep_db_chunk(tn_sweep_db *store, uint64_t chunk, const tn_outcome *found,
                             const uint64_t kept[2], tn_error *error);
+/* Every kept design of a store that was opened to read, by ascending id: its quantities, after all were checked. */
+typedef tn_status tn_kept_design(void *user, uint64_t id, const double *value, tn_error *error);
+tn_status tn_sweep_db_each(tn_sweep_db *store, tn_kept_design *take, void *user, tn_error *error);
 /* All chunks and designs of a part's store. */
 tn_status tn_sweep_db_copy(tn_sweep_db *store, tn_sweep_db *part, tn_error *error);
 /* The rows of the finished front: ids and evaluations. Commits. */

@@ -6,6 +6,7 @@
 #include "explore/design_table.h"
 #include "explore/sweep_db_parts.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A pass over the chunks of a store. */
@@ -265,5 +266,53 @@ tn_status tn_sweep_db_copy(tn_sweep_db *store, tn_sweep_db *part, tn_error *erro
     if (status == TN_OK) status = each_design(&with, copy_design, store, error);
     if (status == TN_OK) status = each_chunk(&with, false, copy_chunk, store, error);
     end_reading(&with);
+    return status;
+}
+
+/* ---- kept designs for a reader */
+
+typedef struct {
+    tn_kept_design *take;
+    void *user;
+    double *value; /* [quantities] */
+} handing;
+
+static tn_status hand_design(reading *with, sqlite3_stmt *row, uint64_t chunk, void *user, tn_error *error) {
+    const handing *to = user;
+    (void)chunk;
+    int first = 1 + (int)with->store->space->choices;
+    for (int i = 0; i < (int)tn_quantities_count; i++)
+        to->value[i] =
+            sqlite3_column_type(row, first + i) == SQLITE_NULL ? NAN : sqlite3_column_double(row, first + i);
+    return to->take(to->user, (uint64_t)sqlite3_column_int64(row, 0), to->value, error);
+}
+
+static tn_status pass_chunk(reading *with, uint64_t chunk, const uint64_t kept[2], void *user,
+                            tn_error *error) {
+    (void)with;
+    (void)chunk;
+    (void)kept;
+    (void)user;
+    (void)error;
+    return TN_OK;
+}
+
+tn_status tn_sweep_db_each(tn_sweep_db *store, tn_kept_design *take, void *user, tn_error *error) {
+    reading with;
+    handing to = {.take = take, .user = user};
+    uint64_t chunks;
+    TN_TRY(tn_chunk_count(store->space, &chunks, error));
+    TN_TRY(tn_alloc(tn_quantities_count, sizeof *to.value, &to.value, error));
+    tn_error why = {0};
+    tn_status status = begin_reading(&with, store, &store->database, chunks, &why);
+    if (status == TN_OK) status = each_design(&with, sum_design, NULL, &why);
+    if (status == TN_OK) status = each_chunk(&with, false, pass_chunk, NULL, &why);
+    if (status == TN_INPUT)
+        status = tn_sweep_db_distrust(store, why.message, error);
+    else if (status != TN_OK && error)
+        *error = why;
+    if (status == TN_OK) status = each_design(&with, hand_design, &to, error);
+    end_reading(&with);
+    tn_free(to.value);
     return status;
 }

@@ -1,5 +1,6 @@
 /* Caps and constraints of a space: percentages of the device, numbers, and what is refused. */
 #include "explore/bound.h"
+#include "explore/space.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,8 +39,11 @@ static void caps(void **state) {
 }
 
 static tn_status decode(const char *text, tn_arena *arena, tn_constraint *constraint, tn_error *error) {
-    const tn_yaml node = {.kind = TN_YAML_SCALAR, .text = text};
-    return tn_constraint_decode(&node, &has, arena, constraint, error);
+    static const tn_space no_choices;
+    const tn_yaml node = {.kind = TN_YAML_SCALAR, .text = text, .at = {"space.yaml", 3, 5}};
+    tn_design_columns columns;
+    assert_int_equal(tn_design_columns_of(&no_choices, &has, arena, &columns, NULL), TN_OK);
+    return tn_constraint_decode(&node, &columns, arena, constraint, error);
 }
 
 static void constraints(void **state) {
@@ -54,11 +58,17 @@ static void constraints(void **state) {
     assert_true(made.most == 0.02);
     assert_int_equal(decode("dsp >= 10%", &arena, &made, NULL), TN_OK);
     assert_true(made.least == 22 && made.most == INFINITY);
+    assert_int_equal(decode("1 < watts < 12", &arena, &made, NULL), TN_OK);
+    assert_true(made.least == nextafter(1, 2) && made.most == nextafter(12, 0) && !made.expression);
+    assert_int_equal(decode("watts < 12 or not(dsp >= 10 %)", &arena, &made, NULL), TN_OK);
+    assert_true(made.expression && !made.quantity);
+    assert_string_equal(made.name, "watts < 12 or not (dsp >= 10 %)");
     static const struct {
         const char *text, *message;
     } wrong[] = {
-        {"bram18 < 80 %", "such as"},   {"bram18", "such as"},     {"brm18 <= 80 %", "bram18"},
+        {"bram18 =< 80 %", "such as"},  {"bram18", "such as"},     {"brm18 <= 80 %", "bram18"},
         {"watts <= 80 %", "no amount"}, {"lut <= many", "number"}, {"lut <= 101 %", "0 % to 100 %"},
+        {"2 <= watts <= 1", "between"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         tn_error error;

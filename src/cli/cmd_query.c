@@ -1,0 +1,230 @@
+/* tenfold query DIR [EXPR]: the designs of a sweep that fulfil a condition. */
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/summary.h"
+#include "explore/query.h"
+#include "text/csv.h"
+#include "text/json.h"
+#include "text/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    tn_common common;
+    const char *sort, *columns;
+    uint64_t limit;
+    bool all, csv, descending;
+} request;
+
+/* What is shown of each design. */
+typedef struct {
+    const tn_space *space;
+    const char *where;
+    size_t count;
+    const tn_design_column **column;
+} view;
+
+/* ---- which columns ---- */
+
+static tn_status named_columns(const char *list, const tn_design_columns *all, view *of, tn_error *error) {
+    for (unsigned at = 1; *list;) {
+        size_t length = strcspn(list, ",");
+        const tn_position place = {"--columns", 1, at};
+        TN_TRY(tn_design_column_find(all, list, length, place, &of->column[of->count], error));
+        for (size_t i = 0; i < of->count; i++)
+            if (of->column[i] == of->column[of->count])
+                return tn_fail_at(error, TN_INPUT, place, "'%s' is named twice", of->column[i]->name);
+        of->count++;
+        at += (unsigned)length + 1;
+        list += length;
+        if (*list == ',' && list[1] == '\0')
+            return tn_fail_at(error, TN_INPUT, (tn_position){"--columns", 1, at},
+                              "a name is missing behind the last comma");
+        list += *list == ',';
+    }
+    return of->count ? TN_OK : tn_fail(error, TN_INPUT, "--columns is empty; name at least one");
+}
+
+static bool is_objective(const tn_space *space, const tn_design_column *column) {
+    for (size_t i = 0; i < space->objectives; i++)
+        if (strcmp(space->objective[i]->name, column->name) == 0) return true;
+    return false;
+}
+
+/* Programs get every column; people the choices, the objectives and what they asked about. */
+static tn_status choose_columns(const request *asked, const tn_query *query, const tn_design_columns *all,
+                                view *of, tn_error *error) {
+    bool person = !asked->common.json && !asked->csv;
+    TN_TRY(
+        tn_arena_alloc((tn_arena *)&asked->common.arena, all->count, sizeof *of->column, &of->column, error));
+    if (asked->columns) return named_columns(asked->columns, all, of, error);
+    for (size_t i = 0; i < all->count; i++) {
+        const tn_design_column *column = &all->column[i];
+        bool wanted = column->kind != TN_DESIGN_QUANTITY || column == query->order ||
+                      is_objective(of->space, column) ||
+                      (query->where && tn_expression_mentions(query->where, column->name));
+        if (!person || wanted) of->column[of->count++] = column;
+    }
+    return TN_OK;
+}
+
+/* ---- output ---- */
+
+static tn_status print_csv(const view *of, const tn_query_answer *found, tn_error *error) {
+    tn_buffer out = {0}, value = {0};
+    for (size_t c = 0; c < of->count; c++) tn_csv_put(&out, of->column[c]->name);
+    tn_csv_line(&out);
+    for (size_t i = 0; i < found->count; i++) {
+        for (size_t c = 0; c < of->count; c++) {
+            value.length = 0;
+            tn_design_text(of->space, of->column[c], &found->design[i], &value);
+            tn_csv_put(&out, value.data ? value.data : "");
+        }
+        tn_csv_line(&out);
+    }
+    if (value.status != TN_OK) out.status = value.status;
+    tn_buffer_free(&value);
+    return tn_output(&out, error);
+}
+
+static void put_value(const view *of, const tn_design_column *column, const tn_design *design,
+                      tn_buffer *value, tn_json *json) {
+    bool is_text = column->kind == TN_DESIGN_CHOICE && column->has_texts;
+    tn_json_key(json, column->name);
+    value->length = 0;
+    tn_design_text(of->space, column, design, value);
+    uint64_t count;
+    if (!is_text && value->data && tn_read_count(value->data, &count) == TN_NUMBER_OK)
+        tn_json_count(json, count);
+    else if (is_text)
+        tn_json_text(json, value->data);
+    else
+        tn_json_real(json, tn_design_number(of->space, column, design));
+}
+
+static tn_status print_json(const view *of, bool all, const tn_query_answer *found, tn_error *error) {
+    tn_buffer out = {0}, value = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_json_object(&json);
+    tn_json_put_text(&json, "space", of->space->name);
+    tn_json_put_text(&json, "where", of->where);
+    tn_json_put_text(&json, "of", all ? "all" : "front");
+    tn_json_put_count(&json, "designs", found->asked);
+    tn_json_put_count(&json, "matched", found->matched);
+    tn_json_key(&json, "rows");
+    tn_json_array(&json);
+    for (size_t i = 0; i < found->count; i++) {
+        tn_json_object(&json);
+        for (size_t c = 0; c < of->count; c++) put_value(of, of->column[c], &found->design[i], &value, &json);
+        tn_json_end(&json);
+    }
+    tn_json_end(&json);
+    tn_json_end(&json);
+    if (value.status != TN_OK) out.status = value.status;
+    tn_buffer_free(&value);
+    return tn_output(&out, error);
+}
+
+/* Ids as --point takes them, counts whole, the rest rounded. */
+static void put_cell(const view *of, const tn_design_column *column, const tn_design *design,
+                     tn_buffer *value, tn_table *table) {
+    char text[48];
+    double number = tn_design_number(of->space, column, design);
+    if (column->kind == TN_DESIGN_QUANTITY && !tn_quantities[column->place].whole) {
+        tn_rounded_text(number, TN_NUMBER_SIGNIFICANT, 4, text, sizeof text);
+        tn_table_text(table, isnan(number) ? "-" : text);
+        return;
+    }
+    value->length = 0;
+    tn_design_text(of->space, column, design, value);
+    tn_table_text(table, value->data ? value->data : "");
+}
+
+static tn_status print_table(const view *of, bool all, const tn_query_answer *found, tn_error *error) {
+    char matched[32], asked[32], shown[32];
+    tn_table table;
+    tn_buffer value = {0};
+    tn_table_begin(&table, of->count);
+    for (size_t c = 0; c < of->count; c++) tn_table_text(&table, of->column[c]->name);
+    for (size_t i = 0; i < found->count; i++)
+        for (size_t c = 0; c < of->count; c++) put_cell(of, of->column[c], &found->design[i], &value, &table);
+    if (value.status != TN_OK) table.status = value.status;
+    tn_buffer_free(&value);
+    TN_TRY(tn_table_end(&table, error));
+    tn_say("\n%s of the %s %s", tn_count_text(found->matched, matched), tn_count_text(found->asked, asked),
+           all ? "designs that were kept" : "designs of the front");
+    if (found->count < found->matched) tn_say(", the first %s shown", tn_count_text(found->count, shown));
+    tn_say("\n");
+    return TN_OK;
+}
+
+/* ---- the command ---- */
+
+static tn_status say_none(const request *asked, const view *of, const tn_query_answer *found) {
+    char text[32];
+    if (!asked->common.quiet)
+        fprintf(stderr, "none of the %s %s fulfils: %s\n", tn_count_text(found->asked, text),
+                asked->all ? "designs that were kept" : "designs of the front",
+                of->where ? of->where : "nothing is asked");
+    return TN_OK;
+}
+
+static tn_status answer(void *request_asked, int *answer, tn_error *error) {
+    request *asked = request_asked;
+    tn_arena *arena = &asked->common.arena;
+    tn_result result;
+    tn_design_columns columns;
+    tn_query query = {.most = asked->limit, .all = asked->all, .descending = asked->descending};
+    tn_query_answer found;
+    if (asked->csv && asked->common.json)
+        return tn_fail(error, TN_INPUT, "--csv and --json exclude each other; give one");
+    if (asked->descending && !asked->sort) return tn_fail(error, TN_INPUT, "--descending goes with --sort");
+    TN_TRY(tn_result_load(asked->common.argument[0], arena, &result, error));
+    view of = {.space = result.space};
+    const tn_resources has = tn_device_resources(result.space->device);
+    TN_TRY(tn_design_columns_of(result.space, &has, arena, &columns, error));
+    if (asked->common.arguments > 1) {
+        tn_expression *where;
+        TN_TRY(tn_expression_parse(asked->common.argument[1], (tn_position){"EXPR", 1, 1}, &columns, arena,
+                                   &where, error));
+        query.where = where;
+        of.where = tn_expression_text(where);
+    }
+    if (asked->sort)
+        TN_TRY(tn_design_column_find(&columns, asked->sort, strlen(asked->sort),
+                                     (tn_position){"--sort", 1, 1}, &query.order, error));
+    TN_TRY(choose_columns(asked, &query, &columns, &of, error));
+    TN_TRY(tn_query_run(&result, &query, arena, &found, error));
+    tn_print_incomplete(&result, true);
+    *answer = found.matched == 0;
+    if (asked->csv) return print_csv(&of, &found, error);
+    if (asked->common.json) return print_json(&of, asked->all, &found, error);
+    return found.matched ? print_table(&of, asked->all, &found, error) : say_none(asked, &of, &found);
+}
+
+static const request defaults = {.limit = UINT64_MAX};
+static const tn_option options[] = {
+    {"--sort", TN_INTO(request, sort), "KEY",
+     "order by this quantity or choice, the least first; default: by id"},
+    {"--descending", TN_INTO(request, descending), NULL, "the greatest first"},
+    {"--limit", TN_INTO(request, limit), "N", "show the first N; default all"},
+    {"--columns", TN_INTO(request, columns), "K,K",
+     "show these, in this order; default: the choices, the objectives and what is asked about, and "
+     "everything with --csv and --json"},
+    {"--all", TN_INTO(request, all), NULL, "ask all designs that sweep --keep-all kept, not the front alone"},
+    {"--csv", TN_INTO(request, csv), NULL, "print CSV"},
+};
+
+const tn_command tn_command_query = {
+    .name = "query",
+    .summary = "list the designs of a sweep that fulfil a condition",
+    .usage = "DIR ['EXPR'] [--sort KEY] [--limit N] [--columns K,K] [--all] [--csv|--json]",
+    .arguments = {1, 2},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
+};
