@@ -32,6 +32,7 @@
 #include "decompose/factored.h"
 #include "decompose/ttsvd.h"
 #include "explore/merge.h"
+#include "explore/query.h"
 #include "explore/result.h"
 #include "explore/space.h"
 #include "explore/sweep.h"
