@@ -1,18 +1,17 @@
 /* tenfold hardware QUESTION [--device D] OPTIONS | --batch FILE.csv */
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/formula.h"
 #include "cli/hardware_questions.h"
 #include "cli/output.h"
-#include "text/csv.h"
 #include "text/json.h"
 #include "text/number.h"
-#include "text/table.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char *const labels[] = {"name", "id"}; /* columns of a batch that are passed on */
-enum { LABELS = sizeof labels / sizeof *labels, NO_COLUMN = -1, OWN_OPTIONS = 3, CHOICES_WIDTH = 14 };
+enum { OWN_OPTIONS = 3, CHOICES_WIDTH = 14 };
+_Static_assert((int)TN_PARAMETERS_MOST <= (int)TN_FORMULA_KEYS_MOST, "a question is a formula");
 
 typedef struct {
     tn_common common;
@@ -76,193 +75,57 @@ static tn_status read_value(const tn_question *q, size_t which, const char *text
     return tn_fail_at(error, TN_INPUT, at, "%s is not '%.60s'; it is a whole number", p->name, text);
 }
 
-/* Answers with the place of the row where the library knew none. */
-static tn_status ask(const tn_question *question, const tn_question_values *values, tn_position at,
-                     tn_answer *answer, tn_error *error) {
-    tn_error unplaced = {0};
-    *answer = (tn_answer){0};
-    tn_status status = question->ask(values, answer, &unplaced);
-    if (status == TN_OK) return TN_OK;
-    return tn_fail_at(error, status, at, "%s", unplaced.message);
-}
+/* --- The question as a formula. */
 
-/* --- Output of answers. */
+/* What `ask` reads and what is printed of it. */
+typedef struct {
+    const request *request;
+    tn_question_values values;
+} asking;
 
-static void put_json_value(tn_json *json, const tn_parameter *p, uint64_t value, const char *text) {
-    if (p->choices == tn_sizes)
-        tn_json_put_text(json, p->name, *text ? text : NULL);
-    else if (p->choices)
-        tn_json_put_text(json, p->name, p->choices[value]);
-    else
-        tn_json_put_count(json, p->name, value);
-}
-
-static void put_json_row(tn_json *json, const tn_question *q, const tn_question_values *values,
-                         const tn_answer *answer) {
-    for (size_t i = 0; i < q->parameters; i++)
-        put_json_value(json, &q->parameter[i], values->value[i], values->text[i]);
-    tn_record_keys(q->record, answer, json);
-}
-
-/* --- One question. */
-
-static tn_status answer_one(request *r, tn_error *error) {
-    const tn_question *q = r->question;
-    tn_question_values values = {.device = r->device};
-    tn_answer answer;
-    const tn_position nowhere = {0};
+static tn_status ask(void *context, const tn_csv_cell *value, tn_arena *arena, void *answer,
+                     tn_error *error) {
+    asking *a = context;
+    const tn_question *q = a->request->question;
+    (void)arena;
+    a->values = (tn_question_values){.device = a->request->device};
     for (size_t i = 0; i < q->parameters; i++) {
-        const char *text = r->given[i] ? r->given[i] : q->parameter[i].fallback;
-        if (!text)
-            return tn_fail(error, TN_INPUT, "%s needs --%s, %s", q->name, q->parameter[i].name,
-                           q->parameter[i].help);
-        TN_TRY(read_value(q, i, text, nowhere, &values, error));
+        const char *text = value[i].text ? value[i].text : q->parameter[i].fallback;
+        TN_TRY(read_value(q, i, text, value[i].at, &a->values, error));
     }
-    TN_TRY(ask(q, &values, nowhere, &answer, error));
-    if (!r->common.json) return tn_output_rows(q->record, &answer, 1, error);
-    tn_buffer out = {0};
-    tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
-    tn_json_put_text(&json, "question", q->name);
-    if (r->device) tn_json_put_text(&json, "device", tn_device_name(r->device));
-    put_json_row(&json, q, &values, &answer);
-    tn_json_end(&json);
-    return tn_output(&out, error);
+    return q->ask(&a->values, answer, error);
 }
 
-/* --- A batch: a question a row. */
-
-static bool same_name(const char *parameter, const char *column) {
-    size_t i = 0;
-    for (; parameter[i] && column[i]; i++)
-        if (parameter[i] != column[i] && !(parameter[i] == '-' && column[i] == '_')) return false;
-    return parameter[i] == column[i];
+static void put_head(void *context, tn_json *json) {
+    const request *r = ((const asking *)context)->request;
+    tn_json_put_text(json, "question", r->question->name);
+    if (r->device) tn_json_put_text(json, "device", tn_device_name(r->device));
 }
 
-/* What a column of the file is: a parameter, or a label (NO_COLUMN). */
-static tn_status identify(const tn_question *q, const tn_csv_cell *head, int *parameter, tn_error *error) {
-    *parameter = NO_COLUMN;
-    for (size_t i = 0; i < q->parameters; i++)
-        if (same_name(q->parameter[i].name, head->text)) {
-            *parameter = (int)i;
-            return TN_OK;
-        }
-    for (size_t i = 0; i < LABELS; i++)
-        if (strcmp(labels[i], head->text) == 0) return TN_OK;
-    for (size_t i = 0; i < q->record->columns; i++)
-        if (q->record->column[i].key && strcmp(q->record->column[i].key, head->text) == 0)
-            return tn_fail_at(error, TN_INPUT, head->at,
-                              "column '%s' is what %s answers; rename or remove it", head->text, q->name);
-    const char *names[TN_PARAMETERS_MOST + LABELS];
-    for (size_t i = 0; i < q->parameters; i++) names[i] = q->parameter[i].name;
-    memcpy(names + q->parameters, labels, sizeof labels);
-    const char *near = tn_suggest(head->text, names, q->parameters + LABELS);
-    if (near)
-        return tn_fail_at(error, TN_INPUT, head->at, "%s has no column '%.60s'; did you mean %s?", q->name,
-                          head->text, near);
-    return tn_fail_at(error, TN_INPUT, head->at, "%s has no column '%.60s'; see tenfold hardware %s --help",
-                      q->name, head->text, q->name);
-}
-
-/* Where each parameter comes from: its column, or NO_COLUMN and then the option or the default. */
-static tn_status map_columns(const request *r, const tn_csv *csv, int *column, tn_error *error) {
-    const tn_question *q = r->question;
-    for (size_t i = 0; i < q->parameters; i++) column[i] = NO_COLUMN;
-    for (size_t c = 0; c < csv->columns; c++) {
-        int parameter;
-        TN_TRY(identify(q, &csv->head[c], &parameter, error));
-        if (parameter == NO_COLUMN) continue;
-        if (r->given[parameter] || column[parameter] != NO_COLUMN)
-            return tn_fail_at(error, TN_INPUT, csv->head[c].at, "%s is given twice; give it once",
-                              q->parameter[parameter].name);
-        column[parameter] = (int)c;
-    }
-    for (size_t i = 0; i < q->parameters; i++)
-        if (column[i] == NO_COLUMN && !r->given[i] && !q->parameter[i].fallback)
-            return tn_fail_at(error, TN_INPUT, (tn_position){csv->file, 1, 1},
-                              "a batch for %s needs a column '%s', %s", q->name, q->parameter[i].name,
-                              q->parameter[i].help);
-    return TN_OK;
-}
-
-static tn_status answer_row(const request *r, const tn_csv *csv, size_t row, const int *column,
-                            tn_question_values *values, tn_answer *answer, tn_error *error) {
-    const tn_question *q = r->question;
-    tn_position at = csv->columns ? tn_csv_at(csv, row, 0)->at : (tn_position){0};
-    values->device = r->device;
+static void put_asked(void *context, tn_json *json) {
+    const asking *a = context;
+    const tn_question *q = a->request->question;
     for (size_t i = 0; i < q->parameters; i++) {
-        const char *text = r->given[i] ? r->given[i] : q->parameter[i].fallback;
-        tn_position where = {0};
-        if (column[i] != NO_COLUMN) {
-            const tn_csv_cell *cell = tn_csv_at(csv, row, (size_t)column[i]);
-            text = cell->text;
-            where = cell->at;
-        }
-        TN_TRY(read_value(q, i, text, where, values, error));
-    }
-    return ask(q, values, at, answer, error);
-}
-
-static void put_csv_head(tn_buffer *out, const tn_csv *csv, const tn_question *q) {
-    for (size_t c = 0; c < csv->columns; c++) tn_csv_put(out, csv->head[c].text);
-    tn_record_csv_head(q->record, out);
-    tn_csv_line(out);
-}
-
-static void put_csv_row(tn_buffer *out, const tn_csv *csv, size_t row, const tn_question *q,
-                        const tn_answer *answer) {
-    for (size_t c = 0; c < csv->columns; c++) tn_csv_put(out, tn_csv_at(csv, row, c)->text);
-    tn_record_csv(q->record, answer, out);
-    tn_csv_line(out);
-}
-
-static void put_json_labels(tn_json *json, const tn_csv *csv, size_t row) {
-    for (size_t i = 0; i < LABELS; i++) {
-        size_t column = tn_csv_column(csv, labels[i]);
-        if (column < csv->columns) tn_json_put_text(json, labels[i], tn_csv_at(csv, row, column)->text);
+        const tn_parameter *p = &q->parameter[i];
+        if (p->choices == tn_sizes)
+            tn_json_put_text(json, p->name, *a->values.text[i] ? a->values.text[i] : NULL);
+        else if (p->choices)
+            tn_json_put_text(json, p->name, p->choices[a->values.value[i]]);
+        else
+            tn_json_put_count(json, p->name, a->values.value[i]);
     }
 }
 
-static tn_status answer_rows(const request *r, const tn_csv *csv, tn_buffer *out, tn_error *error) {
-    int column[TN_PARAMETERS_MOST];
-    tn_json json;
-    TN_TRY(map_columns(r, csv, column, error));
-    if (r->common.json) {
-        tn_json_begin(&json, out);
-        tn_json_object(&json);
-        tn_json_put_text(&json, "question", r->question->name);
-        if (r->device) tn_json_put_text(&json, "device", tn_device_name(r->device));
-        tn_json_key(&json, "rows");
-        tn_json_array(&json);
-    } else {
-        put_csv_head(out, csv, r->question);
-    }
-    for (size_t row = 0; row < csv->rows; row++) {
-        tn_question_values values = {0};
-        tn_answer answer;
-        TN_TRY(answer_row(r, csv, row, column, &values, &answer, error));
-        if (!r->common.json) {
-            put_csv_row(out, csv, row, r->question, &answer);
-            continue;
-        }
-        tn_json_object(&json);
-        put_json_labels(&json, csv, row);
-        put_json_row(&json, r->question, &values, &answer);
-        tn_json_end(&json);
-    }
-    if (r->common.json) {
-        tn_json_end(&json);
-        tn_json_end(&json);
-    }
-    return TN_OK;
-}
-
-static tn_status answer_batch(request *r, tn_error *error) {
-    tn_csv csv;
-    tn_buffer out = {0};
-    TN_TRY(tn_csv_load(r->batch, &r->common.arena, &csv, error));
-    return tn_output_made(answer_rows(r, &csv, &out, error), &out, error);
+static tn_status answer_formula(request *r, tn_error *error) {
+    const tn_question *q = r->question;
+    asking context = {.request = r};
+    tn_formula_key key[TN_PARAMETERS_MOST];
+    const tn_formula formula = {"hardware", q->name, key,      q->parameters, q->record,
+                                &context,   ask,     put_head, put_asked};
+    for (size_t i = 0; i < q->parameters; i++)
+        key[i] = (tn_formula_key){q->parameter[i].name, q->parameter[i].help, !q->parameter[i].fallback,
+                                  r->given[i]};
+    return tn_formula_answer(&formula, r->batch, r->common.json, &r->common.arena, error);
 }
 
 /* --- The command. */
@@ -284,7 +147,7 @@ static tn_status answer_question(void *asked, int *answer, tn_error *error) {
     request *r = asked;
     (void)answer;
     TN_TRY(load_device(r, error));
-    return r->batch ? answer_batch(r, error) : answer_one(r, error);
+    return answer_formula(r, error);
 }
 
 /* A few short choices are shown with the option, others below the options. */

@@ -5,17 +5,16 @@
 #include "base/arena.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/formula.h"
 #include "cli/output.h"
 #include "cli/technique_quantise.h"
 #include "cli/technique_questions.h"
-#include "text/csv.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char *const labels[] = {"name", "id"}; /* columns of a batch that are passed on */
-#define QUANTISE "quantise"                         /* works on files and has no formula to ask */
-enum { LABELS = sizeof labels / sizeof *labels, NO_KEY = -1 };
+#define QUANTISE "quantise" /* works on files and has no formula to ask */
+_Static_assert((int)TN_TECHNIQUE_KEYS_MOST <= (int)TN_FORMULA_KEYS_MOST, "a technique is a formula");
 
 typedef struct request {
     tn_common common;
@@ -23,12 +22,6 @@ typedef struct request {
     const char *given[TN_TECHNIQUE_KEYS_MOST]; /* options; NULL: not given */
     const char *batch;
 } request;
-
-/* A row of answers, with what it was asked. */
-typedef struct answered {
-    const tn_yaml *question;
-    void *answer;
-} answered;
 
 /* --- From texts to a question. */
 
@@ -68,52 +61,37 @@ static tn_status add_value(tn_arena *arena, const tn_field *field, const char *t
     return TN_OK;
 }
 
-/* Where each key's text comes from: its column of the row (column[key]), or the option. */
-static tn_status make_question(const request *r, tn_arena *arena, const tn_csv *csv, size_t row,
-                               const int *column, tn_yaml **question, tn_error *error) {
-    const tn_schema *keys = &r->technique->keys;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof **question, question, error));
-    tn_yaml *mapping = *question;
+/* --- The technique as a formula. */
+
+/* What is asked, and the question last decoded. */
+typedef struct asking {
+    const tn_technique *technique;
+    const tn_yaml *question;
+} asking;
+
+static tn_status ask(void *context, const tn_csv_cell *value, tn_arena *arena, void *answer,
+                     tn_error *error) {
+    asking *a = context;
+    const tn_schema *keys = &a->technique->keys;
+    void *decoded;
+    tn_yaml *mapping;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *mapping, &mapping, error));
     mapping->kind = TN_YAML_MAPPING;
     TN_TRY(tn_arena_alloc(arena, keys->count, sizeof *mapping->key, &mapping->key, error));
     TN_TRY(tn_arena_alloc(arena, keys->count, sizeof *mapping->item, &mapping->item, error));
-    if (csv && csv->columns > 0) mapping->at = tn_csv_at(csv, row, 0)->at;
-    for (size_t i = 0; i < keys->count; i++) {
-        const tn_csv_cell option = {r->given[i], {0}};
-        const tn_csv_cell *cell =
-            csv && column[i] != NO_KEY ? tn_csv_at(csv, row, (size_t)column[i]) : &option;
-        if (cell->text) TN_TRY(add_value(arena, &keys->field[i], cell->text, cell->at, mapping, error));
-    }
-    return TN_OK;
+    for (size_t i = 0; i < keys->count; i++)
+        if (value[i].text)
+            TN_TRY(add_value(arena, &keys->field[i], value[i].text, value[i].at, mapping, error));
+    TN_TRY(tn_arena_alloc(arena, 1, keys->size, &decoded, error));
+    TN_TRY(tn_schema_decode(keys, mapping, arena, decoded, error));
+    a->question = mapping;
+    return a->technique->ask(decoded, answer, error);
 }
 
-/* Answers; what the formula refuses is placed at the row. */
-static tn_status ask(const tn_technique *technique, const tn_yaml *question, tn_arena *arena, void **answer,
-                     tn_error *error) {
-    void *decoded;
-    tn_error unplaced = {0};
-    TN_TRY(tn_arena_alloc(arena, 1, technique->keys.size, &decoded, error));
-    TN_TRY(tn_arena_alloc(arena, 1, technique->answers.size, answer, error));
-    TN_TRY(tn_schema_decode(&technique->keys, question, arena, decoded, error));
-    tn_status status = technique->ask(decoded, *answer, &unplaced);
-    if (status == TN_OK) return TN_OK;
-    return tn_fail_at(error, status, question->at, "%s", unplaced.message);
-}
-
-/* --- One question. */
-
-/* An option's name is said as it is typed. */
-static tn_status require_options(const request *r, const int *column, const char *file, tn_error *error) {
-    const tn_schema *keys = &r->technique->keys;
-    for (size_t i = 0; i < keys->count; i++) {
-        const tn_field *field = &keys->field[i];
-        if (!field->required || r->given[i] || (column && column[i] != NO_KEY)) continue;
-        if (column)
-            return tn_fail_at(error, TN_INPUT, (tn_position){file, 1, 1}, "%s needs a column %s, %s",
-                              keys->name, field->key, field->help);
-        return tn_fail(error, TN_INPUT, "%s needs --%s, %s", keys->name, field->key, field->help);
-    }
-    return TN_OK;
+static void put_head(void *context, tn_json *json) {
+    const tn_technique *technique = ((const asking *)context)->technique;
+    tn_json_put_text(json, "technique", technique->name);
+    tn_json_put_text(json, "source", technique->source);
 }
 
 /* A text that the schema has taken for a number. */
@@ -128,8 +106,9 @@ static void put_number(const char *text, tn_json *json) {
     tn_json_real(json, real);
 }
 
-/* What was asked, under the names of the columns of a batch: data_us. */
-static void put_given(const tn_yaml *question, tn_json *json) {
+/* Under the names of the columns of a batch: data_us. */
+static void put_asked(void *context, tn_json *json) {
+    const tn_yaml *question = ((const asking *)context)->question;
     for (size_t i = 0; i < question->count; i++) {
         const tn_yaml *value = question->item[i];
         char key[64];
@@ -146,137 +125,18 @@ static void put_given(const tn_yaml *question, tn_json *json) {
     }
 }
 
-static tn_status answer_one(request *r, tn_error *error) {
-    const tn_technique *technique = r->technique;
-    tn_yaml *question;
-    void *answer;
-    TN_TRY(require_options(r, NULL, NULL, error));
-    TN_TRY(make_question(r, &r->common.arena, NULL, 0, NULL, &question, error));
-    TN_TRY(ask(technique, question, &r->common.arena, &answer, error));
-    if (!r->common.json) return tn_output_rows(&technique->answers, answer, 1, error);
-    tn_buffer out = {0};
-    tn_json json;
-    tn_json_begin(&json, &out);
-    tn_json_object(&json);
-    tn_json_put_text(&json, "technique", technique->name);
-    tn_json_put_text(&json, "source", technique->source);
-    put_given(question, &json);
-    tn_record_keys(&technique->answers, answer, &json);
-    tn_json_end(&json);
-    return tn_output(&out, error);
-}
-
-/* --- A batch: a question a row. */
-
-static bool same_name(const char *key, const char *column) {
-    size_t i = 0;
-    for (; key[i] && column[i]; i++)
-        if (key[i] != column[i] && !(key[i] == '-' && column[i] == '_')) return false;
-    return key[i] == column[i];
-}
-
-static tn_status refuse_column(const tn_technique *technique, const tn_csv_cell *head, tn_error *error) {
-    const char *names[TN_TECHNIQUE_KEYS_MOST + LABELS];
-    for (size_t i = 0; i < technique->answers.columns; i++)
-        if (strcmp(technique->answers.column[i].key, head->text) == 0)
-            return tn_fail_at(error, TN_INPUT, head->at,
-                              "column '%s' is what %s answers; rename or remove it", head->text,
-                              technique->name);
-    for (size_t i = 0; i < technique->keys.count; i++) names[i] = technique->keys.field[i].key;
-    memcpy(names + technique->keys.count, labels, sizeof labels);
-    const char *near = tn_suggest(head->text, names, technique->keys.count + LABELS);
-    if (near)
-        return tn_fail_at(error, TN_INPUT, head->at, "%s has no column '%.60s'; did you mean %s?",
-                          technique->name, head->text, near);
-    return tn_fail_at(error, TN_INPUT, head->at, "%s has no column '%.60s'; see tenfold technique %s --help",
-                      technique->name, head->text, technique->name);
-}
-
-static bool is_label(const char *name) {
-    for (size_t i = 0; i < LABELS; i++)
-        if (strcmp(labels[i], name) == 0) return true;
-    return false;
-}
-
-static tn_status map_columns(const request *r, const tn_csv *csv, int *column, tn_error *error) {
-    const tn_schema *keys = &r->technique->keys;
-    for (size_t i = 0; i < keys->count; i++) column[i] = NO_KEY;
-    for (size_t c = 0; c < csv->columns; c++) {
-        size_t i = 0;
-        while (i < keys->count && !same_name(keys->field[i].key, csv->head[c].text)) i++;
-        if (i == keys->count && is_label(csv->head[c].text)) continue;
-        if (i == keys->count) return refuse_column(r->technique, &csv->head[c], error);
-        if (r->given[i] || column[i] != NO_KEY)
-            return tn_fail_at(error, TN_INPUT, csv->head[c].at, "%s is given twice; give it once",
-                              keys->field[i].key);
-        column[i] = (int)c;
-    }
-    return require_options(r, column, csv->file, error);
-}
-
-static void put_json_row(const request *r, const tn_csv *csv, size_t row, const answered *a, tn_json *json) {
-    tn_json_object(json);
-    for (size_t i = 0; i < LABELS; i++) {
-        size_t column = tn_csv_column(csv, labels[i]);
-        if (column < csv->columns) tn_json_put_text(json, labels[i], tn_csv_at(csv, row, column)->text);
-    }
-    put_given(a->question, json);
-    tn_record_keys(&r->technique->answers, a->answer, json);
-    tn_json_end(json);
-}
-
-static void put_csv_row(const request *r, const tn_csv *csv, size_t row, const answered *a, tn_buffer *out) {
-    for (size_t c = 0; c < csv->columns; c++) tn_csv_put(out, tn_csv_at(csv, row, c)->text);
-    tn_record_csv(&r->technique->answers, a->answer, out);
-    tn_csv_line(out);
-}
-
-static tn_status answer_rows(request *r, const tn_csv *csv, tn_buffer *out, tn_error *error) {
-    int column[TN_TECHNIQUE_KEYS_MOST];
-    tn_json json;
-    TN_TRY(map_columns(r, csv, column, error));
-    if (r->common.json) {
-        tn_json_begin(&json, out);
-        tn_json_object(&json);
-        tn_json_put_text(&json, "technique", r->technique->name);
-        tn_json_put_text(&json, "source", r->technique->source);
-        tn_json_key(&json, "rows");
-        tn_json_array(&json);
-    } else {
-        for (size_t c = 0; c < csv->columns; c++) tn_csv_put(out, csv->head[c].text);
-        tn_record_csv_head(&r->technique->answers, out);
-        tn_csv_line(out);
-    }
-    tn_arena arena = {0}; /* of a row */
-    tn_status status = TN_OK;
-    for (size_t row = 0; row < csv->rows && status == TN_OK; row++) {
-        answered a;
-        tn_yaml *question;
-        tn_arena_reset(&arena);
-        status = make_question(r, &arena, csv, row, column, &question, error);
-        if (status == TN_OK) status = ask(r->technique, question, &arena, &a.answer, error);
-        if (status != TN_OK) break;
-        a.question = question;
-        if (r->common.json)
-            put_json_row(r, csv, row, &a, &json);
-        else
-            put_csv_row(r, csv, row, &a, out);
-    }
-    tn_arena_free(&arena);
-    if (status != TN_OK || !r->common.json) return status;
-    tn_json_end(&json);
-    tn_json_end(&json);
-    return TN_OK;
-}
-
 static tn_status answer_technique(void *asked, int *answer, tn_error *error) {
     request *r = asked;
-    tn_csv csv;
-    tn_buffer out = {0};
+    const tn_technique *t = r->technique;
+    asking context = {.technique = t};
+    tn_formula_key key[TN_TECHNIQUE_KEYS_MOST];
+    const tn_formula formula = {"technique", t->name, key,      t->keys.count, &t->answers,
+                                &context,    ask,     put_head, put_asked};
     (void)answer;
-    if (!r->batch) return answer_one(r, error);
-    TN_TRY(tn_csv_load(r->batch, &r->common.arena, &csv, error));
-    return tn_output_made(answer_rows(r, &csv, &out, error), &out, error);
+    for (size_t i = 0; i < t->keys.count; i++)
+        key[i] = (tn_formula_key){t->keys.field[i].key, t->keys.field[i].help, t->keys.field[i].required,
+                                  r->given[i]};
+    return tn_formula_answer(&formula, r->batch, r->common.json, &r->common.arena, error);
 }
 
 /* --- The command. */

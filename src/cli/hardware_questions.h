@@ -21,13 +21,6 @@ typedef struct tn_parameter {
 
 extern const char *const tn_sizes[]; /* no choices: the question reads the text itself */
 
-/* Room for the answer of any question, a struct of its own that `record` prints. */
-enum { TN_ANSWER_BYTES = 512 };
-typedef union tn_answer {
-    char bytes[TN_ANSWER_BYTES];
-    max_align_t alignment;
-} tn_answer;
-
 /* What a question knows: the device is NULL where none was given. */
 typedef struct tn_question_values {
     const tn_device *device;

@@ -164,7 +164,7 @@ static void bad_batches(void **state) {
     (void)state;
     static const char *const cases[][3] = {
         {"layers,segmets\n3,1\n", ":1:8:", "segments"},
-        {"layers\n3\n", ":1:1:", "needs a column segments"},
+        {"layers\n3\n", ":1:1:", "needs a column 'segments'"},
         {"layers,segments\n3,x\n", ":2:3:", "whole number"},
         {"layers,segments\n3,2\n3,4\n", ":3:1:", "as many as layers"},
         {"layers,segments,live\n3,2,1\n", ":1:17:", "rename"},
