@@ -75,6 +75,11 @@ tn_status tn_builder_add(tn_builder *b, const tn_operation *operation);
 /* The same for one that stood in a list before and has its layer. */
 tn_status tn_builder_keep(tn_builder *b, const tn_operation *operation);
 
+/* Keeps the operations before[i] with wanted[i], those that write an array with array[a] (NULL: none), and all that
+ * these need; updates only where wanted. Arrays that nothing touches any more are gone (needed.c). */
+tn_status tn_builder_keep_needed(tn_builder *b, const tn_operation *before, uint32_t operations,
+                                 const bool *wanted, const bool *array);
+
 /* Gives `gradient` to the output of layer `to`. `is_free`: nothing else reads the array. */
 tn_status tn_builder_contribute(tn_builder *b, uint32_t to, uint32_t gradient, bool is_free);
 

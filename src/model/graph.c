@@ -18,6 +18,8 @@ typedef struct scope {
     uint32_t before;             /* what stands before the item: the layer it takes by default, or TN_NONE */
     uint32_t enters;             /* what enters the block, or TN_NONE */
     const char *prefix;          /* "encoder1.", or "" */
+    const char *previous;        /* prefix of the repetition before; NULL: there is none */
+    uint32_t policy;             /* tn_activation_policy of its layers */
     uint64_t repetition, repeat; /* of the block, from 0; at the top 0 of 1 */
 } scope;
 
@@ -26,9 +28,11 @@ typedef struct grapher {
     tn_error *error;
     tn_model *model;
     uint32_t capacity;
+    uint32_t blocks, repetitions; /* so far */
 } grapher;
 
 static const char ENTRY[] = "entry";
+static const char PREVIOUS[] = "previous.";
 
 static tn_status decode_entries(grapher *g, const tn_yaml *node, const char *of,
                                 const tn_layer_entry **entries) {
@@ -84,10 +88,41 @@ static tn_status later_input(grapher *g, const scope *s, size_t i, const char *n
 }
 
 static uint32_t find_full_name(const tn_model *model, const char *name) {
-    if (!strchr(name, '.')) return TN_NONE;
     uint32_t i = 0;
     while (i < model->layers && strcmp(model->layer[i].name, name) != 0) i++;
     return i < model->layers ? i : TN_NONE;
+}
+
+/* "previous.LAYER" is what it was in the repetition before; in the first one, what enters the block. "encoder.LAYER" is
+ * that of the block's last repetition. */
+static tn_status resolve_full_name(grapher *g, const scope *in, const char *name, uint32_t *layer) {
+    const char *dot = strchr(name, '.'), *full;
+    *layer = TN_NONE;
+    if (!dot) return TN_OK;
+    *layer = find_full_name(g->model, name);
+    if (*layer != TN_NONE) return TN_OK;
+    if (in->outer && strncmp(name, PREVIOUS, sizeof PREVIOUS - 1) == 0) {
+        bool known = false;
+        for (size_t i = 0; i < in->entries; i++) known |= strcmp(in->entry[i].name, dot + 1) == 0;
+        if (!known || (!in->previous && in->enters == TN_NONE)) return TN_OK;
+        *layer = in->enters;
+        if (!in->previous) return TN_OK;
+        TN_TRY(tn_arena_format(g->arena, &full, g->error, "%s%s", in->previous, dot + 1));
+        *layer = find_full_name(g->model, full);
+        return TN_OK;
+    }
+    for (const scope *s = in; s; s = s->outer)
+        for (size_t i = 0; i < s->at; i++) {
+            if (!tn_layer_kind_is_block(s->entry[i].kind) ||
+                strlen(s->entry[i].name) != (size_t)(dot - name) ||
+                strncmp(s->entry[i].name, name, (size_t)(dot - name)) != 0)
+                continue;
+            TN_TRY(tn_arena_format(g->arena, &full, g->error, "%s%" PRIu64 "%s", s->entry[i].name,
+                                   s->entry[i].repeat, dot));
+            *layer = find_full_name(g->model, full);
+            return TN_OK;
+        }
+    return TN_OK;
 }
 
 static tn_status resolve(grapher *g, const scope *in, const char *name, tn_position at, uint32_t *layer) {
@@ -104,7 +139,7 @@ static tn_status resolve(grapher *g, const scope *in, const char *name, tn_posit
             *layer = s->output[i];
             return TN_OK;
         }
-    *layer = find_full_name(g->model, name);
+    TN_TRY(resolve_full_name(g, in, name, layer));
     return *layer == TN_NONE ? unknown_input(g, in, name, at) : TN_OK;
 }
 
@@ -193,7 +228,12 @@ static tn_status add_layer(grapher *g, const scope *in, const tn_layer_entry *en
     tn_model *model = g->model;
     TN_TRY(make_room(g, entry->at));
     tn_layer *layer = &model->layer[model->layers];
-    *layer = (tn_layer){.kind = entry->kind, .weight = TN_NONE, .at = entry->at};
+    *layer = (tn_layer){.kind = entry->kind,
+                        .weight = TN_NONE,
+                        .block = in->outer ? g->blocks : TN_NONE,
+                        .repetition = in->outer ? g->repetitions : TN_NONE,
+                        .activations = in->policy,
+                        .at = entry->at};
     TN_TRY(tn_arena_format(g->arena, &layer->name, g->error, "%s%s", in->prefix, entry->name));
     TN_TRY(take_inputs(g, in, entry, layer));
     TN_TRY(shape(g, entry, layer));
@@ -224,7 +264,11 @@ static tn_status add_repetition(grapher *g, const scope *around, scope *inside, 
 }
 
 static tn_status add_block(grapher *g, const scope *around, const tn_layer_entry *block, uint32_t *output) {
-    scope inside = {0};
+    scope inside = {.policy = block->activations.policy_at.line ? block->activations.policy : around->policy};
+    if (inside.policy == TN_ACTIVATIONS_OPTIMAL && !g->model->activations.budget_at.line)
+        return tn_fail_at(
+            g->error, TN_INPUT, block->activations.policy_at,
+            "policy optimal needs the model's activations.budget_bytes, the most that may be kept");
     TN_TRY(decode_entries(g, block->layers, "a block", &inside.entry));
     inside.entries = block->layers->count;
     TN_TRY(tn_arena_alloc(g->arena, inside.entries, sizeof *inside.output, &inside.output, g->error));
@@ -232,10 +276,13 @@ static tn_status add_block(grapher *g, const scope *around, const tn_layer_entry
     inside.repeat = block->repeat;
     for (uint64_t i = 0; i < block->repeat; i++) {
         inside.repetition = i;
+        inside.previous = i > 0 ? inside.prefix : NULL;
         TN_TRY(tn_arena_format(g->arena, &inside.prefix, g->error, "%s%" PRIu64 ".", block->name, i + 1));
         TN_TRY(add_repetition(g, around, &inside, enters, output));
+        g->repetitions++;
         enters = *output;
     }
+    g->blocks++;
     return TN_OK;
 }
 
@@ -259,7 +306,8 @@ static tn_status refuse_dead_ends(grapher *g) {
 
 tn_status tn_graph_decode(const tn_yaml *layers, tn_arena *arena, tn_model *model, tn_error *error) {
     grapher g = {.arena = arena, .error = error, .model = model};
-    scope top = {.prefix = "", .before = TN_NONE, .enters = TN_NONE, .repeat = 1};
+    scope top = {
+        .prefix = "", .before = TN_NONE, .enters = TN_NONE, .repeat = 1, .policy = model->activations.policy};
     TN_TRY(decode_entries(&g, layers, "the model", &top.entry));
     top.entries = layers->count;
     TN_TRY(tn_arena_alloc(arena, top.entries, sizeof *top.output, &top.output, error));

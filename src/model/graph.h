@@ -23,7 +23,9 @@ struct tn_layer {
     uint32_t weight;          /* position in the model's weights, or TN_NONE */
     uint64_t heads;
     bool bias;
-    bool learns; /* it or a layer before it has parameters, so its output needs a gradient */
+    bool learns;                /* it or a layer before it has parameters, so its output needs a gradient */
+    uint32_t block, repetition; /* numbered through the model; TN_NONE: it stands in none */
+    uint32_t activations;       /* tn_activation_policy */
     tn_position at;
 };
 
@@ -43,10 +45,12 @@ struct tn_model {
     tn_precision precision; /* of arrays */
     tn_arithmetic products;
     tn_optimizer optimizer;
-    bool dense;        /* every weight uncompressed */
-    uint64_t segments; /* of checkpointing; 0: everything is kept */
-    bool inference;    /* the forward phase alone */
-    bool write_back;   /* parameters are updated where their gradients are finished */
+    bool dense; /* every weight uncompressed */
+    tn_model_activations activations;
+    tn_text_list train, frozen; /* patterns of what is trained (none: all), and of what of it is not */
+    tn_position train_at, frozen_at;
+    bool inference;  /* the forward phase alone */
+    bool write_back; /* parameters are updated where their gradients are finished */
     uint64_t batch, sequence, steps_per_epoch;
     size_t weights;
     tn_weight_use *weight;

@@ -18,7 +18,8 @@ enum { REPEAT_MOST = 1000 };
 #define FIELD_KIND TN_KEY_AS("kind", TEXT, tn_layer_entry, kind_text, "the kind of layer", TN_REQUIRED)
 #define FIELD_INPUT(needed, text)                                                                            \
     TN_KEY(TEXT_LIST, tn_layer_entry, input, text, .required = (needed), TN_SEEN(tn_layer_entry, input_at))
-#define FIELD_ONE_INPUT FIELD_INPUT(false, "earlier layer, block or `entry`; absent: the layer before")
+#define FIELD_ONE_INPUT                                                                                      \
+    FIELD_INPUT(false, "earlier layer, block, `entry` or `previous.LAYER`; absent: the layer before")
 #define FIELD_WEIGHT                                                                                         \
     TN_KEY(TEXT_LIST, tn_layer_entry, weight,                                                                \
            "entry of `weights`, in a block also one per repetition; absent: dense",                          \
@@ -59,6 +60,8 @@ static const tn_field block_fields[] = {
            "how often its layers stand one behind the other, each time with parameters of their own",
            TN_DEFAULT("1"), TN_WITHIN(1, REPEAT_MOST)),
     TN_KEY(NODE, tn_layer_entry, layers, "its layers, of any kind but block", TN_REQUIRED),
+    TN_KEY(MAPPING, tn_layer_entry, activations, "of this block instead of the model's",
+           .sub = &tn_block_activations_schema),
 };
 
 /* ---- shapes ---- */

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "model/model_file.h"
 #include "text/schema.h"
 #include "text/yaml.h"
 
@@ -28,6 +29,7 @@ typedef struct tn_layer_entry {
     uint64_t outputs, width, vocabulary, heads, repeat;
     bool bias;
     const tn_yaml *layers;
+    tn_model_activations activations; /* of a block */
     tn_position at, name_at, input_at, weight_at, heads_at;
 } tn_layer_entry;
 

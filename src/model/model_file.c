@@ -12,6 +12,7 @@
 static const char *const file_kinds[] = {"model", NULL};
 static const char *const phases[] = {"training", "inference", NULL};
 static const char *const update_times[] = {"end", "write-back", NULL};
+static const char *const activation_policies[] = {"keep", "recompute", "reversible", "optimal", NULL};
 static const char *const weight_policies[] = {"as-given", "dense", NULL};
 
 static const tn_field weight_fields[] = {
@@ -39,13 +40,25 @@ static const tn_field update_fields[] = {
 };
 static const tn_schema update_schema = TN_SCHEMA("update", tn_model_update, update_fields);
 
+#define POLICY                                                                                               \
+    TN_KEY(CHOICE, tn_model_activations, policy,                                                             \
+           "keep; recompute: a repetition of a block keeps what it takes from others and makes the rest a "  \
+           "second time; reversible: a block's inputs are found from its outputs; optimal: kept or "         \
+           "recomputed, whichever costs least within the budget; default keep, with segments recompute",     \
+           TN_ONE_OF(activation_policies), TN_SEEN(tn_model_activations, policy_at))
 static const tn_field activations_fields[] = {
+    POLICY,
     TN_KEY(COUNT, tn_model_activations, segments,
-           "0: everything is kept for the backward pass; else the layers are cut into so many segments, and "
-           "all but the "
-           "last keep what they take from others and compute the rest a second time",
-           TN_DEFAULT("0")),
+           "policy recompute: the layers are cut into so many segments instead of by blocks, and all but the "
+           "last are recomputed; 0: by blocks",
+           TN_DEFAULT("0"), TN_SEEN(tn_model_activations, segments_at)),
+    TN_KEY(COUNT, tn_model_activations, budget_bytes,
+           "policy optimal: the most that is kept for the backward pass, bytes",
+           TN_SEEN(tn_model_activations, budget_at)),
 };
+static const tn_field block_activations_fields[] = {POLICY};
+const tn_schema tn_block_activations_schema =
+    TN_SCHEMA("activations of a block", tn_model_activations, block_activations_fields);
 static const tn_schema activations_schema =
     TN_SCHEMA("activations", tn_model_activations, activations_fields);
 
@@ -83,6 +96,11 @@ static const tn_field model_fields[] = {
            .sub = &update_schema),
     TN_KEY(MAPPING, tn_model_file, activations, "what is kept for the backward pass",
            .sub = &activations_schema),
+    TN_KEY(TEXT_LIST, tn_model_file, train,
+           "layers (encoder2.*) or parameters (*.bias) that are trained, by patterns; absent: all",
+           TN_SEEN(tn_model_file, train_at)),
+    TN_KEY(TEXT_LIST, tn_model_file, frozen, "layers or parameters that are not, of those",
+           TN_SEEN(tn_model_file, frozen_at)),
     TN_KEY(COUNT, tn_model_file, examples, "examples of an epoch; its steps are examples / batch, rounded up",
            TN_DEFAULT("1"), TN_FROM(1)),
     TN_KEY(CHOICE, tn_model_file, format, "dense: every weight uncompressed, whatever `weights` says",
@@ -149,8 +167,21 @@ static tn_status decode_precision(const tn_yaml *node, tn_arena *arena, tn_model
         entry.products);
 }
 
+/* Segments without a policy mean to recompute; budget and policy optimal belong together. */
+static tn_status settle_activations(tn_model_activations *of, tn_position at, tn_error *error) {
+    if (!of->policy_at.line && of->segments > 0) of->policy = TN_ACTIVATIONS_RECOMPUTE;
+    if (of->segments > 0 && of->policy != TN_ACTIVATIONS_RECOMPUTE)
+        return tn_fail_at(error, TN_INPUT, of->segments_at,
+                          "segments belong to policy recompute; leave them out, or the policy");
+    if (of->policy == TN_ACTIVATIONS_OPTIMAL && !of->budget_at.line)
+        return tn_fail_at(error, TN_INPUT, of->policy_at.line ? of->policy_at : at,
+                          "policy optimal needs activations.budget_bytes, the most that may be kept");
+    return TN_OK;
+}
+
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error) {
     TN_TRY(tn_schema_decode(&tn_model_schema, root, arena, file, error));
+    TN_TRY(settle_activations(&file->activations, root->at, error));
     TN_TRY(decode_precision(file->precision_node, arena, file, error));
     return tn_model_name_check(file->name, file->name_at, "model", error);
 }

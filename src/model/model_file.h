@@ -30,9 +30,21 @@ typedef struct tn_model_update {
     uint32_t when; /* tn_update_when */
 } tn_model_update;
 
+/* What the backward pass reads of a layer's forward results: kept; recomputed from what enters the segment; recovered
+ * from what leaves a reversible block; or the first two as costs least within a budget. */
+typedef enum tn_activation_policy {
+    TN_ACTIVATIONS_KEEP,
+    TN_ACTIVATIONS_RECOMPUTE,
+    TN_ACTIVATIONS_REVERSIBLE,
+    TN_ACTIVATIONS_OPTIMAL
+} tn_activation_policy;
+
 typedef struct tn_model_activations {
-    uint64_t segments; /* 0: everything is kept */
+    uint32_t policy; /* tn_activation_policy */
+    uint64_t segments, budget_bytes;
+    tn_position policy_at, segments_at, budget_at; /* line 0: absent */
 } tn_model_activations;
+extern const tn_schema tn_block_activations_schema; /* the policy alone */
 
 typedef struct tn_model_file {
     uint32_t kind, phase, optimizer, format, flow; /* phase: tn_model_phase */
@@ -44,8 +56,9 @@ typedef struct tn_model_file {
     tn_item_list weights; /* of tn_weight_entry */
     tn_model_update update;
     tn_model_activations activations;
+    tn_text_list train, frozen; /* patterns */
     const tn_yaml *layers, *build, *checkpoint, *training;
-    tn_position name_at;
+    tn_position name_at, train_at, frozen_at;
 } tn_model_file;
 
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error);

@@ -32,6 +32,7 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     [TN_OP_LOOKUP] = {"lookup", "lookup", TN_ROW_WISE, {MAP({0}, {0}, 0)}},
     [TN_OP_SCATTER] = {"scatter", "scatter", TN_ACROSS_ROWS, {ACCUMULATE(1, TN_ADDER, {0}, {0}, 0)}},
     [TN_OP_ADD] = {"add", "add", TN_ELEMENTWISE, {MAP({0, 1}, {0, 1}, 0)}},
+    [TN_OP_SUBTRACT] = {"subtract", "subtract", TN_ELEMENTWISE, {MAP({0, 1}, {0, 1}, 0)}},
     [TN_OP_COLUMN_SUM] = {"column-sum", "column-sum", TN_ACROSS_ROWS,
         {ACCUMULATE(1, TN_ADDER, {0}, {0}, 0)}},
 

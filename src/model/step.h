@@ -39,6 +39,7 @@ extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; end
  *   add                 A, B                                        A + B, may be = A; a B of fewer elements
  *                                                                   repeats: a bias for every row, positions
  *                                                                   for every example
+ *   subtract            A, B                                        A - B, equal sizes
  *   column-sum          dY                                          sums over rows
  *   scale-gradient      dY, X, statistics                           sums over rows of dY z, z = (X - mean) r
  *   rms-scale-gradient  dY, X, statistics                           sums over rows of dY X r
@@ -65,8 +66,9 @@ extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; end
 typedef enum tn_operation_kind {
     TN_OP_PRODUCT, /* batch x (rows x reduction) (reduction x columns) */
     TN_OP_LOOKUP,
-    TN_OP_SCATTER, /* the gradient of a look-up */
-    TN_OP_ADD,     /* bias, positions, residual, sums of gradients */
+    TN_OP_SCATTER,  /* the gradient of a look-up */
+    TN_OP_ADD,      /* bias, positions, residual, sums of gradients */
+    TN_OP_SUBTRACT, /* what a residual of a reversible block added */
     TN_OP_COLUMN_SUM,
     TN_OP_SCALE_GRADIENT, /* of a layer norm */
     TN_OP_SOFTMAX,

@@ -39,7 +39,8 @@ extern const tn_transformation *const tn_transformations[];
 /* Applies those of the table that the model wants. Two that exclude each other are TN_INPUT. */
 tn_status tn_transformations_apply(const tn_transformation *const *table, tn_builder *b);
 
-/* inference.c, checkpointing.c, write_back.c, product_arithmetic.c */
-extern const tn_transformation tn_inference, tn_checkpointing, tn_write_back, tn_product_arithmetic;
+/* inference.c, trained_layers.c, reversible.c, checkpointing.c, write_back.c, product_arithmetic.c */
+extern const tn_transformation tn_inference, tn_trained_layers, tn_reversible, tn_checkpointing,
+    tn_write_back, tn_product_arithmetic;
 
 #endif

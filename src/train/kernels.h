@@ -46,6 +46,8 @@ typedef struct tn_kernels {
     void (*to_double)(const void *from, double *to, size_t count);
     /* out[i] = a[i] + b[i mod period]; out may be a or b */
     void (*add)(void *out, const void *a, const void *b, size_t count, size_t period);
+    /* out[i] = a[i] - b[i] */
+    void (*subtract)(void *out, const void *a, const void *b, size_t count);
     void (*column_sum)(void *out, const void *a, size_t rows, size_t columns);
     /* Column sums of dy z, z = (x - mean) rstd with the statistics of each row. */
     void (*column_sum_normalised)(void *out, const void *dy, const void *x, const void *statistics,

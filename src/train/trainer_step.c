@@ -165,6 +165,9 @@ static void execute(run *r, const tn_instruction *to) {
     case TN_OP_ADD:
         k->add(out, a, b, count, elements(r, o->reads[1]));
         break;
+    case TN_OP_SUBTRACT:
+        k->subtract(out, a, b, count);
+        break;
     case TN_OP_COLUMN_SUM:
         k->column_sum(out, a, o->rows, o->columns);
         break;

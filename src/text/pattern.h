@@ -1,0 +1,15 @@
+/* Names with wild cards, as shells have them: `*` stands for any text, dots included, `?` for any one character. */
+#ifndef TN_TEXT_PATTERN_H
+#define TN_TEXT_PATTERN_H
+
+#include "base/public.h"
+
+#include <stdbool.h>
+
+TN_PUBLIC_BEGIN
+
+bool tn_pattern_matches(const char *pattern, const char *text);
+
+TN_PUBLIC_END
+
+#endif

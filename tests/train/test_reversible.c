@@ -1,0 +1,227 @@
+/* Reversible blocks, executed: inputs found from outputs, gradients against kept activations, and memory that does not
+ * grow with depth, with a frozen backbone too. */
+#include "support/models.h"
+#include "support/trained.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Behind the embedding a backbone of kept blocks and a branch of reversible ones, both of DEPTH blocks. */
+static const char model_text[] =
+    "kind: model\n"
+    "name: duplex\n"
+    "sequence: 6\n"
+    "HEAD"
+    "weights:\n"
+    "  square: {format: tt, m: 4x4, n: 4x4, rank: 3}\n"
+    "layers:\n"
+    "  - {name: words, kind: embedding, vocabulary: 20, width: 16}\n"
+    "  - {name: places, kind: positions}\n"
+    "  - name: backbone\n"
+    "    kind: block\n"
+    "    repeat: DEPTH\n"
+    "    layers:\n"
+    "      - {name: widen, kind: linear, outputs: 16, weight: square, input: entry}\n"
+    "      - {name: bend, kind: gelu}\n"
+    "      - {name: sum, kind: residual, input: [entry, bend]}\n"
+    "      - {name: norm, kind: layer-norm}\n"
+    "  - name: branch\n"
+    "    kind: block\n"
+    "    repeat: DEPTH\n"
+    "    activations: {policy: POLICY}\n"
+    "    layers:\n"
+    "      - {name: norm, kind: layer-norm, input: entry}\n"
+    "      - {name: query, kind: linear, outputs: 16, weight: square}\n"
+    "      - {name: key, kind: linear, outputs: 16, weight: square, input: norm}\n"
+    "      - {name: value, kind: linear, outputs: 16, weight: square, input: norm}\n"
+    "      - {name: attention, kind: attention, heads: 2, input: [query, key, value]}\n"
+    "      - {name: first, kind: residual, input: [previous.first, attention]}\n"
+    "      - {name: feed-norm, kind: layer-norm}\n"
+    "      - {name: widen, kind: linear, outputs: 32}\n"
+    "      - {name: bend, kind: gelu}\n"
+    "      - {name: narrow, kind: linear, outputs: 16}\n"
+    "      - {name: second, kind: residual, input: [narrow, entry]}\n"
+    "  - {name: joined, kind: residual, input: [branch.first, branch]}\n"
+    "  - {name: norm, kind: layer-norm}\n"
+    "  - {name: first-token, kind: first-token}\n"
+    "  - {name: intent, kind: linear, outputs: 3}\n"
+    "  - {name: intent-loss, kind: cross-entropy}\n"
+    "  - {name: slot-head, kind: linear, outputs: 6, input: norm}\n"
+    "  - {name: slot-loss, kind: cross-entropy}\n";
+
+static tn_model *duplex(int depth, const char *policy, const char *head, tn_arena *arena) {
+    char text[sizeof model_text + 512];
+    size_t length = 0;
+    for (const char *at = model_text; *at;) {
+        char number[16];
+        static const char *const words[] = {"DEPTH", "POLICY", "HEAD"};
+        const char *const put[] = {number, policy, head};
+        int which = 0;
+        snprintf(number, sizeof number, "%d", depth);
+        while (which < 3 && strncmp(at, words[which], strlen(words[which])) != 0) which++;
+        if (which == 3)
+            text[length++] = *at++;
+        else
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s", put[which]);
+        at += which < 3 ? strlen(words[which]) : 0;
+    }
+    text[length] = '\0';
+    return test_model_of(text, arena);
+}
+
+/* Every array that is found again, against what it was in the forward pass. */
+typedef struct memory {
+    tn_arena arena;
+    uint32_t capacity;
+    double **value;      /* [arrays] as made in the forward pass */
+    uint32_t recovered;  /* arrays */
+    double worst;        /* relative to the norm */
+    uint32_t first_made; /* arrays of the first block among them */
+} memory;
+
+static void remember(void *user, const tn_step *step, uint32_t operation, uint32_t array,
+                     const void *values) {
+    memory *m = user;
+    const tn_array *of = &step->array[array];
+    const double *now = values;
+    if (!m->value) {
+        m->capacity = step->arrays;
+        m->value = calloc(step->arrays, sizeof *m->value);
+        assert_non_null(m->value);
+    }
+    if (operation < step->forward_operations) {
+        if (!m->value[array]) m->value[array] = malloc(of->elements * sizeof **m->value);
+        assert_non_null(m->value[array]);
+        memcpy(m->value[array], now, of->elements * sizeof *now);
+        return;
+    }
+    if (step->operation[operation].kind != TN_OP_SUBTRACT) return;
+    uint32_t was = 0;
+    while (was == array || step->array[was].layer != of->layer || step->array[was].number != of->number ||
+           step->array[was].role != of->role || strcmp(step->array[was].part, of->part) != 0)
+        was++;
+    assert_true(was < step->arrays && m->value[was]);
+    double difference = 0, size = 0;
+    for (uint64_t i = 0; i < of->elements; i++) {
+        difference += (now[i] - m->value[was][i]) * (now[i] - m->value[was][i]);
+        size += m->value[was][i] * m->value[was][i];
+    }
+    m->worst = fmax(m->worst, sqrt(difference / size));
+    m->recovered++;
+    m->first_made += of->layer < test_layer(step, "branch1.second");
+}
+
+static void forget(memory *m) {
+    for (uint32_t i = 0; i < m->capacity; i++) free(m->value[i]);
+    free(m->value);
+}
+
+static void inputs_come_back(void **state) {
+    (void)state;
+    enum { BLOCKS = 12 };
+    tn_arena arena = {0};
+    memory m = {0};
+    test_trained reversible =
+        test_train(duplex(BLOCKS, "reversible", "", &arena), TN_FLOAT64, 1, remember, &m);
+    /* All couplings' results but the last two, and what enters the branch. */
+    assert_int_equal(m.recovered, 2 * BLOCKS - 2 + 1);
+    assert_int_equal(m.first_made, 2);
+    assert_true(m.worst < 1e-12);
+    forget(&m);
+    free(reversible.values);
+    tn_arena_free(&arena);
+}
+
+static void gradients_are_those_of_kept_activations(void **state) {
+    (void)state;
+    static const char *const head[] = {"", "update: {when: write-back}\n", "optimizer: momentum\n",
+                                       "flow: optimal\n"};
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++) {
+        tn_arena arena = {0};
+        test_trained kept = test_train(duplex(4, "keep", head[i], &arena), TN_FLOAT64, 3, NULL, NULL),
+                     found = test_train(duplex(4, "reversible", head[i], &arena), TN_FLOAT64, 3, NULL, NULL),
+                     again = test_train(duplex(4, "recompute", head[i], &arena), TN_FLOAT64, 3, NULL, NULL);
+        assert_true(test_trained_distance(&found, &kept) < 1e-12);
+        assert_true(fabs(found.loss - kept.loss) < 1e-12 * kept.loss);
+        assert_true(found.macs > kept.macs && found.macs <= kept.macs + kept.forward_macs);
+        assert_true(found.peak < kept.peak && again.peak < kept.peak);
+        assert_memory_equal(again.values, kept.values, kept.parameters * sizeof *kept.values);
+        free(kept.values);
+        free(found.values);
+        free(again.values);
+        tn_arena_free(&arena);
+    }
+}
+
+/* What is live besides the parameters themselves. */
+static void memory_is_constant_in_depth(void **state) {
+    (void)state;
+    static const char frozen[] = "update: {when: write-back}\nfrozen: [words, places, backbone*]\n";
+    uint64_t reversible = 0, kept = 0;
+    for (int depth = 2; depth <= 16; depth *= 2) {
+        tn_arena arena = {0};
+        test_trained constant =
+                         test_train(duplex(depth, "reversible", frozen, &arena), TN_FLOAT32, 1, NULL, NULL),
+                     growing = test_train(duplex(depth, "keep", frozen, &arena), TN_FLOAT32, 1, NULL, NULL);
+        if (depth > 2) assert_int_equal(constant.peak - constant.parameters, reversible);
+        assert_true(growing.peak - growing.parameters > kept);
+        reversible = constant.peak - constant.parameters;
+        kept = growing.peak - growing.parameters;
+        free(constant.values);
+        free(growing.values);
+        tn_arena_free(&arena);
+    }
+    assert_true(kept > 8 * reversible);
+}
+
+static void what_is_no_coupling_is_refused(void **state) {
+    (void)state;
+    static const char *const layers[] = {
+        "{name: a, kind: linear, outputs: 8, input: entry}, {name: s, kind: residual, input: [entry, a]}, "
+        "{name: n, "
+        "kind: layer-norm}",
+        "{name: a, kind: gelu, input: entry}, {name: s, kind: residual, input: [a, a]}",
+        "{name: a, kind: gelu, input: entry}, {name: s, kind: residual, input: [entry, a]}",
+        "{name: a, kind: gelu, input: entry}, {name: s, kind: residual, input: [previous.s, a]}, {name: b, "
+        "kind: gelu, "
+        "input: s}, {name: t, kind: residual, input: [s, b]}",
+    };
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        tn_arena arena = {0};
+        char text[1024];
+        tn_program_cache *cache;
+        tn_step step;
+        tn_error error = {0};
+        snprintf(
+            text, sizeof text,
+            "kind: model\nname: m\nsequence: 3\nlayers:\n  - {name: words, kind: embedding, vocabulary: 9, "
+            "width: "
+            "8}\n  - {name: b, kind: block, repeat: 3, activations: {policy: reversible}, layers: [%s]}\n  - "
+            "{name: loss, kind: cross-entropy}\n",
+            layers[i]);
+        tn_model *model = test_model_of(text, &arena);
+        assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+        assert_int_equal(tn_step_build(model, cache, &arena, &step, &error), TN_INPUT);
+        assert_true(error.line > 0 && strstr(error.message, "reversible"));
+        tn_program_cache_free(cache);
+        tn_arena_free(&arena);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_come_back),
+        cmocka_unit_test(gradients_are_those_of_kept_activations),
+        cmocka_unit_test(memory_is_constant_in_depth),
+        cmocka_unit_test(what_is_no_coupling_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
