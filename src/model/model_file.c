@@ -12,7 +12,8 @@
 static const char *const file_kinds[] = {"model", NULL};
 static const char *const phases[] = {"training", "inference", NULL};
 static const char *const update_times[] = {"end", "write-back", NULL};
-static const char *const activation_policies[] = {"keep", "recompute", "reversible", "optimal", NULL};
+static const char *const activation_policies[] = {"keep",       "recompute", "recompute-layers",
+                                                  "reversible", "optimal",   NULL};
 static const char *const weight_policies[] = {"as-given", "dense", NULL};
 
 static const tn_field weight_fields[] = {
@@ -41,11 +42,13 @@ static const tn_field update_fields[] = {
 static const tn_schema update_schema = TN_SCHEMA("update", tn_model_update, update_fields);
 
 #define POLICY                                                                                               \
-    TN_KEY(CHOICE, tn_model_activations, policy,                                                             \
-           "keep; recompute: a repetition of a block keeps what it takes from others and makes the rest a "  \
-           "second time; reversible: a block's inputs are found from its outputs; optimal: kept or "         \
-           "recomputed, whichever costs least within the budget; default keep, with segments recompute",     \
-           TN_ONE_OF(activation_policies), TN_SEEN(tn_model_activations, policy_at))
+    TN_KEY(                                                                                                  \
+        CHOICE, tn_model_activations, policy,                                                                \
+        "keep; recompute: a repetition of a block keeps what it takes from others and makes the rest a "     \
+        "second time; recompute-layers: a layer does so; reversible: a block's inputs are found from its "   \
+        "outputs; optimal: of the first three, whichever costs least within the budget; default keep, "      \
+        "with segments recompute",                                                                           \
+        TN_ONE_OF(activation_policies), TN_SEEN(tn_model_activations, policy_at))
 static const tn_field activations_fields[] = {
     POLICY,
     TN_KEY(COUNT, tn_model_activations, segments,

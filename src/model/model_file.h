@@ -30,11 +30,12 @@ typedef struct tn_model_update {
     uint32_t when; /* tn_update_when */
 } tn_model_update;
 
-/* What the backward pass reads of a layer's forward results: kept; recomputed from what enters the segment; recovered
- * from what leaves a reversible block; or the first two as costs least within a budget. */
+/* What the backward pass reads of a layer's forward results: kept; recomputed from what enters the block, or the layer;
+ * recovered from what leaves a reversible block; or the first two as costs least within a budget. */
 typedef enum tn_activation_policy {
     TN_ACTIVATIONS_KEEP,
     TN_ACTIVATIONS_RECOMPUTE,
+    TN_ACTIVATIONS_RECOMPUTE_LAYERS,
     TN_ACTIVATIONS_REVERSIBLE,
     TN_ACTIVATIONS_OPTIMAL
 } tn_activation_policy;

@@ -230,17 +230,26 @@ static bool is_activation(const tn_array *array) {
     return array->role == TN_ARRAY_ACTIVATION || array->role == TN_ARRAY_INTERMEDIATE;
 }
 
-/* Arrays of the segments' layers that operations read behind the forward pass, those run again included. */
-static tn_status count_kept(plan *p, uint64_t *elements) {
-    bool *late;
+/* By whom an array of the forward pass is read behind it. */
+enum { READ_BACKWARD = 1, READ_AGAIN = 2 };
+
+static tn_status count_kept(plan *p, const bool *of, uint64_t *elements) {
+    uint8_t *late;
+    bool *made;
     TN_TRY(tn_arena_alloc(p->b->arena, p->arrays, sizeof *late, &late, p->b->error));
-    for (uint32_t i = 0; i < p->operations; i++)
-        for (uint32_t k = 0; (i >= p->forward || p->again[i]) && k < p->before[i].read_count; k++)
-            late[p->before[i].reads[k]] = true;
+    TN_TRY(tn_arena_alloc(p->b->arena, p->arrays, sizeof *made, &made, p->b->error));
+    for (uint32_t i = 0; i < p->operations; i++) {
+        const tn_operation *o = &p->before[i];
+        for (uint32_t k = 0; i < p->forward && k < o->write_count; k++) made[o->writes[k]] = true;
+        for (uint32_t k = 0; k < o->read_count; k++)
+            if (i >= p->forward || p->again[i])
+                late[o->reads[k]] |= i >= p->forward ? READ_BACKWARD : READ_AGAIN;
+    }
     *elements = 0;
     for (uint32_t i = 0; i < p->arrays; i++) {
         const tn_array *array = &p->b->step->array[i];
-        if (!late[i] || p->copied[i] || p->made_in[i] == TN_NONE || !is_activation(array)) continue;
+        if (!late[i] || !made[i] || p->copied[i] || !is_activation(array)) continue;
+        if (!of[array->layer] && late[i] != READ_AGAIN) continue;
         if (!tn_add(*elements, array->elements, elements))
             return tn_fail(p->b->error, TN_OVERFLOW, "more than 2^64 elements are kept");
     }
@@ -248,7 +257,7 @@ static tn_status count_kept(plan *p, uint64_t *elements) {
 }
 
 tn_status tn_recompute_weigh(tn_builder *b, const tn_operation *before, uint32_t operations,
-                             const tn_recomputation *wanted, tn_recompute_cost *cost) {
+                             const tn_recomputation *wanted, const bool *of, tn_recompute_cost *cost) {
     plan p = {
         .b = b, .before = before, .operations = operations, .arrays = b->step->arrays, .wanted = wanted};
     *cost = (tn_recompute_cost){0};
@@ -260,5 +269,5 @@ tn_status tn_recompute_weigh(tn_builder *b, const tn_operation *before, uint32_t
         if (!tn_add(cost->flops, o.flops, &cost->flops))
             return tn_fail(b->error, TN_OVERFLOW, "more than 2^64 operations run a second time");
     }
-    return count_kept(&p, &cost->kept_elements);
+    return count_kept(&p, of, &cost->kept_elements);
 }

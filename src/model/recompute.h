@@ -33,12 +33,13 @@ uint32_t tn_recompute_forward(const tn_operation *operation, uint32_t operations
 tn_status tn_recompute(tn_builder *b, const tn_operation *before, uint32_t operations,
                        const tn_recomputation *wanted);
 
-/* What it would come to, without writing anything: scalar operations made a second time, and elements that the
- * segments' layers keep for later operations. */
+/* What it would come to, without writing anything: scalar operations made a
+ * second time, and elements that are kept for later operations of what the layers with of[layer] make, with those that
+ * only what runs again wants of others. */
 typedef struct tn_recompute_cost {
     uint64_t flops, kept_elements;
 } tn_recompute_cost;
 tn_status tn_recompute_weigh(tn_builder *b, const tn_operation *before, uint32_t operations,
-                             const tn_recomputation *wanted, tn_recompute_cost *cost);
+                             const tn_recomputation *wanted, const bool *of, tn_recompute_cost *cost);
 
 #endif

@@ -6,6 +6,7 @@ const tn_transformation *const tn_transformations[] = {&tn_inference,
                                                        &tn_trained_layers,
                                                        &tn_reversible,
                                                        &tn_checkpointing,
+                                                       &tn_optimal_checkpointing,
                                                        &tn_write_back,
                                                        &tn_product_arithmetic,
                                                        NULL};

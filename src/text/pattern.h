@@ -2,14 +2,8 @@
 #ifndef TN_TEXT_PATTERN_H
 #define TN_TEXT_PATTERN_H
 
-#include "base/public.h"
-
 #include <stdbool.h>
 
-TN_PUBLIC_BEGIN
-
 bool tn_pattern_matches(const char *pattern, const char *text);
-
-TN_PUBLIC_END
 
 #endif

@@ -274,6 +274,79 @@ static void checkpointing(void **state) {
     tn_arena_free(&arena);
 }
 
+/* Of all ways to give each of three blocks a policy, the one with the fewest operations whose activations fit: found
+ * by pricing them all. */
+static void optimal_checkpointing(void **state) {
+    (void)state;
+    enum { BLOCKS = 3, POLICIES = 3, WAYS = 27 };
+    static const char *const policies[] = {"keep", "recompute-layers", "recompute"};
+    static const char text[] =
+        "kind: model\nname: m\nsequence: 5\nactivations: {policy: keep, budget_bytes: 1000000}\n"
+        "weights:\n  a: {format: tt, m: 4x4, n: 4x4, rank: 3}\n  b: {format: tt, m: 2x2x4, n: 4x2x2, rank: "
+        "4}\n"
+        "layers:\n  - {name: words, kind: embedding, vocabulary: 9, width: 16}\n"
+        "  - {name: one, kind: block, repeat: 1, activations: {policy: keep}, layers: [{name: l, kind: "
+        "linear, outputs: "
+        "16, weight: a}, {name: g, kind: gelu}, {name: r, kind: residual, input: [entry, g]}]}\n"
+        "  - {name: two, kind: block, activations: {policy: keep}, layers: [{name: q, kind: linear, outputs: "
+        "16, "
+        "weight: b}, {name: k, kind: linear, outputs: 16, input: entry}, {name: t, kind: attention, heads: "
+        "2, input: "
+        "[q, k, k]}, {name: n, kind: layer-norm}]}\n"
+        "  - {name: three, kind: block, activations: {policy: keep}, layers: [{name: l, kind: linear, "
+        "outputs: 64, "
+        "input: entry}, {name: g, kind: gelu}, {name: m, kind: linear, outputs: 16}, {name: t, kind: "
+        "tanh}]}\n"
+        "  - {name: head, kind: linear, outputs: 6}\n  - {name: loss, kind: cross-entropy}\n";
+    tn_arena arena = {0};
+    uint64_t bytes[WAYS], flops[WAYS], least = UINT64_MAX;
+    tn_program_cache *cache;
+    tn_yaml *root;
+    assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+    assert_int_equal(tn_yaml_parse("m", text, strlen(text), &arena, &root, NULL), TN_OK);
+    for (int way = 0; way < WAYS; way++) {
+        char key[BLOCKS][64];
+        const char *set[BLOCKS];
+        tn_model *model;
+        tn_step step;
+        for (int i = 0, rest = way; i < BLOCKS; i++, rest /= POLICIES) {
+            snprintf(key[i], sizeof key[i], "layers.%d.activations.policy=%s", i + 1,
+                     policies[rest % POLICIES]);
+            set[i] = key[i];
+        }
+        assert_int_equal(tn_model_vary(root, set, BLOCKS, &arena, &model, NULL), TN_OK);
+        assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
+        assert_int_equal(step.peak_elements, peak_by_walking(&step));
+        bytes[way] = step.activation_elements * step.element_bytes;
+        flops[way] = step.flops[TN_FORWARD];
+        if (bytes[way] < least) least = bytes[way];
+    }
+    for (uint64_t budget = least - 4; budget <= bytes[0] + 4; budget += 4) {
+        char key[64];
+        const char *const set[] = {"layers.1.activations.policy=optimal",
+                                   "layers.2.activations.policy=optimal",
+                                   "layers.3.activations.policy=optimal", key};
+        tn_model *model;
+        tn_step step;
+        tn_error error = {0};
+        uint64_t best = UINT64_MAX;
+        snprintf(key, sizeof key, "activations.budget_bytes=%llu", (unsigned long long)budget);
+        for (int way = 0; way < WAYS; way++)
+            if (bytes[way] <= budget && flops[way] < best) best = flops[way];
+        assert_int_equal(tn_model_vary(root, set, 4, &arena, &model, NULL), TN_OK);
+        tn_status status = tn_step_build(model, cache, &arena, &step, &error);
+        assert_int_equal(status, budget < least ? TN_INPUT : TN_OK);
+        if (status != TN_OK) {
+            assert_non_null(strstr(error.message, "bytes are kept"));
+            continue;
+        }
+        assert_true(step.activation_elements * step.element_bytes <= budget);
+        assert_int_equal(step.flops[TN_FORWARD], best);
+    }
+    tn_program_cache_free(cache);
+    tn_arena_free(&arena);
+}
+
 /* The forward phase of the training step and nothing else: the same products, all parameters, no other role. */
 static void inference(void **state) {
     (void)state;
@@ -372,11 +445,9 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(write_back),
-        cmocka_unit_test(write_back_on_a_device),
-        cmocka_unit_test(checkpointing),
-        cmocka_unit_test(inference),
-        cmocka_unit_test(arithmetic_of_products),
+        cmocka_unit_test(write_back),          cmocka_unit_test(write_back_on_a_device),
+        cmocka_unit_test(checkpointing),       cmocka_unit_test(optimal_checkpointing),
+        cmocka_unit_test(inference),           cmocka_unit_test(arithmetic_of_products),
         cmocka_unit_test(order_and_conflicts),
     };
     return cmocka_run_group_tests(tests, NULL, end);

@@ -30,9 +30,10 @@ static void no_bit_changes(void **state) {
     (void)state;
     static const char *const with[] = {"flow=bidirectional", "flow=optimal",           "flow=right-to-left",
                                        "format=dense",       "update.when=write-back", "optimizer=adam"};
-    static const char *const segments[] = {"activations.segments=1", "activations.segments=2",
-                                           "activations.segments=3", "activations.segments=1000",
-                                           "activations.policy=recompute"};
+    static const char *const segments[] = {
+        "activations.segments=1",       "activations.segments=2",
+        "activations.segments=3",       "activations.segments=1000",
+        "activations.policy=recompute", "activations={policy: optimal, budget_bytes: 300000}"};
     for (size_t w = 0; w < sizeof with / sizeof *with; w++) {
         const test_trained plain = train(&with[w], 1);
         for (size_t s = 0; s < sizeof segments / sizeof *segments; s++) {
