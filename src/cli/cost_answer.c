@@ -306,7 +306,8 @@ static void print_remedies(const tn_remedies *of) {
     enum { SHOWN = 6 };
     char text[32];
     if (of->count == 0) {
-        tn_say("To fit: none of %zu single changes is enough", of->tried);
+        tn_say("To fit: none of %zu single changes is enough%s", of->tried,
+               of->cut ? " (of a step this long no more are tried)" : "");
         if (of->closest.change)
             tn_say("; %s (is %s) comes nearest, to %.3g times what the device has", of->closest.change,
                    of->closest.was, of->closest.ratio);

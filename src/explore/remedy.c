@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REMEDIES_MOST = 256 };
+enum { REMEDIES_MOST = 256, WEIGHTS_TRIED = 8 };
+/* Operations that are priced in all, a few seconds: of a step with more than 100,000 only the first changes are
+ * tried, and the answer says how many. */
+static const uint64_t PRICED_MOST = 1 << 22;
 
 typedef struct {
     tn_model *model;
@@ -16,6 +19,7 @@ typedef struct {
     const tn_resources *budget;
     tn_program_cache *cache;
     tn_workload *workload; /* of the model as it stands */
+    uint64_t operations;
     tn_arena *arena;
     tn_remedies *out;
     tn_error *error;
@@ -39,6 +43,12 @@ static tn_status put(search *with, const char *key, const char *value, const cha
     return tn_arena_format(with->arena, &remedy->change, with->error, "%s=%s", key, value);
 }
 
+static bool may_try(search *with) {
+    bool may = (with->out->tried + 1) * with->operations <= PRICED_MOST;
+    with->out->cut |= !may;
+    return may;
+}
+
 /* Prices a change and keeps it where the design then fits, or comes nearer than with any other. One that has no
  * price (an illegal build, a rank that does not exist, a count past 64 bits) is none. */
 static tn_status try_change(search *with, tn_workload *workload, const tn_build *build, const char *key,
@@ -46,6 +56,7 @@ static tn_status try_change(search *with, tn_workload *workload, const tn_build 
     tn_price price;
     tn_remedies *out = with->out;
     *fits = false;
+    if (!may_try(with)) return TN_OK;
     out->tried++;
     tn_status status = tn_price_step(workload, build, &price, with->error);
     if (status == TN_MEMORY || status == TN_INTERRUPTED) return status;
@@ -148,11 +159,40 @@ static tn_status try_ranks(search *with, tn_model_weight *entry) {
     const tn_weight given = entry->weight;
     uint64_t first = greatest_rank(&given);
     bool fits = false;
-    for (uint64_t rank = first * 3 / 4; rank >= 1 && !fits; rank = rank * 2 / 3) {
+    for (uint64_t rank = first * 3 / 4; rank >= 1 && !fits && may_try(with); rank = rank * 2 / 3) {
         tn_status status = try_rank(with, entry, rank, first, &fits);
         entry->weight = given;
         TN_TRY(status);
     }
+    return TN_OK;
+}
+
+static uint64_t parameters_at(const search *with, size_t place) {
+    uint64_t parameters = 0; /* a count past 64 bits is the design's error, and told before */
+    tn_weight_parameters(&tn_model_weight_at(with->model, place)->weight, &parameters, NULL);
+    return parameters;
+}
+
+/* The weights whose ranks are tried: those in tensor formats with the most parameters, the earlier of equals, in the
+ * order of the model. A change of one of a thousand small weights makes nothing fit, and each takes a price of
+ * the whole step. */
+static tn_status try_largest_weights(search *with) {
+    size_t tried[WEIGHTS_TRIED], count = 0;
+    for (size_t i = 0; i < tn_model_weights(with->model); i++) {
+        const tn_weight *weight = &tn_model_weight_at(with->model, i)->weight;
+        size_t smallest = 0;
+        if (weight->format == TN_DENSE) continue;
+        if (count < WEIGHTS_TRIED) {
+            tried[count++] = i;
+            continue;
+        }
+        for (size_t k = 1; k < count; k++)
+            if (parameters_at(with, tried[k]) <= parameters_at(with, tried[smallest])) smallest = k;
+        if (parameters_at(with, i) <= parameters_at(with, tried[smallest])) continue;
+        memmove(&tried[smallest], &tried[smallest + 1], (--count - smallest) * sizeof *tried);
+        tried[count++] = i;
+    }
+    for (size_t k = 0; k < count; k++) TN_TRY(try_ranks(with, tn_model_weight_at(with->model, tried[k])));
     return TN_OK;
 }
 
@@ -169,13 +209,11 @@ static tn_status try_all(search *with) {
     TN_TRY(tn_step_build(with->model, with->cache, with->arena, &step, with->error));
     TN_TRY(tn_workload_prepare(&step, with->device, with->arena, &with->workload, with->error));
     tn_price given;
+    with->operations = step.operations;
     TN_TRY(tn_price_step(with->workload, with->build, &given, with->error));
     with->out->given_ratio = tn_budget_ratio(&given.used, with->budget);
     TN_TRY(try_build(with));
-    for (size_t i = 0; i < tn_model_weights(with->model); i++) {
-        tn_model_weight *entry = tn_model_weight_at(with->model, i);
-        if (entry->weight.format != TN_DENSE) TN_TRY(try_ranks(with, entry));
-    }
+    TN_TRY(try_largest_weights(with));
     /* Few enough for an insertion that keeps equals in order. */
     for (size_t i = 1; i < with->out->count; i++)
         for (size_t k = i; k > 0 && by_time(&with->out->remedy[k - 1], &with->out->remedy[k]) > 0; k--) {

@@ -14,6 +14,8 @@
 #include "hardware/price.h"
 #include "model/model.h"
 
+#include <stdbool.h>
+
 typedef struct tn_remedy {
     const char *change; /* "build.vector=2", "weights.square.rank=6": as --set takes it */
     const char *was;    /* "4" */
@@ -23,6 +25,7 @@ typedef struct tn_remedy {
 
 typedef struct tn_remedies {
     size_t count, tried;
+    bool cut; /* not all were tried: the step is very long */
     tn_remedy *remedy;  /* fastest design first; of equally fast ones in the order above */
     double given_ratio; /* without any change */
     tn_remedy

@@ -24,9 +24,7 @@ static void find_varying(comparison *with) {
     for (size_t i = 0; i < tn_model_layers(with->model); i++) {
         tn_model_layer layer = tn_model_layer_at(with->model, i);
         if (!layer.weight || layer.looked_up || layer.dense) continue;
-        size_t at = 0;
-        while (tn_model_weight_at(with->model, at) != layer.weight) at++;
-        with->varies[at] = true;
+        with->varies[tn_model_weight_place(with->model, layer.weight)] = true;
     }
 }
 

@@ -20,16 +20,21 @@ static int by_size(const void *left, const void *right) {
     return a->array < b->array ? -1 : a->array > b->array;
 }
 
-static tn_status deal(const tn_step *step, const entry *entries, uint32_t count, tn_arena *arena,
+static tn_status deal(const tn_step *step, const uint32_t *of, uint32_t count, tn_arena *scratch,
                       tn_pool *pool, tn_error *error) {
     uint32_t *start, starts = 0;
+    entry *entries;
     tn_gaps gaps;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *start, &start, error));
+    TN_TRY(tn_arena_alloc(scratch, count, sizeof *entries, &entries, error));
+    TN_TRY(tn_arena_alloc(scratch, count, sizeof *start, &start, error));
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = (entry){step->array[of[i]].elements, step->array[of[i]].first, of[i], i};
+    qsort(entries, count, sizeof *entries, by_size);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t last = step->array[entries[i].array].last;
         if (last < UINT32_MAX) start[starts++] = last + 1;
     }
-    TN_TRY(tn_gaps_make(start, starts, arena, &gaps, error));
+    TN_TRY(tn_gaps_make(start, starts, scratch, &gaps, error));
     for (uint32_t i = 0; i < count; i++) {
         const tn_array *array = &step->array[entries[i].array];
         uint32_t slot;
@@ -94,34 +99,35 @@ static void colour(tn_pool *pool, const conflicts *with, uint32_t *holder) {
     }
 }
 
-static tn_status assign_memories(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
-                                 tn_pool *pool, tn_error *error) {
+static tn_status assign_memories(const tn_step *step, const uint32_t *array, uint32_t count,
+                                 tn_arena *scratch, tn_pool *pool, tn_error *error) {
     uint32_t *slot_of_array, *holder;
     conflicts found;
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *slot_of_array, &slot_of_array, error));
-    TN_TRY(tn_arena_alloc(arena, pool->slots, sizeof *holder, &holder, error));
+    TN_TRY(tn_arena_alloc(scratch, step->arrays, sizeof *slot_of_array, &slot_of_array, error));
+    TN_TRY(tn_arena_alloc(scratch, pool->slots, sizeof *holder, &holder, error));
     for (uint32_t i = 0; i < step->arrays; i++) slot_of_array[i] = NONE;
     for (uint32_t i = 0; i < count; i++) slot_of_array[array[i]] = pool->slot_of[i];
-    TN_TRY(find_conflicts(step, slot_of_array, pool->slots, arena, &found, error));
+    TN_TRY(find_conflicts(step, slot_of_array, pool->slots, scratch, &found, error));
     colour(pool, &found, holder);
     return TN_OK;
 }
 
 tn_status tn_pool_deal(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
                        tn_pool *pool, tn_error *error) {
-    entry *entries;
+    tn_arena scratch = {0}; /* gaps take many times what the slots do */
     *pool = (tn_pool){0};
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *entries, &entries, error));
     TN_TRY(tn_arena_alloc(arena, count, sizeof *pool->slot, &pool->slot, error));
     TN_TRY(tn_arena_alloc(arena, count, sizeof *pool->slot_of, &pool->slot_of, error));
-    for (uint32_t i = 0; i < count; i++)
-        entries[i] = (entry){step->array[array[i]].elements, step->array[array[i]].first, array[i], i};
-    qsort(entries, count, sizeof *entries, by_size);
-    return deal(step, entries, count, arena, pool, error);
+    tn_status status = deal(step, array, count, &scratch, pool, error);
+    tn_arena_free(&scratch);
+    return status;
 }
 
 tn_status tn_pool_make(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
                        tn_pool *pool, tn_error *error) {
+    tn_arena scratch = {0};
     TN_TRY(tn_pool_deal(step, array, count, arena, pool, error));
-    return assign_memories(step, array, count, arena, pool, error);
+    tn_status status = assign_memories(step, array, count, &scratch, pool, error);
+    tn_arena_free(&scratch);
+    return status;
 }

@@ -257,7 +257,7 @@ static tn_status recall_share(const tn_workload *workload, const tn_plan *plan, 
     const tn_place *place = &plan->place[at];
     uint64_t accesses = plan->accesses[at];
     uint64_t key = ((accesses * 64 + place->group) * 4 + place->style) * 2 + place->split;
-    tn_kept_share *kept = &plan->share[(size_t)at * TN_SHARES_KEPT + tn_kept_at(key, TN_SHARES_KEPT)];
+    tn_kept_share *kept = &plan->share[(size_t)at * plan->shares + tn_kept_at(key, plan->shares)];
     bool same = kept->filled && kept->accesses == accesses && kept->read_ports == build->read_ports &&
                 kept->place.style == place->style && kept->place.split == place->split &&
                 kept->place.group == place->group;

@@ -37,14 +37,45 @@ static bool same_work(const tn_work *a, const tn_work *b) {
            memcmp(a->side_store, b->side_store, sizeof a->side_store) == 0;
 }
 
-static uint32_t find_work(tn_workload *workload, const tn_work *work) {
-    uint32_t at = 0;
-    while (at < workload->works && !same_work(&workload->work[at], work)) at++;
-    if (at == workload->works)
-        workload->work[workload->works++] = *work;
-    else
+/* Where the classes lie: open addressing over FNV-1a of what same_work compares. */
+typedef struct {
+    uint32_t slots; /* a power of two, above the classes */
+    uint32_t *slot; /* place + 1; 0: free */
+} class_index;
+
+static tn_status index_classes(uint32_t most, tn_arena *arena, class_index *index, tn_error *error) {
+    index->slots = 2;
+    while (index->slots <= most) index->slots *= 2;
+    return tn_arena_alloc(arena, index->slots, sizeof *index->slot, &index->slot, error);
+}
+
+static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t count) {
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < count; i++) hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static uint32_t slot_of(const class_index *index, const tn_work *work) {
+    const uint8_t kind[] = {work->product, work->vector, work->arithmetic};
+    uint64_t hash = mix_bytes(UINT64_C(0xcbf29ce484222325), kind, sizeof kind);
+    hash = mix_bytes(hash, &work->size, sizeof work->size);
+    hash = mix_bytes(hash, work->reads, sizeof work->reads);
+    hash = mix_bytes(hash, work->writes, sizeof work->writes);
+    hash = mix_bytes(hash, work->side_store, sizeof work->side_store);
+    return (uint32_t)(hash >> 32) & (index->slots - 1);
+}
+
+static uint32_t find_work(tn_workload *workload, class_index *index, const tn_work *work) {
+    uint32_t slot = slot_of(index, work);
+    for (; index->slot[slot]; slot = (slot + 1) & (index->slots - 1)) {
+        uint32_t at = index->slot[slot] - 1;
+        if (!same_work(&workload->work[at], work)) continue;
         workload->work[at].count++;
-    return at;
+        return at;
+    }
+    workload->work[workload->works++] = *work;
+    index->slot[slot] = workload->works;
+    return workload->works - 1;
 }
 
 static tn_status check_operation(const tn_step *step, uint32_t position, tn_error *error) {
@@ -89,6 +120,8 @@ static void note_vector(tn_workload *workload, const tn_operation *operation, ui
 static tn_status list_works(tn_workload *workload, tn_error *error) {
     const tn_step *step = workload->step;
     bool used[TN_ARITHMETICS_MOST][TN_PHASES] = {{false}};
+    class_index classes;
+    TN_TRY(index_classes(step->operations, workload->arena, &classes, error));
     TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->work, &workload->work, error));
     TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->work_of, &workload->work_of,
                           error));
@@ -107,7 +140,7 @@ static tn_status list_works(tn_workload *workload, tn_error *error) {
         else
             note_vector(workload, operation, work.vector);
         workload->unit_of[i] = tn_unit_of(operation, arithmetic);
-        workload->work_of[i] = find_work(workload, &work);
+        workload->work_of[i] = find_work(workload, &classes, &work);
     }
     for (uint32_t i = 0; i < workload->arithmetics; i++)
         for (int phase = 0; phase < TN_PHASES; phase++) workload->phases[i] += used[i][phase];
@@ -214,6 +247,14 @@ static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *
     return TN_OK;
 }
 
+/* A map of very many memories keeps few shares of each: all of them took gigabytes. */
+static uint32_t shares_kept(uint32_t memories) {
+    enum { ALL_MOST = 1 << 16 };
+    uint32_t each = memories ? ALL_MOST / memories : TN_SHARES_KEPT;
+    if (each > TN_SHARES_KEPT) return TN_SHARES_KEPT;
+    return each < TN_SHARES_KEPT_LEAST ? TN_SHARES_KEPT_LEAST : each;
+}
+
 static tn_status make_plan(tn_workload *workload, const tn_map_options *options, tn_plan **plan,
                            tn_error *error) {
     const tn_step *step = workload->step;
@@ -225,8 +266,9 @@ static tn_status make_plan(tn_workload *workload, const tn_map_options *options,
     TN_TRY(list_transfers(workload, made, error));
     TN_TRY(tn_arena_alloc(arena, made->map.memories, sizeof *made->place, &made->place, error));
     TN_TRY(tn_arena_alloc(arena, made->map.memories, sizeof *made->accesses, &made->accesses, error));
-    TN_TRY(tn_arena_alloc(arena, (size_t)made->map.memories * TN_SHARES_KEPT, sizeof *made->share,
-                          &made->share, error));
+    made->shares = shares_kept(made->map.memories);
+    TN_TRY(tn_arena_alloc(arena, (size_t)made->map.memories * made->shares, sizeof *made->share, &made->share,
+                          error));
     made->next = workload->plans;
     workload->plans = made;
     *plan = made;

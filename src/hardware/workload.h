@@ -44,7 +44,7 @@ typedef struct tn_memory_share {
 } tn_memory_share;
 
 /* A share that was found before, and all that decides it. */
-enum { TN_SHARES_KEPT = 64 }; /* of each memory */
+enum { TN_SHARES_KEPT = 64, TN_SHARES_KEPT_LEAST = 2 }; /* of each memory; the least where there are many */
 typedef struct tn_kept_share {
     bool filled;
     uint64_t accesses, read_ports;
@@ -72,7 +72,8 @@ typedef struct tn_plan {
     tn_place *place;         /* [map.memories]: as the build at hand has them */
     uint64_t parallelism[4]; /* rows, columns, reduction, vector that `accesses` are of; 0: none yet */
     uint64_t *accesses;      /* [map.memories]: words in a cycle */
-    tn_kept_share *share;    /* [map.memories][TN_SHARES_KEPT] */
+    uint32_t shares;         /* kept of each memory */
+    tn_kept_share *share;    /* [map.memories][shares] */
     struct tn_plan *next;
 } tn_plan;
 

@@ -141,9 +141,8 @@ tn_model_weight *tn_model_weight_find(tn_model *model, const char *name) {
 }
 
 size_t tn_model_weight_place(const tn_model *model, const tn_model_weight *weight) {
-    size_t place = 0;
-    while (place < model->weights && &model->weight[place].entry != weight) place++;
-    return place;
+    uint32_t i = tn_name_index_find(&model->weight_of, weight->name);
+    return i != TN_NAME_NONE && &model->weight[i].entry == weight ? i : model->weights;
 }
 
 size_t tn_model_layers(const tn_model *model) {
