@@ -4,6 +4,7 @@
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/ranks.h"
 #include "cli/technique_quantise.h"
 #include "cli/technique_questions.h"
 #include "flow/named.h"
@@ -84,6 +85,47 @@ static tn_status list_techniques(tn_common *common, tn_error *error) {
     return tn_output_rows(&technique_record, list.technique, list.count, error);
 }
 
+/* --- Formats, and where each may be named. */
+
+typedef struct format_row {
+    const char *name, *called;
+    bool models, from_weights;
+} format_row;
+static const tn_column format_columns[] = {
+    TN_COLUMN(format_row, name, "format"),
+    TN_COLUMN(format_row, called, "called"),
+    TN_COLUMN_AS("models", format_row, models, "in models, spaces, order"),
+    TN_COLUMN_AS("from_weights", format_row, from_weights, "decomposed by ranks"),
+};
+static const tn_record format_record = TN_RECORD(format_row, format_columns);
+typedef struct format_list {
+    const char **names;
+    size_t names_count;
+    format_row row[TN_FORMATS];
+    size_t rows;
+} format_list;
+static const tn_column format_list_columns[] = {
+    TN_LIST("formats", format_list, names, names_count, NULL),
+    TN_ROWS_IN("uses", format_list, row, rows, format_record, NULL),
+};
+static const tn_record format_list_record = TN_RECORD(format_list, format_list_columns);
+
+static tn_status list_formats(bool json, tn_error *error) {
+    static const char *const called[TN_FORMATS] = {
+        [TN_DENSE] = "matrix",          [TN_TT] = "tensor train",      [TN_TTM] = "tensor-train matrix",
+        [TN_RING] = "tensor ring",      [TN_TUCKER] = "Tucker",        [TN_HT] = "hierarchical Tucker",
+        [TN_CP] = "canonical polyadic", [TN_BLOCK_TERM] = "block-term"};
+    format_list list = {
+        .names = (const char **)tn_format_names, .names_count = TN_FORMATS, .rows = TN_FORMATS};
+    for (size_t i = 0; i < TN_FORMATS; i++) {
+        list.row[i] = (format_row){tn_format_names[i], called[i], true, i == TN_DENSE};
+        for (size_t k = 0; k < tn_ranks_formats_count; k++)
+            list.row[i].from_weights |= tn_ranks_formats[k] == i;
+    }
+    if (json) return tn_output_json(&format_list_record, &list, error);
+    return tn_output_rows(&format_record, list.row, list.rows, error);
+}
+
 static tn_status answer(void *asked, int *answer, tn_error *error) {
     tn_common *common = asked;
     const char *what = common->argument[0];
@@ -93,6 +135,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     TN_TRY(find(what, &wanted, error));
     const char *const *names = wanted->names;
     if (!wanted->folder && !names) return list_techniques(common, error);
+    if (names == tn_format_names) return list_formats(common->json, error);
     if (wanted->folder) {
         const char **files;
         TN_TRY(tn_search_path_list(wanted->folder, &common->arena, &files, &count, error));

@@ -27,22 +27,22 @@ tn_status tn_ranks_split(const char *text, const char *option, tn_arena *arena, 
     }
 }
 
-static tn_status unknown_name(const char *option, const char *name, const char *const *names, size_t count,
-                              tn_error *error) {
-    const char *near = tn_suggest(name, names, count);
-    if (near) return tn_fail(error, TN_INPUT, "%s '%s' is unknown; did you mean %s?", option, name, near);
-    return tn_fail(error, TN_INPUT, "%s '%s' is unknown; it is %s, %s, ..", option, name, names[0], names[1]);
-}
+const tn_format tn_ranks_formats[] = {TN_TT, TN_TTM, TN_RING, TN_TUCKER};
+const size_t tn_ranks_formats_count = sizeof tn_ranks_formats / sizeof *tn_ranks_formats;
 
 tn_status tn_ranks_format(const char *name, tn_format *format, tn_error *error) {
-    static const tn_format formats[] = {TN_TT, TN_TTM, TN_RING, TN_TUCKER};
-    const char *names[4];
-    for (size_t i = 0; i < 4; i++) {
-        names[i] = tn_format_names[formats[i]];
-        *format = formats[i];
-        if (strcmp(name, names[i]) == 0) return TN_OK;
+    for (size_t i = 0; i < tn_ranks_formats_count; i++) {
+        *format = tn_ranks_formats[i];
+        if (strcmp(name, tn_format_names[*format]) == 0) return TN_OK;
     }
-    return unknown_name("format", name, names, 4, error);
+    for (size_t i = 0; tn_format_names[i]; i++)
+        if (strcmp(name, tn_format_names[i]) == 0)
+            return tn_fail(error, TN_INPUT,
+                           "weights are not decomposed into format %s; they are into tt, ttm, tr and tucker",
+                           name);
+    const char *near = tn_suggest(name, tn_format_names, TN_FORMATS);
+    return tn_fail(error, TN_INPUT, "format '%s' is unknown; %s%s", name, near ? "did you mean " : "",
+                   near ? near : "weights are decomposed into tt, ttm, tr and tucker");
 }
 
 tn_status tn_ranks_method(const char *name, tn_svd_method *method, tn_error *error) {
@@ -52,7 +52,9 @@ tn_status tn_ranks_method(const char *name, tn_svd_method *method, tn_error *err
         *method = (tn_svd_method)i;
         if (strcmp(name, tn_svd_method_names[i]) == 0) return TN_OK;
     }
-    return unknown_name("--svd", name, tn_svd_method_names, 3, error);
+    const char *near = tn_suggest(name, tn_svd_method_names, 3);
+    return tn_fail(error, TN_INPUT, "--svd '%s' is unknown; %s%s", name, near ? "did you mean " : "it is ",
+                   near ? near : "auto, exact or randomised");
 }
 
 tn_status tn_ranks_weight(tn_format format, const char *fold, const char *cap, tn_weight *weight,

@@ -5,6 +5,7 @@
 #include "cli/ranks_solution.h"
 #include "cli/sets.h"
 #include "cli/watch.h"
+#include "hardware/price.h"
 #include "plot/rank_figures.h"
 #include "ranks/files.h"
 #include "ranks/rank_plan.h"
@@ -254,6 +255,43 @@ static tn_status put_layer(const work *w, size_t l, tn_json *json) {
     return TN_OK;
 }
 
+/* Resources of which the chosen design takes more than the device has. */
+static bool lacks(const work *w, int resource, uint64_t *needed, uint64_t *available) {
+    if (!w->device || !w->outcome.solution.best.met) return false;
+    const tn_resources has = tn_device_resources(w->device);
+    *needed = tn_resource_amount(&w->outcome.used, (tn_resource)resource);
+    *available = tn_resource_amount(&has, (tn_resource)resource);
+    return *needed > *available;
+}
+
+static void put_misfits(const work *w, tn_json *json) {
+    uint64_t needed, available;
+    if (!w->device) return;
+    tn_json_key(json, "misfits");
+    tn_json_array(json);
+    for (int i = 0; i < TN_RESOURCES; i++) {
+        if (!lacks(w, i, &needed, &available)) continue;
+        tn_json_object(json);
+        tn_json_put_text(json, "resource", tn_resource_names[i]);
+        tn_json_put_count(json, "needed", needed);
+        tn_json_put_count(json, "available", available);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void print_misfits(const work *w) {
+    uint64_t needed, available;
+    char need[32], have[32];
+    for (int i = 0; i < TN_RESOURCES; i++)
+        if (lacks(w, i, &needed, &available))
+            tn_say("Does not fit: the design takes %s %s, %s has %s. That follows from the build, not from "
+                   "ranks; "
+                   "`tenfold cost` says which changes make it fit.\n",
+                   tn_count_text(needed, need), tn_resource_names[i], tn_device_name(w->device),
+                   tn_count_text(available, have));
+}
+
 static tn_status put_answer(const work *w, tn_json *json) {
     const tn_rank_outcome *o = &w->outcome;
     const tn_rank_problem *p = &w->plan.problem;
@@ -276,6 +314,7 @@ static tn_status put_answer(const work *w, tn_json *json) {
         for (size_t k = 0; k < p->costs; k++) tn_json_put_count(json, p->cost_name[k], (uint64_t)o->total[k]);
         tn_json_end(json);
     }
+    put_misfits(w, json);
     tn_json_put_text(json, "note", tn_ranks_caution);
     return TN_OK;
 }
@@ -342,6 +381,7 @@ static tn_status print_text(const work *w) {
     if (w->outcome.solution.best.met) {
         TN_TRY(print_layers(w));
         print_whole(w);
+        print_misfits(w);
         tn_say("\n");
     }
     TN_TRY(tn_ranks_print_methods(p, &w->goal, &w->outcome.solution, w->error));

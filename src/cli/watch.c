@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "text/number.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -20,12 +21,14 @@ static void show(void *user, uint64_t done, uint64_t total) {
     char done_text[32], total_text[32], rate_text[32];
     tn_count_text(done, done_text);
     tn_count_text(total, total_text);
-    tn_si_text(rate, watch->what, rate_text);
+    tn_si_text(fmax(rate, 1), "", rate_text); /* "2.5 M" designs, never "94 m" of them */
+    if (rate < 1) snprintf(rate_text, sizeof rate_text, "%.2g", rate);
     if (watch->terminal) {
         char bar[BAR_COLUMNS + 1];
         for (int i = 0; i < BAR_COLUMNS; i++) bar[i] = i < (int)(share * BAR_COLUMNS) ? '#' : '.';
         bar[BAR_COLUMNS] = '\0';
-        fprintf(stderr, "\r[%s] %3.0f %%  %s/s  %.0f s left \033[K", bar, 100 * share, rate_text, left);
+        fprintf(stderr, "\r[%s] %3.0f %%  %s %s/s  %.0f s left \033[K", bar, 100 * share, rate_text,
+                watch->what, left);
     } else {
         fprintf(stderr, "tenfold: %s of %s %s (%.0f %%), %s/s, %.0f s left\n", done_text, total_text,
                 watch->what, 100 * share, rate_text, left);

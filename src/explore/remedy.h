@@ -25,7 +25,7 @@ typedef struct tn_remedy {
 
 typedef struct tn_remedies {
     size_t count, tried;
-    bool cut; /* not all were tried: the step is very long */
+    bool cut;           /* not all were tried: the step is very long */
     tn_remedy *remedy;  /* fastest design first; of equally fast ones in the order above */
     double given_ratio; /* without any change */
     tn_remedy

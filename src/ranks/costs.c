@@ -16,6 +16,7 @@ struct tn_rank_costs {
     tn_build build;
     tn_program_cache *cache;
     tn_arena fixed, scratch; /* of the build; of one step at a time */
+    tn_resources used;       /* by the design that was priced last */
 };
 
 tn_status tn_rank_costs_new(const tn_model *shared, tn_model *own, const tn_device *device,
@@ -73,6 +74,7 @@ static tn_status measure(tn_rank_costs *costs, size_t layer, double *total, doub
     total[TN_RANK_CYCLES] = (double)price.cycles_per_step;
     total[TN_RANK_BRAM18] = (double)price.used.bram18;
     total[TN_RANK_URAM] = (double)price.used.uram;
+    costs->used = price.used;
     return TN_OK;
 }
 
@@ -188,4 +190,8 @@ tn_status tn_rank_costs_total(tn_rank_costs *costs, const tn_layer_options *cand
     double own[TN_RANK_COSTS];
     for (size_t l = 0; l < layers; l++) *weight_of(costs, candidates[l].layer) = choice[l]->weight;
     return measure(costs, candidates[0].layer, total, own, error);
+}
+
+tn_resources tn_rank_costs_used(const tn_rank_costs *costs) {
+    return costs->used;
 }

@@ -55,6 +55,9 @@ tn_status tn_rank_costs_find(tn_rank_costs *costs, tn_layer_options *candidates,
 tn_status tn_rank_costs_total(tn_rank_costs *costs, const tn_layer_options *candidates, size_t layers,
                               const tn_layer_option *const *choice, double *total, tn_error *error);
 
+/* What the design that was priced last takes of every resource; with a device. */
+tn_resources tn_rank_costs_used(const tn_rank_costs *costs);
+
 TN_PUBLIC_END
 
 #endif

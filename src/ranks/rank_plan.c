@@ -1,6 +1,7 @@
 #include "ranks/rank_plan.h"
 
 #include "base/interrupt.h"
+#include "hardware/price.h"
 #include "ranks/own_weights.h"
 
 #include <inttypes.h>
@@ -359,6 +360,19 @@ static bool bound_by(tn_rank_goal *goal, size_t cost, uint64_t most) {
     return true;
 }
 
+static tn_status hold_against_device(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *arena,
+                                     tn_rank_outcome *outcome, tn_error *error) {
+    const tn_layer_option **choice;
+    const tn_resources has = tn_device_resources(plan->device);
+    TN_TRY(tn_arena_alloc(arena, plan->layers, sizeof *choice, &choice, error));
+    TN_TRY(price(plan, goal, choice, &outcome->solution.best, error));
+    outcome->used = tn_rank_costs_used(plan->costs);
+    for (int i = 0; i < TN_RESOURCES; i++)
+        outcome->fits = outcome->fits && tn_resource_amount(&outcome->used, (tn_resource)i) <=
+                                             tn_resource_amount(&has, (tn_resource)i);
+    return TN_OK;
+}
+
 /* What the device has bounds every design. The best choice without those bounds that keeps them all the same
  * is the best with them, so they are added only where it does not. */
 tn_status tn_rank_plan_solve(tn_rank_plan *plan, tn_rank_goal *goal, tn_arena *arena,
@@ -371,6 +385,7 @@ tn_status tn_rank_plan_solve(tn_rank_plan *plan, tn_rank_goal *goal, tn_arena *a
         bool bram18 = over && bound_by(goal, TN_RANK_BRAM18, has.bram18);
         bool uram = over && bound_by(goal, TN_RANK_URAM, has.uram);
         if (bram18 || uram) TN_TRY(solve(plan, goal, arena, outcome, error));
+        if (outcome->fits) TN_TRY(hold_against_device(plan, goal, arena, outcome, error));
     }
     if (outcome->fits || !goal->least_cost) return TN_OK;
     tn_rank_outcome least;

@@ -51,11 +51,14 @@ void tn_rank_plan_free(tn_rank_plan *plan);
 typedef struct tn_rank_outcome {
     tn_rank_solution solution;   /* of a search: exact = false, gap NaN; costs as of whole designs */
     double total[TN_COSTS_MOST]; /* of the whole design, as chosen */
-    bool fits;                   /* something was found that keeps the budgets as a whole */
-    size_t rounds;               /* choices made; 1 where costs add up */
+    bool fits;         /* something was found that keeps the budgets as a whole, and the device holds it */
+    tn_resources used; /* with a device and a choice: by the whole design */
+    size_t rounds;     /* choices made; 1 where costs add up */
 } tn_rank_outcome;
 
-/* Blocks that the device has become budgets of `goal` where the choice without them would take more. Where
+/* Blocks that the device has become budgets of `goal` where the choice without them would take more. LUTs,
+ * flip-flops and DSP blocks follow from the build, not from ranks: a design that takes more of them than there are
+ * is chosen all the same, and does not fit. Where
  * the allowed error can't be reached, solution.least_error says what can. */
 tn_status tn_rank_plan_solve(tn_rank_plan *plan, tn_rank_goal *goal, tn_arena *arena,
                              tn_rank_outcome *outcome, tn_error *error);

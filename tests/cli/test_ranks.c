@@ -336,6 +336,7 @@ static void refusals(void **state) {
         {"model.yaml --weights absent.npz --max-error 0.1 --minimise dsp", "there are parameters"},
         {"model.yaml --weights absent.npz --budget uram=464 --device vck190",
          "464 uram is more than the 463 of vck190"},
+        {"model.yaml --weights weights.npz --budget params=3 --format cp", "not decomposed into format cp"},
         {"model.yaml --weights half.npz --budget params=3",
          "holds no array \"fused2\"; did you mean \"fused1\"? "
          "it holds fused1, other"},
@@ -430,6 +431,28 @@ static void blocks_of_the_device_bound_every_budget(void **state) {
     json_decref(fewest);
     json_decref(best);
     json_decref(j);
+}
+
+/* LUTs, flip-flops and DSP blocks follow from the build: ranks can't mend them, but what does not fit is told. */
+static void every_resource_of_the_device_is_held(void **state) {
+    (void)state;
+    const char *model = test_in_folder("model.yaml"), *weights = test_in_folder("weights.npz");
+    json_t *cost = test_program_json(0, "cost", model, "--device", "u50", "--json", NULL);
+    static const char *const names[] = {"lut", "ff", "dsp"};
+    for (size_t i = 0; i < 3; i++) {
+        char set[64];
+        double used = number(json_object_get(json_object_get(cost, "resources"), names[i]), "used");
+        assert_true(used > 10);
+        snprintf(set, sizeof set, "resources.%s=%.0f", names[i], used / 2);
+        json_t *j = test_program_json(1, "ranks", model, "--weights", weights, "--budget", "params=1500",
+                                      "--device", "u50", "--set", set, "--quiet", "--json", NULL);
+        const json_t *misfits = json_object_get(j, "misfits"), *misfit = json_array_get(misfits, 0);
+        assert_int_equal(json_array_size(misfits), 1);
+        assert_string_equal(json_string_value(json_object_get(misfit, "resource")), names[i]);
+        assert_true(number(misfit, "needed") > number(misfit, "available"));
+        json_decref(j);
+    }
+    json_decref(cost);
 }
 
 /* What can be reached at all is the optimum of least error under the same budgets. */
@@ -575,6 +598,7 @@ int main(void) {
         cmocka_unit_test(integers_beside_weights),
         cmocka_unit_test(sizes_of_values_do_not_matter),
         cmocka_unit_test(blocks_of_the_device_bound_every_budget),
+        cmocka_unit_test(every_resource_of_the_device_is_held),
         cmocka_unit_test(unreachable_errors_name_the_reachable),
         cmocka_unit_test(tables_for_people),
     };
