@@ -1,6 +1,7 @@
 # Energy of a step by part, and what the unverified figures leave open.
 # data: part, mJ, least, most, label
 # variables: heading, rows, most
+# columns: part joules_mJ least_mJ most_mJ label
 set title heading noenhanced
 set xlabel "energy of a training step, mJ; lines: range over the unverified figures"
 set style fill solid 0.85 noborder

@@ -1,6 +1,7 @@
 # Predicted against executed time of every flow that was run on this CPU.
 # data: predicted_ms executed_ms precision(0: float64, 1: float32)
 # variables: heading
+# columns: predicted_ms executed_ms single_precision
 set title heading noenhanced
 set logscale xy
 set xlabel "predicted time on this CPU, ms"
@@ -11,6 +12,8 @@ stats data using 1:2 nooutput
 low = (STATS_min_x < STATS_min_y ? STATS_min_x : STATS_min_y) / 2
 high = (STATS_max_x > STATS_max_y ? STATS_max_x : STATS_max_y) * 2
 set xrange [low : high]
+eval("set xtics " . log_marks(low, high))
+eval("set ytics " . log_marks(low, high))
 set yrange [low : high]
 set size ratio 1
 plot x with lines linecolor rgb "#555555" title "executed = predicted", \

@@ -1,6 +1,7 @@
 # What a fine-tuning costs, by GPU, cheapest first: a bar with the interval of its throughput.
 # data: place usd low high "GPU"
 # variables: heading, gpus
+# columns: place usd low_usd high_usd gpu
 set title heading noenhanced
 set style fill solid 0.6
 set boxwidth 0.6

@@ -2,6 +2,7 @@
 # data: per series (a group's sparsity) two blocks, 2 k measured: batch queries_per_s
 #       and 2 k + 1 the law: batch queries_per_s low high
 # variables: groups, columns, rows; arrays heading[group], top[group], first[group], last[group] (series from 0), label[series + 1]
+# columns: batch_size queries_per_s low high
 set multiplot layout rows, columns
 set grid linecolor rgb "#dddddd"
 set key bottom right noenhanced

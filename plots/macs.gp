@@ -2,6 +2,7 @@
 # data: x of the bar, MACs, number of its flow (1..), label
 # variables: heading, flows (number), flow_1 .. (names), groups (number), group_1 .. (names), place_1 .. (their x),
 #            right (end of the x axis), least, most
+# columns: x macs flow label
 set title heading noenhanced
 set logscale y
 set ylabel "multiply-adds (MACs) of one training step"
@@ -9,8 +10,8 @@ set style fill solid 0.85 border rgb "#444444"
 set boxwidth 0.85
 set grid ytics mytics linecolor rgb "#dddddd", linecolor rgb "#eeeeee"
 set key outside above center horizontal samplen 1.5 noenhanced
-set format y "10^{%L}"
 set yrange [10 ** floor(log10(least) - 0.3) : most * 3]
+eval("set ytics " . log_marks(10 ** floor(log10(least) - 0.3), most * 3))
 set xrange [-1 : right]
 set xtics nomirror scale 0 noenhanced ("" 0)
 do for [i = 1:groups] { set xtics add (value(sprintf("group_%d", i)) value(sprintf("place_%d", i))) }

@@ -1,6 +1,7 @@
 # The memory map of a design: what its largest memories hold and take, and how they are laid out.
 # data: name, capacity KiB, stored KiB, kind (0 block RAM, 1 UltraRAM, 2 LUTRAM), layout
 # variables: heading, rows, most
+# columns: name capacity_KiB stored_KiB kind layout
 set title heading noenhanced
 set xlabel "capacity of the blocks taken (light) and what is stored in them (dark), KiB"
 set style fill solid 1 noborder

@@ -2,6 +2,7 @@
 # tensors (x, y, name), 2 its merges (x, y, share of the costliest merge, label), 3 the front, 4 the named
 # flows (MACs, peak live elements, name). Defined above: network, tensors, depth, longest (name of a tensor, in
 # characters), points of the front, flows, their names.
+# columns: x y detail label
 set multiplot title network font ',13' noenhanced
 set lmargin at screen 0.02 + 6.8*longest/size_x
 set rmargin at screen 0.62

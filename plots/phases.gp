@@ -1,6 +1,7 @@
 # Time of a step by layer and phase: busy time of the kernels for each layer; repeated layers are added up.
 # data: layer, ms of phase 0..3, total, label
 # variables: heading, rows, most, phase_0 .. phase_3
+# columns: layer forward_ms input_gradient_ms weight_gradient_ms update_ms total_ms label
 set title heading noenhanced
 set xlabel "time that kernels are busy for the layer, ms"
 set style fill solid 0.9 noborder

@@ -1,6 +1,7 @@
 # What every layer takes of a cost, by way of choosing.
 # data: layer, cost under the optimum, greedy, uniform rank (NaN: it does not fit)
 # variables: cost_label, layers
+# columns: layer optimum greedy uniform
 set title "what each layer gets" noenhanced
 set ylabel cost_label noenhanced
 set style data histograms

@@ -2,12 +2,18 @@
 # data: index 0: parameters error layer, of the choice; index 1: of candidates by tolerance;
 #       index 2 on: parameters error layer folding, one block a line
 # variables: lines, layers, layer_0 .. (names)
+# columns: parameters error layer folding
 set title "truncation error of trained weights" noenhanced
 set logscale xy
 set xlabel "parameters of the layer's cores"
 set ylabel "relative error"
 set grid xtics ytics linecolor rgb "#dddddd"
 set key outside right top noenhanced
+stats data using 1:2 nooutput
+if (narrow(STATS_min_x, STATS_max_x)) { unset logscale x }
+eval("set xtics " . log_marks(STATS_min_x, STATS_max_x))
+if (narrow(STATS_min_y, STATS_max_y)) { unset logscale y }
+eval("set ytics " . log_marks(STATS_min_y, STATS_max_y))
 hue(i) = hsv2rgb((int(i) % int(layers)) / (layers + 0.0), 0.85, 0.75)
 plot for [k = 2:lines + 1] data index k using 1:($4 == 0 ? $2 : NaN):(hue($3)) with lines linecolor rgb variable notitle, \
      for [k = 2:lines + 1] data index k using 1:($4 > 0 ? $2 : NaN):(hue($3)) with lines dashtype 3 linecolor rgb variable notitle, \

@@ -1,13 +1,16 @@
 # Least error at every amount of one cost, its lower bound, and what other ways to choose reach.
 # data: index 0: cost error lower_bound; index 1, 2, 3: cost error of optimum, greedy, uniform rank
 # variables: heading, cost_label, error_label
+# columns: cost error lower_bound
 set title heading noenhanced
 set logscale y
-set format y "10^{%L}"
 set xlabel cost_label noenhanced
 set ylabel error_label noenhanced
 set grid xtics ytics linecolor rgb "#dddddd"
 set key top right
+stats data using 2 nooutput
+if (narrow(STATS_min, STATS_max)) { unset logscale y }
+eval("set ytics " . log_marks(STATS_min, STATS_max))
 plot data index 0 using 1:3 with lines dashtype 2 linecolor rgb "#999999" title "lower bound", \
      data index 0 using 1:2 with fsteps linecolor rgb "#2980b9" linewidth 1.5 title "front", \
      data index 3 using 1:2 with points pointtype 6 pointsize 1.6 linewidth 2 linecolor rgb "#c0392b" title "uniform rank", \

@@ -1,6 +1,7 @@
 # Shares of the device's resources that the recommended design takes.
 # data: resource, share in percent, "used of available", cap in percent
 # variables: heading, budget_label
+# columns: resource share_percent label cap_percent
 set title heading noenhanced
 set xlabel "share of the device, %; strokes: the caps of the space"
 set style fill solid 0.85 border rgb "#444444"

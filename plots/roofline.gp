@@ -1,6 +1,7 @@
 # The roofline of a device and the products of a step on it: column 1 flops a byte, 2 GFLOPS, 3 share of the
 # step's time in percent. Defined above: device, model, precision, peak_GFLOPS, bandwidth_GBps, and what whole
 # waves of tiles reach of the peak and cached operands of the bandwidth (reached_GFLOPS, cached_GBps).
+# columns: flops_per_byte GFLOPS share_percent
 set title sprintf("%s on %s, %s", model, device, precision)
 set logscale xy
 set format x "10^{%L}"

@@ -2,6 +2,7 @@
 # data: row of the kernel (0 the first), start in ms, finish in ms, phase (0..3), 1 on the critical path
 # variables: heading, kernels, kernel_0 .. (names), busy_0 .. (share of the time that each is busy), step_ms,
 #            phase_0 .. phase_3 (names)
+# columns: row start_ms finish_ms phase critical
 set title heading noenhanced
 set xlabel "time, ms"
 set xrange [0 : step_ms]

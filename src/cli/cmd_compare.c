@@ -1,6 +1,7 @@
-/* tenfold compare MODEL... --fpga DEVICE --gpu DEVICE [--gpu ...] [--design DIR]... */
+/* tenfold compare MODEL... --fpga DEVICE --gpu DEVICE [--gpu ...] [--design DIR]...; tenfold compare DIR DIR... */
 #include "cli/cmd_roofline.h"
 #include "cli/commands.h"
+#include "cli/compare_fronts.h"
 #include "cli/output.h"
 #include "explore/comparison.h"
 #include "explore/result.h"
@@ -28,8 +29,8 @@ typedef struct {
 
 typedef struct {
     tn_common common;
-    const char *fpga, *claims_name;
-    tn_option_list gpu, design, set;
+    const char *fpga, *claims_name, *out, *format;
+    tn_option_list gpu, design, set, by;
     size_t models;
     tn_roofline *roofline[GPUS_MOST];
     tn_result result[MODELS_MOST]; /* of --design */
@@ -317,15 +318,36 @@ static tn_status print_people(const request *r, tn_error *error) {
 
 /* ---- the command ---- */
 
-static tn_status check_model(const char *name, tn_error *error) {
+enum { MODEL_OPTIONS = 5 }; /* the first so many are those of models, the rest those of folders */
+
+static bool is_folder(const char *name) {
     struct stat found;
-    if (stat(name, &found) != 0 || !S_ISDIR(found.st_mode)) return TN_OK;
-    return tn_fail_at(error, TN_INPUT, (tn_position){.file = name},
-                      "is a folder; models are compared, and --design takes the folders of their sweeps");
+    return stat(name, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+/* Models or folders, not both, and the options of what they are. */
+static tn_status check_arguments(const request *r, bool folders, tn_error *error) {
+
+    const tn_command *command = &tn_command_compare;
+    for (size_t i = 0; i < r->common.arguments; i++)
+        if (is_folder(r->common.argument[i]) != folders)
+            return tn_fail_at(
+                error, TN_INPUT, (tn_position){.file = r->common.argument[i]},
+                "is %s; models are compared with models, and fronts with fronts (--design takes "
+                "the folder of a model's sweep)",
+                folders ? "no folder of results, as the first is" : "a folder of results");
+    for (size_t i = 0; i < command->options; i++)
+        if (r->common.given[i] && (i < MODEL_OPTIONS) == folders)
+            return tn_fail(error, TN_INPUT, "%s goes with %s", command->option[i].name,
+                           folders ? "models, not with folders" : "folders of results, not with models");
+    return TN_OK;
 }
 
 static tn_status answer(void *asked, int *answer, tn_error *error) {
     request *r = asked;
+    bool folders = is_folder(r->common.argument[0]);
+    TN_TRY(check_arguments(r, folders, error));
+    if (folders) return tn_compare_fronts(&r->common, &r->by, r->out, r->format, answer, error);
     r->models = r->common.arguments;
     size_t most = r->models * (2 * r->gpu.count + 1);
     TN_TRY(tn_claims_load(r->claims_name, &r->common.arena, &r->claims, error));
@@ -334,7 +356,6 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     TN_TRY(tn_arena_alloc(&r->common.arena, most, sizeof *r->row, &r->row, error));
     TN_TRY(tn_arena_alloc(&r->common.arena, most, sizeof *r->build, &r->build, error));
     TN_TRY(tn_arena_alloc(&r->common.arena, most, sizeof *r->view, &r->view, error));
-    for (size_t i = 0; i < r->models; i++) TN_TRY(check_model(r->common.argument[i], error));
     for (size_t i = 0; i < r->models; i++) TN_TRY(add_model(r, r->common.argument[i], error));
     for (size_t i = 0; i < r->rows; i++) TN_TRY(view_row(r, i, error));
     TN_TRY(tn_claims_judge(&r->claims, r->row, r->rows, &r->common.arena, &r->verdicts, error));
@@ -345,7 +366,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     return r->common.json ? tn_output_json(&answer_record, r, error) : print_people(r, error);
 }
 
-static const request defaults = {.fpga = "u50@user-area", .claims_name = "arxiv-2501.06663"};
+static const request defaults = {.fpga = "u50@user-area", .claims_name = "arxiv-2501.06663", .format = "png"};
 static const tn_option options[] = {
     {"--fpga", TN_INTO(request, fpga), "DEVICE", "FPGA to train on; default u50@user-area"},
     {"--gpu", TN_INTO(request, gpu), "DEVICE", "roofline device to compare with; repeatable"},
@@ -354,12 +375,17 @@ static const tn_option options[] = {
     {"--claims", TN_INTO(request, claims_name), "FILE",
      "published claims to set beside; default arxiv-2501.06663"},
     {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of every model; repeatable"},
+    {"--by", TN_INTO(request, by), "KEY",
+     "quantity to compare fronts by; repeatable; default: the objectives that all their spaces have"},
+    {"-o", TN_INTO(request, out), "DIR", "of fronts: write fronts.csv and a figure there"},
+    {"--format", TN_INTO(request, format), "png|svg|pdf|csv", "of fronts: picture format; default png"},
 };
 
 const tn_command tn_command_compare = {
     .name = "compare",
-    .summary = "training on an FPGA beside training on GPUs, and what a publication claims of it",
-    .usage = "MODEL... --fpga DEVICE --gpu DEVICE [--gpu DEVICE]... [--design DIR]...",
+    .summary = "training on an FPGA beside GPUs and published claims, or fronts beside each other",
+    .usage = "MODEL... --fpga DEVICE --gpu DEVICE [--gpu DEVICE]... [--design DIR]...\n"
+             "DIR DIR... [--by KEY]... [-o DIR] [--format png|svg|pdf|csv]",
     .arguments = {1, MODELS_MOST},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),

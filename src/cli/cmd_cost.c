@@ -50,7 +50,8 @@ static tn_status read_format(const request *asked, tn_figure_format *format, tn_
 static tn_status draw(const request *asked, tn_figure_format format, tn_arena *arena, tn_cost *cost,
                       tn_error *error) {
     if (!asked->folder) return TN_OK;
-    return tn_timeline_figure(&cost->step, &cost->why, asked->folder, format, arena, &cost->figure, error);
+    return tn_timeline_figure(&cost->step, &cost->why, asked->folder, format, TN_FIGURE_SCREEN, arena,
+                              &cost->figure, error);
 }
 
 static tn_status answer_request(const request *asked, tn_program_cache *cache, tn_arena *arena,

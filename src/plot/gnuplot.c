@@ -6,19 +6,62 @@
 #include "base/memory.h"
 #include "base/search_path.h"
 #include "base/suggest.h"
+#include "text/csv.h"
 #include "text/number.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-static const char *const format_name[] = {"png", "svg", "pdf"};
+static const char *const format_name[] = {"png", "svg", "pdf", "csv"};
 enum { FORMATS = sizeof format_name / sizeof *format_name };
 
 /* What selects the terminal; the size follows from size_x and size_y, in points of 1/72 inch on paper. */
-static const char *const terminal[] = {
-    "set terminal pngcairo enhanced size size_x,size_y font 'sans,10'",
-    "set terminal svg enhanced size size_x,size_y font 'sans,12' background 'white'",
-    "set terminal pdfcairo enhanced size size_x/100.0,size_y/100.0 font 'sans,10'",
+static const char *const terminal[][3] = {
+    [TN_FIGURE_SCREEN] =
+        {
+            "set terminal pngcairo enhanced size size_x,size_y font 'sans,10'",
+            "set terminal svg enhanced size size_x,size_y font 'sans,12' background 'white'",
+            "set terminal pdfcairo enhanced size size_x/100.0,size_y/100.0 font 'sans,10'",
+        },
+    [TN_FIGURE_PAPER] =
+        {
+            "set terminal pngcairo enhanced size 300*inch_x,300*inch_y font 'Times,9' fontscale 3 "
+            "linewidth 3 pointscale 2",
+            "set terminal svg enhanced size 96*inch_x,96*inch_y font 'Times,12' background 'white'",
+            "set terminal pdfcairo enhanced size inch_x,inch_y font 'Times,9' pointscale 0.6",
+        },
 };
+static const char paper_size[] = "inch_x = size_x > 900 ? 7.16 : 3.5\ninch_y = inch_x * size_y / size_x\n";
+/* Marks of a logarithmic axis from lo to hi, never one alone: every power of ten, or 1, 2, 5 of each, or all digits,
+ * as the argument of `set xtics`, without texts where `unlabelled` is set; less than a factor of two is no matter for logarithms. Recursive, as gnuplot has no
+ * loops in functions. */
+static const char marks[] =
+    "narrow(lo, hi) = hi < 2 * lo\n"
+    "unlabelled = 0\n"
+    "mark_text(v) = unlabelled ? '' : v >= 1e4 || v < 1e-3 ? gprintf('10^{%T}', v) : sprintf('%g', v)\n"
+    "some_text(v) = unlabelled ? '' : v >= 1e4 ? gprintf('%.0s%c', v) : sprintf('%g', v)\n"
+    "powers(k, hi) = 10.0 ** k > hi ? '' : sprintf('\"%s\" %.9g, ', mark_text(10.0 ** k), 10.0 ** k) . "
+    "powers(k + 1, hi)\n"
+    "some(k) = (int(k + 900) % 3 == 0 ? 1 : int(k + 900) % 3 == 1 ? 2 : 5) * 10.0 ** floor(k / 3.0)\n"
+    "somes(k, hi) = some(k) > hi ? '' : sprintf('\"%s\" %.9g, ', some_text(some(k)), some(k)) . somes(k + 1, "
+    "hi)\n"
+    "each(k) = (int(k + 900) % 9 + 1) * 10.0 ** floor(k / 9.0)\n"
+    "eachs(k, hi) = each(k) > hi ? '' : sprintf('\"%s\" %.9g, ', some_text(each(k)), each(k)) . eachs(k + 1, "
+    "hi)\n"
+    "list(text) = '(' . text[1 : strlen(text) - 2] . ')'\n"
+    "log_marks(lo, hi) = narrow(lo, hi) ? 'autofreq' : hi < 8 * lo ? list(eachs(9 * floor(log10(lo)), hi)) : "
+    "\\\n"
+    "    hi < 200 * lo ? list(somes(3 * floor(log10(lo)), hi)) : list(powers(floor(log10(lo)), hi))\n";
+static const char *const style_name[] = {"screen", "paper"};
+
+tn_status tn_figure_style_find(const char *name, tn_figure_style *style, tn_error *error) {
+    for (int i = 0; i < 2; i++)
+        if (strcmp(name, style_name[i]) == 0) {
+            *style = (tn_figure_style)i;
+            return TN_OK;
+        }
+    return tn_fail(error, TN_INPUT, "unknown style '%s'; it must be screen or paper", name);
+}
 
 tn_status tn_figure_format_find(const char *name, tn_figure_format *format, tn_error *error) {
     for (int i = 0; i < FORMATS; i++)
@@ -28,7 +71,7 @@ tn_status tn_figure_format_find(const char *name, tn_figure_format *format, tn_e
         }
     const char *near = tn_suggest(name, format_name, FORMATS);
     return tn_fail(error, TN_INPUT, "unknown figure format '%s'; %s%s", name,
-                   near ? "did you mean " : "it must be ", near ? near : "png, svg or pdf");
+                   near ? "did you mean " : "it must be ", near ? near : "png, svg, pdf or csv");
 }
 
 const char *tn_figure_format_name(tn_figure_format format) {
@@ -38,20 +81,25 @@ const char *tn_figure_format_name(tn_figure_format format) {
 tn_status tn_figure_format_of(const char *path, tn_figure_format *format, tn_error *error) {
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
     if (!dot || (slash && dot < slash))
-        return tn_fail(error, TN_INPUT, "figure %s has no ending; it must end in .png, .svg or .pdf", path);
+        return tn_fail(error, TN_INPUT, "figure %s has no ending; it must end in .png, .svg, .pdf or .csv",
+                       path);
     return tn_figure_format_find(dot + 1, format, error);
 }
 
 /* Between double quotes gnuplot runs what stands between backquotes and expands macros after @, before it
  * looks at escapes; between single quotes it misreads doubled quotes at either end. So everything it could
- * make something of is an octal escape between double quotes. */
+ * make something of is an octal escape between double quotes; so is a digit behind one, which gnuplot would take
+ * as part of it. */
 static void put_script_text(tn_buffer *out, const char *text) {
+    bool escaped = false;
     tn_buffer_text(out, "\"");
     for (; *text; text++) {
         unsigned char byte = (unsigned char)*text;
+        bool is_digit = byte >= '0' && byte <= '9';
+        escaped = strchr("\"'\\`@$#", byte) || (escaped && is_digit);
         if (byte < ' ' || byte == 0x7f)
             tn_buffer_text(out, " ");
-        else if (strchr("\"'\\`@$#", byte))
+        else if (escaped)
             tn_buffer_format(out, "\\%03o", byte);
         else
             tn_buffer_bytes(out, text, 1);
@@ -71,6 +119,19 @@ void tn_define_real(tn_buffer *definition, const char *name, double value) {
     tn_buffer_format(definition, "%s = %s\n", name, text);
 }
 
+void tn_define_marks(tn_buffer *definition, const char *axis, const char *const *label, const double *at,
+                     size_t count) {
+    tn_buffer_format(definition, "set %stics noenhanced (", axis);
+    for (size_t i = 0; i < count; i++) {
+        char text[32];
+        tn_real_text(at[i], text, sizeof text);
+        if (i) tn_buffer_text(definition, ", ");
+        put_script_text(definition, label[i]);
+        tn_buffer_format(definition, " %s", text);
+    }
+    tn_buffer_text(definition, ")\n");
+}
+
 void tn_figure_cell(tn_buffer *data, const char *text) {
     tn_buffer_text(data, "\"");
     for (; *text; text++) {
@@ -81,23 +142,117 @@ void tn_figure_cell(tn_buffer *data, const char *text) {
     tn_buffer_text(data, "\"");
 }
 
+static tn_status read_template(const tn_figure *figure, tn_arena *arena, char **body, size_t *length,
+                               tn_error *error) {
+    const char *file, *path;
+    TN_TRY(tn_arena_format(arena, &file, error, "%s.gp", figure->script));
+    TN_TRY(tn_search_path_find_file("plots", file, arena, &path, error));
+    return tn_file_read(path, 1 << 20, body, length, error);
+}
+
+/* ---- numbers as CSV ---- */
+
+/* The words of "# columns: ..." as the head; returns their number. */
+static size_t put_csv_head(const char *body, bool blocks, tn_buffer *out) {
+    static const char mark[] = "# columns:";
+    const char *at = strstr(body, mark);
+    size_t columns = 0;
+    if (blocks) tn_csv_put(out, "block");
+    at = at ? at + sizeof mark - 1 : "";
+    for (;;) {
+        char name[64];
+        at += strspn(at, " ");
+        size_t length = strcspn(at, " \n");
+        if (length == 0 || length >= sizeof name) break;
+        memcpy(name, at, length);
+        name[length] = '\0';
+        tn_csv_put(out, name);
+        at += length;
+        columns++;
+    }
+    tn_csv_line(out);
+    return columns;
+}
+
+/* One cell of a data line, quoted or not; returns what follows. */
+static const char *put_csv_cell(const char *at, tn_buffer *cell, tn_buffer *out) {
+    cell->length = 0;
+    tn_buffer_text(cell, "");
+    if (*at == '"') {
+        for (at++; *at && *at != '"' && *at != '\n'; at++) {
+            if (*at == '\\' && at[1]) at++;
+            tn_buffer_bytes(cell, at, 1);
+        }
+        at += *at == '"';
+    } else {
+        size_t length = strcspn(at, " \n");
+        tn_buffer_bytes(cell, at, length);
+        at += length;
+    }
+    tn_csv_put(out, cell->data ? cell->data : "");
+    return at;
+}
+
+/* Lines of fewer cells than `columns` get empty ones. */
+static void put_csv_lines(const char *data, bool blocks, size_t columns, tn_buffer *out) {
+    tn_buffer cell = {0};
+    uint64_t block = 0;
+    for (const char *at = data; *at;) {
+        if (strncmp(at, "\n\n", 2) == 0) {
+            block++;
+            at += 2;
+            continue;
+        }
+        if (*at == '\n' || *at == '#') {
+            at += strcspn(at, "\n");
+            at += *at == '\n';
+            continue;
+        }
+        size_t cells = 0;
+        if (blocks) tn_csv_put_count(out, block);
+        for (; *at && *at != '\n'; cells++) {
+            at = put_csv_cell(at, &cell, out);
+            at += strspn(at, " ");
+        }
+        for (; cells < columns; cells++) tn_csv_put(out, "");
+        at += *at == '\n';
+        tn_csv_line(out);
+    }
+    if (cell.status != TN_OK) out->status = cell.status;
+    tn_buffer_free(&cell);
+}
+
+static tn_status write_csv(const tn_figure *figure, const char *path, tn_arena *arena, tn_error *error) {
+    char *body = NULL;
+    size_t length = 0;
+    tn_buffer out = {0};
+    const char *data = figure->data->data ? figure->data->data : "";
+    const char *parted = strstr(data, "\n\n\n");
+    bool blocks = parted && parted[strspn(parted, "\n")] != '\0';
+    TN_TRY(read_template(figure, arena, &body, &length, error));
+    size_t columns = put_csv_head(body, blocks, &out);
+    put_csv_lines(data, blocks, columns, &out);
+    tn_status status = tn_file_write_buffer(path, &out, error);
+    tn_buffer_free(&out);
+    tn_free(body);
+    return status;
+}
+
 /* The script: head, definitions, template. Names of files begin with ./, for gnuplot opens what begins with <
  * or | as a pipe to a shell, and gives names such as - and + a meaning of their own. Its output goes to standard output when the library runs it and to
  * the picture's own name when a person does. */
 static tn_status write_script(const tn_figure *figure, const char *name, tn_arena *arena, tn_buffer *script,
                               tn_error *error) {
-    const char *file, *path;
-    TN_TRY(tn_arena_format(arena, &file, error, "%s.gp", figure->script));
-    TN_TRY(tn_search_path_find_file("plots", file, arena, &path, error));
     char *body = NULL;
     size_t length = 0;
-    TN_TRY(tn_file_read(path, 1 << 20, &body, &length, error));
+    TN_TRY(read_template(figure, arena, &body, &length, error));
     const char *ending = format_name[figure->format];
     tn_buffer_text(script, "# Run gnuplot on this file in its folder to draw the figure again.\n");
     if (figure->definition && figure->definition->length)
         tn_buffer_bytes(script, figure->definition->data, figure->definition->length);
     tn_buffer_text(script, "if (!exists('size_x')) size_x = 900\nif (!exists('size_y')) size_y = 600\n");
-    tn_buffer_format(script, "%s\n", terminal[figure->format]);
+    if (figure->style == TN_FIGURE_PAPER) tn_buffer_text(script, paper_size);
+    tn_buffer_format(script, "%s\n", terminal[figure->style][figure->format]);
     const char *picture, *numbers;
     tn_status status = tn_arena_format(arena, &picture, error, "./%s.%s", name, ending);
     if (status == TN_OK) status = tn_arena_format(arena, &numbers, error, "./%s.dat", name);
@@ -105,6 +260,7 @@ static tn_status write_script(const tn_figure *figure, const char *name, tn_aren
         tn_define_text(script, "picture", picture);
         tn_buffer_text(script, "if (!exists('to_pipe')) set output picture\n");
         tn_define_text(script, "data", numbers);
+        tn_buffer_text(script, marks);
         tn_buffer_text(script, "\n");
         tn_buffer_bytes(script, body, length);
     }
@@ -149,6 +305,9 @@ static tn_status draw(const tn_figure *figure, tn_arena *arena, tn_buffer *scrip
     TN_TRY(tn_arena_format(arena, &commands, error, "%s.gp", figure->path));
     TN_TRY(tn_arena_format(arena, &base, error, "./%s.gp", name));
     TN_TRY(tn_arena_format(arena, &picture, error, "%s.%s", figure->path, format_name[figure->format]));
+    if (figure->data->status != TN_OK)
+        return tn_fail(error, figure->data->status, "no memory for the numbers of a figure");
+    if (figure->format == TN_FIGURE_CSV) return write_csv(figure, picture, arena, error);
     TN_TRY(write_script(figure, name, arena, script, error));
     TN_TRY(tn_file_write_buffer(numbers, figure->data, error));
     TN_TRY(tn_file_write_buffer(commands, script, error));

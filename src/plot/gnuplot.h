@@ -5,7 +5,8 @@
  * figure again after the user changed it. It is made of a head (terminal, output, definitions) and of a
  * template plots/TEMPLATE.gp, looked up in TENFOLD_PATH, the source tree and the installed data folder.
  *
- * A template finds the variables `data` (name of the data file), `size_x` and `size_y` (900 x 600 unless the
+ * A template begins with comments; "# columns: a b c" among them names the columns of the data, for CSV, which has a
+ * first column `block` where the data has several (parted by two empty lines). It finds the variables `data` (name of the data file), `size_x` and `size_y` (900 x 600 unless the
  * caller defined them), and what the caller defined. The three files are written whole or not at all, the
  * figure last; gnuplot is started without a shell and hands the picture over through a pipe, so that a full
  * disk or a kill never leaves half a picture.
@@ -17,19 +18,30 @@
 #include "base/error.h"
 #include "base/public.h"
 
+#include <stddef.h>
+
 TN_PUBLIC_BEGIN
 
-typedef enum tn_figure_format { TN_FIGURE_PNG, TN_FIGURE_SVG, TN_FIGURE_PDF } tn_figure_format;
+typedef enum tn_figure_format {
+    TN_FIGURE_PNG,
+    TN_FIGURE_SVG,
+    TN_FIGURE_PDF,
+    TN_FIGURE_CSV /* the numbers alone, under the names that the template gives its columns */
+} tn_figure_format;
+/* PAPER: as wide as a column of two (3.5 inch), or as both (7.16) where the figure is wide, in 9-point serif type. */
+typedef enum tn_figure_style { TN_FIGURE_SCREEN, TN_FIGURE_PAPER } tn_figure_style;
+tn_status tn_figure_style_find(const char *name, tn_figure_style *style, tn_error *error);
 
-/* "png", "svg" or "pdf"; any other is TN_INPUT with the nearest one suggested. */
+/* "png", "svg", "pdf" or "csv"; any other is TN_INPUT with the nearest one suggested. */
 tn_status tn_figure_format_find(const char *name, tn_figure_format *format, tn_error *error);
 const char *tn_figure_format_name(tn_figure_format format);
-/* The format that a path's ending (.png, .svg, .pdf) says. */
+/* The format that a path's ending says. */
 tn_status tn_figure_format_of(const char *path, tn_figure_format *format, tn_error *error);
 
 typedef struct tn_figure {
     const char *path; /* of the picture without its ending: "out/front" */
     tn_figure_format format;
+    tn_figure_style style;
     const char *script;          /* "throughput" for plots/throughput.gp */
     const tn_buffer *definition; /* gnuplot assignments, made with tn_define_*; NULL: none */
     const tn_buffer *data;       /* the contents of the data file */
@@ -38,6 +50,9 @@ typedef struct tn_figure {
 /* Appends `name = 'text'` (quoted for gnuplot; control characters become spaces) or `name = value`. */
 void tn_define_text(tn_buffer *definition, const char *name, const char *text);
 void tn_define_real(tn_buffer *definition, const char *name, double value);
+/* Appends the marks of an axis ("x", "y", "cb") at those places. */
+void tn_define_marks(tn_buffer *definition, const char *axis, const char *const *label, const double *at,
+                     size_t count);
 /* Appends a text cell for a data file, in double quotes. */
 void tn_figure_cell(tn_buffer *data, const char *text);
 

@@ -37,6 +37,7 @@ static tn_status draw(drawing *with, const char *name, const char *heading, tn_e
     tn_define_text(&with->definition, "heading", heading);
     const tn_figure figure = {.path = path,
                               .format = with->options->format,
+                              .style = with->options->style,
                               .script = name,
                               .definition = &with->definition,
                               .data = &with->data};
@@ -88,7 +89,7 @@ static tn_status draw_design(drawing *with, tn_evaluator *evaluator, tn_error *e
              id, ms);
     TN_TRY(draw(with, "phases", text, error));
     TN_TRY(tn_arena_format(with->arena, &folder, error, "%s/figures", result->folder));
-    return tn_timeline_figure(step, &why, folder, with->options->format, with->arena,
+    return tn_timeline_figure(step, &why, folder, with->options->format, with->options->style, with->arena,
                               &with->path[with->count++], error);
 }
 

@@ -25,6 +25,7 @@ enum { TN_SWEEP_FIGURES = 8 };
 
 typedef struct tn_sweep_figure_options {
     tn_figure_format format;
+    tn_figure_style style;
     double epsilon;         /* by which the drawn front is thinned (explore/thin.h); 0: not */
     const tn_roofline *gpu; /* marked in the front; NULL: none */
 } tn_sweep_figure_options;

@@ -54,8 +54,9 @@ static tn_status draw(const tn_step *step, const tn_explanation *why, tn_figure 
 }
 
 tn_status tn_timeline_figure(const tn_step *step, const tn_explanation *why, const char *folder,
-                             tn_figure_format format, tn_arena *arena, const char **path, tn_error *error) {
-    tn_figure figure = {.format = format, .script = "timeline"};
+                             tn_figure_format format, tn_figure_style style, tn_arena *arena,
+                             const char **path, tn_error *error) {
+    tn_figure figure = {.format = format, .style = style, .script = "timeline"};
     tn_buffer data = {0}, definition = {0};
     TN_TRY(tn_folder_make(folder, error));
     TN_TRY(tn_arena_format(arena, &figure.path, error, "%s/timeline", folder));

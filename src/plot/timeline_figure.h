@@ -11,6 +11,7 @@
 /* Draws FOLDER/timeline.FORMAT with its script and data beside it; makes the folder where it is missing.
  * *path lives in the arena. */
 tn_status tn_timeline_figure(const tn_step *step, const tn_explanation *why, const char *folder,
-                             tn_figure_format format, tn_arena *arena, const char **path, tn_error *error);
+                             tn_figure_format format, tn_figure_style style, tn_arena *arena,
+                             const char **path, tn_error *error);
 
 #endif

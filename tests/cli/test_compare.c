@@ -198,7 +198,7 @@ static void people_and_refusals(void **state) {
         {"atis-2enc", "--fpga", "u50", "--gpu"},
         {"atis-2enc", "--gpu", "u50", "no roofline device"},
         {"atis-2enx", "--gpu", "h200", "atis-2enc"},
-        {"/tmp", "--gpu", "h200", "is a folder"},
+        {"/tmp", "--gpu", "h200", "not with folders"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         run = test_program("compare", bad[i].first, bad[i].option, bad[i].value, NULL);

@@ -1,0 +1,43 @@
+/* Designs as points: two of their columns on the axes, a third as colour, or series told apart by colour and form. */
+#ifndef TN_PLOT_SCATTER_H
+#define TN_PLOT_SCATTER_H
+
+#include "base/error.h"
+#include "base/public.h"
+#include "plot/gnuplot.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+TN_PUBLIC_BEGIN
+
+typedef struct tn_scatter_axis {
+    const char *title; /* NULL: no such axis */
+    bool log;          /* its values must be positive */
+    /* Where it has texts: values are places among them, from 0. */
+    size_t names;
+    const char *const *name;
+} tn_scatter_axis;
+
+typedef struct tn_scatter_point {
+    double x, y, colour;
+    size_t series;
+    bool hollow; /* of a series: an open mark */
+} tn_scatter_point;
+
+typedef struct tn_scatter {
+    const char *heading; /* "": none */
+    tn_scatter_axis x, y, colour;
+    size_t series;
+    const char *const *series_name;
+    size_t count;
+    const tn_scatter_point *point; /* finite */
+} tn_scatter;
+
+/* Draws PATH.png (.svg, .pdf). TN_INPUT without a point, or where a value of a logarithmic axis is not positive. */
+tn_status tn_scatter_draw(const tn_scatter *scatter, const char *path, tn_figure_format format,
+                          tn_figure_style style, tn_error *error);
+
+TN_PUBLIC_END
+
+#endif
