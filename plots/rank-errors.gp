@@ -9,7 +9,7 @@ set xlabel "parameters of the layer's cores"
 set ylabel "relative error"
 set grid xtics ytics linecolor rgb "#dddddd"
 set key outside right top noenhanced
-stats data using 1:2 nooutput
+stats data using ($1 > 0 ? $1 : NaN):($2 > 0 ? $2 : NaN) nooutput
 if (narrow(STATS_min_x, STATS_max_x)) { unset logscale x }
 eval("set xtics " . log_marks(STATS_min_x, STATS_max_x))
 if (narrow(STATS_min_y, STATS_max_y)) { unset logscale y }

@@ -8,7 +8,7 @@ set xlabel cost_label noenhanced
 set ylabel error_label noenhanced
 set grid xtics ytics linecolor rgb "#dddddd"
 set key top right
-stats data using 2 nooutput
+stats data using ($2 > 0 ? $2 : NaN) nooutput
 if (narrow(STATS_min, STATS_max)) { unset logscale y }
 eval("set ytics " . log_marks(STATS_min, STATS_max))
 plot data index 0 using 1:3 with lines dashtype 2 linecolor rgb "#999999" title "lower bound", \

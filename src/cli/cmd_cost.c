@@ -1,33 +1,36 @@
-/* tenfold cost MODEL */
+/* tenfold cost (MODEL | DIR --point ID) */
 #include "cli/commands.h"
 #include "cli/cost.h"
 #include "cli/output.h"
-#include "cli/sets.h"
+#include "cli/target.h"
 #include "plot/timeline_figure.h"
 
 typedef struct {
     tn_common common;
-    const char *device, *folder, *format;
+    const char *device, *point, *folder, *format;
     tn_option_list set;
 } request;
 
-static tn_status load(const request *asked, tn_arena *arena, tn_model **model, tn_device **device,
-                      tn_error *error) {
-    tn_sets sets;
-    TN_TRY(tn_sets_divide(&asked->set, &sets, error));
-    TN_TRY(tn_model_load(asked->common.argument[0], sets.model.item, sets.model.count, arena, model, error));
-    TN_TRY(tn_device_load(asked->device, sets.device.item, sets.device.count, arena, device, error));
-    if (tn_device_kind_of(*device) == TN_DEVICE_FPGA) return TN_OK;
+static const char default_device[] = "u50@user-area";
+
+static tn_status load(const request *asked, tn_arena *arena, tn_target *target, tn_error *error) {
+    if (asked->point && asked->device)
+        return tn_fail(error, TN_INPUT, "a sweep's folder has its own device; --device goes with a model");
+    TN_TRY(tn_target_load(asked->common.argument[0], asked->point,
+                          asked->device ? asked->device : default_device, &asked->set, arena, target, error));
+    if (tn_device_kind_of(target->device) == TN_DEVICE_FPGA) return TN_OK;
     return tn_fail(
         error, TN_INPUT,
         "device %s is no FPGA; `tenfold roofline step %s --device %s` predicts a training step on it",
-        tn_device_name(*device), asked->common.argument[0], asked->device);
+        tn_device_name(target->device), asked->common.argument[0], asked->device);
 }
 
-static tn_status price(tn_model *model, const tn_device *device, tn_program_cache *cache, tn_arena *arena,
-                       tn_cost *cost, tn_error *error) {
+static tn_status price(const tn_target *target, tn_program_cache *cache, tn_arena *arena, tn_cost *cost,
+                       tn_error *error) {
     tn_workload *workload;
-    TN_TRY(tn_build_decode(tn_model_build(model), arena, &cost->build, error));
+    tn_model *model = target->model;
+    const tn_device *device = target->device;
+    cost->build = target->build;
     TN_TRY(tn_step_build(model, cache, arena, &cost->step, error));
     TN_TRY(tn_workload_prepare(&cost->step, device, arena, &workload, error));
     TN_TRY(tn_price_explain(workload, &cost->build, arena, &cost->why, error));
@@ -54,23 +57,21 @@ static tn_status draw(const request *asked, tn_figure_format format, tn_arena *a
                               &cost->figure, error);
 }
 
-static tn_status answer_request(const request *asked, tn_program_cache *cache, tn_arena *arena,
-                                tn_error *error) {
-    tn_model *model;
-    tn_device *device;
+static tn_status answer_request(const request *asked, tn_target *target, tn_program_cache *cache,
+                                tn_arena *arena, tn_error *error) {
     tn_figure_format format;
     tn_cost cost = {0};
     TN_TRY(read_format(asked, &format, error));
-    TN_TRY(load(asked, arena, &model, &device, error));
-    TN_TRY(price(model, device, cache, arena, &cost, error));
+    TN_TRY(load(asked, arena, target, error));
+    TN_TRY(price(target, cache, arena, &cost, error));
     TN_TRY(draw(asked, format, arena, &cost, error));
     return asked->common.json ? tn_output_json(&tn_cost_record, &cost, error) : tn_cost_print(&cost, error);
 }
 
-static const request defaults = {.device = "u50@user-area"};
 static const tn_option options[] = {
     {"--device", TN_INTO(request, device), "DEVICE",
      "device file, name or NAME@VARIANT; default u50@user-area"},
+    {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design, on the sweep's device"},
     {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model or the device; repeatable"},
     {"--plot", TN_INTO(request, folder), "DIR", "draw the step's timeline by kernel into this folder"},
     {"--format", TN_INTO(request, format), "png|svg|pdf", "picture format of --plot; default png"},
@@ -80,9 +81,11 @@ static const tn_option options[] = {
 static tn_status answer(void *asked, int *answer, tn_error *error) {
     request *r = asked;
     tn_program_cache *cache;
+    tn_target target = {0};
     (void)answer;
     TN_TRY(tn_program_cache_new(&cache, error));
-    tn_status status = answer_request(r, cache, &r->common.arena, error);
+    tn_status status = answer_request(r, &target, cache, &r->common.arena, error);
+    tn_target_free(&target);
     tn_program_cache_free(cache);
     return status;
 }
@@ -90,9 +93,9 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
 const tn_command tn_command_cost = {
     .name = "cost",
     .summary = "one design's cost: a model's training step on a device",
-    .usage = "MODEL [--device DEVICE] [--set KEY=VALUE]...",
+    .usage = "MODEL [--device DEVICE] [--set KEY=VALUE]...\nDIR --point ID",
     .arguments = {1, 1},
     TN_OPTIONS(options),
-    TN_REQUEST(request, &defaults),
+    TN_REQUEST(request, NULL),
     .answer = answer,
 };

@@ -108,6 +108,21 @@ static void print_places(const tn_result *result) {
         tn_say("figures: `tenfold plot %s` draws them\n", folder);
 }
 
+/* The choices as an object, as --set takes them. */
+static void put_choices(const tn_space *space, uint64_t id, tn_json *json) {
+    tn_buffer value = {0};
+    tn_json_key(json, "choices");
+    tn_json_object(json);
+    for (size_t i = 0; i < space->choices; i++) {
+        value.length = 0;
+        tn_axis_value(&space->choice[i], tn_space_digit(space, id, i), &value);
+        if (value.status != TN_OK) json->out->status = value.status;
+        tn_json_put_text(json, space->choice[i].key, value.data);
+    }
+    tn_json_end(json);
+    tn_buffer_free(&value);
+}
+
 static tn_status print_json(const tn_result *result, const tn_explanation *why, const tn_grounds *grounds,
                             tn_error *error) {
     tn_buffer out = {0};
@@ -121,6 +136,7 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     tn_json_put_text(&json, "complete", tn_completion_names[result->completion]);
     tn_json_put_count(&json, "evaluated", result->evaluated);
     tn_json_put_count(&json, "design", row->id);
+    put_choices(result->space, row->id, &json);
     for (size_t i = 0; i < tn_quantities_count; i++)
         tn_json_put_real(&json, tn_quantities[i].name, row->value[i]);
     tn_json_put_text(&json, "slowest_kernel", busiest(why)->name);

@@ -1,6 +1,7 @@
 /* tenfold roofline step MODEL --device D [--kernels N] [--plot FILE] */
 #include "cli/cmd_roofline.h"
 #include "cli/output.h"
+#include "cli/target.h"
 #include "model/model.h"
 #include "model/operation.h"
 #include "plot/roofline.h"
@@ -22,7 +23,7 @@ typedef struct {
 
 typedef struct {
     tn_common common;
-    const char *device_name, *plot;
+    const char *device_name, *point, *plot;
     tn_option_list set, model_set, device_set;
     uint64_t launches, shown;
     tn_roofline *roofline;
@@ -156,13 +157,12 @@ static void divide_sets(request *r) {
     }
 }
 
-static tn_status work(request *r, tn_program_cache *cache, tn_error *error) {
-    tn_model *model;
+static tn_status work(request *r, tn_target *target, tn_program_cache *cache, tn_error *error) {
     divide_sets(r);
     TN_TRY(tn_roofline_load(r->device_name, &r->device_set, &r->common.arena, &r->roofline, error));
-    TN_TRY(tn_model_load(r->common.argument[0], r->model_set.item, r->model_set.count, &r->common.arena,
-                         &model, error));
-    TN_TRY(tn_step_build(model, cache, &r->common.arena, &r->step, error));
+    TN_TRY(tn_target_load(r->common.argument[0], r->point, NULL, &r->model_set, &r->common.arena, target,
+                          error));
+    TN_TRY(tn_step_build(target->model, cache, &r->common.arena, &r->step, error));
     TN_TRY(
         tn_roofline_step_predict(r->roofline, &r->step, r->launches, &r->common.arena, &r->predicted, error));
     TN_TRY(tn_roofline_unverified_step(r->roofline, tn_precision_names[r->step.precision], &r->common.arena,
@@ -177,7 +177,9 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     tn_program_cache *cache;
     (void)answer;
     TN_TRY(tn_program_cache_new(&cache, error));
-    tn_status status = work(asked, cache, error);
+    tn_target target = {0};
+    tn_status status = work(asked, &target, cache, error);
+    tn_target_free(&target);
     tn_program_cache_free(cache);
     return status;
 }
@@ -185,6 +187,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
 static const request defaults = {.shown = 12};
 static const tn_option options[] = {
     {"--device", TN_INTO(request, device_name), "DEVICE", "a roofline device: h200, a100, ..."},
+    {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: the model of this design"},
     {"--set", TN_INTO(request, set), "KEY=VALUE",
      "overrides a key of the model, or roofline.KEY of the device; repeatable"},
     {"--kernels", TN_INTO(request, launches), "N",
@@ -196,7 +199,7 @@ static const tn_option options[] = {
 const tn_command tn_roofline_step_command = {
     .name = "roofline step",
     .summary = "time of a model's training step on a roofline device: as a graph, and as launched",
-    .usage = "MODEL --device D [--kernels N] [--plot FILE.png|.svg|.pdf]",
+    .usage = "(MODEL | DIR --point ID) --device D [--kernels N] [--plot FILE.png|.svg|.pdf]",
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),

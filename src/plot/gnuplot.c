@@ -36,7 +36,7 @@ static const char paper_size[] = "inch_x = size_x > 900 ? 7.16 : 3.5\ninch_y = i
  * as the argument of `set xtics`, without texts where `unlabelled` is set; less than a factor of two is no matter for logarithms. Recursive, as gnuplot has no
  * loops in functions. */
 static const char marks[] =
-    "narrow(lo, hi) = hi < 2 * lo\n"
+    "narrow(lo, hi) = lo <= 0 || hi < 2 * lo\n"
     "unlabelled = 0\n"
     "mark_text(v) = unlabelled ? '' : v >= 1e4 || v < 1e-3 ? gprintf('10^{%T}', v) : sprintf('%g', v)\n"
     "some_text(v) = unlabelled ? '' : v >= 1e4 ? gprintf('%.0s%c', v) : sprintf('%g', v)\n"
