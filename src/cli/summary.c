@@ -19,11 +19,11 @@ static void print_causes(const tn_summary *summary) {
 }
 
 void tn_print_incomplete(const tn_result *result, bool aside) {
-    char evaluated[32], designs[32];
+    char evaluated[32], designs[TN_BIG_TEXT];
     if (result->completion == TN_EXHAUSTED) return;
     const char *what = result->completion == TN_BUDGET ? "a sweep with a budget" : "an unfinished sweep";
     tn_count_text(result->evaluated, evaluated);
-    tn_count_text(result->space->designs, designs);
+    tn_big_words(&result->space->size, designs);
     static const char text[] = "%s: %s of %s designs were evaluated; what follows is of these alone\n\n";
     if (aside)
         fprintf(stderr, text, what, evaluated, designs);
@@ -37,9 +37,9 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
         tn_summary_json(summary, &out);
         return tn_output(&out, error);
     }
-    char designs[32], evaluated[32], feasible[32], front[32], rate[32];
+    char designs[TN_BIG_TEXT], evaluated[32], feasible[32], front[32], rate[32];
     tn_say("space %s: %s designs, %s evaluated, %s feasible, front of %s (%s)\n", summary->space,
-           tn_count_text(summary->designs, designs), tn_count_text(summary->evaluated, evaluated),
+           tn_big_words(summary->size, designs), tn_count_text(summary->evaluated, evaluated),
            tn_count_text(summary->feasible, feasible), tn_count_text(summary->front, front),
            tn_completion_names[summary->completion]);
     print_causes(summary);

@@ -1,6 +1,7 @@
 #include "explore/accuracy_table.h"
 
 #include "base/buffer.h"
+#include "base/checked.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/monotone.h"
@@ -153,9 +154,13 @@ tn_status tn_accuracy_table_load(const char *path, const tn_axis *choice, size_t
     reader r = {.csv = &csv, .choice = choice, .choices = choices};
     point *points;
     size_t count = 0;
-    uint64_t epochs;
+    uint64_t epochs, combinations = 1;
     char *data;
     *table = (tn_accuracy_table){.path = path};
+    for (size_t i = 0; i < choices; i++)
+        if (tn_accuracy_depends_on(&choice[i]) && !tn_mul(combinations, choice[i].count, &combinations))
+            return tn_fail_at(error, TN_LIMIT, (tn_position){.file = path},
+                              "accuracy would depend on over 2^64 combinations of choices; tie some");
     TN_TRY(tn_file_read(path, LIMIT_BYTES, &data, &table->length, error));
     tn_status status = tn_arena_copy_text(arena, data, table->length, &table->text, error);
     tn_free(data);

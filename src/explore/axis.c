@@ -95,34 +95,13 @@ static tn_status enumerate_pairs(const foldings_request *request, uint64_t rows,
     return TN_OK;
 }
 
-/* Reads one side, "12x8x8", up to `end`. */
-static const char *read_folding(const char *text, tn_folding *folding, uint64_t *product) {
-    *folding = (tn_folding){0};
-    *product = 1;
-    for (;;) {
-        char digits[24];
-        size_t length = strspn(text, "0123456789");
-        if (length == 0 || length >= sizeof digits || folding->d == TN_FACTORS_MOST) return NULL;
-        memcpy(digits, text, length);
-        digits[length] = '\0';
-        uint64_t factor;
-        if (tn_read_count(digits, &factor) != TN_NUMBER_OK || factor == 0 ||
-            !tn_mul(*product, factor, product))
-            return NULL;
-        folding->factor[folding->d++] = factor;
-        text += length;
-        if (*text != 'x') return text;
-        text++;
-    }
-}
-
 static tn_status read_pair(const tn_yaml *node, uint64_t rows, uint64_t columns, pair_list *list,
                            tn_error *error) {
     tn_folding m, n;
     uint64_t m_size, n_size;
-    const char *rest = node->kind == TN_YAML_SCALAR ? read_folding(node->text, &m, &m_size) : NULL;
+    const char *rest = node->kind == TN_YAML_SCALAR ? tn_folding_read(node->text, &m, &m_size) : NULL;
     if (rest && *rest == ',')
-        rest = read_folding(rest + 1, &n, &n_size);
+        rest = tn_folding_read(rest + 1, &n, &n_size);
     else
         rest = NULL;
     if (!rest || *rest || m.d != n.d)
@@ -374,33 +353,41 @@ static tn_status decode_ranks(const tn_yaml *values, tn_arena *arena, tn_axis *c
     return TN_OK;
 }
 
+static tn_status decode_of_weight(const tn_yaml *values, tn_model *model, tn_arena *arena, tn_axis *choice,
+                                  tn_error *error) {
+    switch (choice->kind) {
+    case TN_AXIS_FOLDING:
+        return decode_foldings(values, &tn_model_weight_at(model, choice->weight)->weight, arena, choice,
+                               error);
+    case TN_AXIS_RANK:
+        return decode_ranks(values, arena, choice, error);
+    case TN_AXIS_FLOW:
+        return decode_list(values, read_name, tn_flow_names, arena, choice, error);
+    default:
+        return decode_list(values, read_name, tn_format_names, arena, choice, error);
+    }
+}
+
 static tn_status decode_values(const tn_yaml *values, tn_model *model, tn_arena *arena, tn_axis *choice,
                                tn_error *error) {
+    static const struct {
+        const char *name;
+        tn_axis_kind kind;
+    } of_weight[] = {{"folding", TN_AXIS_FOLDING},
+                     {"rank", TN_AXIS_RANK},
+                     {"flow", TN_AXIS_FLOW},
+                     {"format", TN_AXIS_FORMAT}};
     if (strncmp(choice->key, "build.", 6) == 0)
         return decode_build(values, choice->key + 6, arena, choice, error);
+    choice->kind = TN_AXIS_MODEL_KEY;
     if (strncmp(choice->key, "weights.", 8) == 0) {
         const char *what;
         TN_TRY(split_weight_key(model, choice, &what, error));
-        if (strcmp(what, "folding") == 0) {
-            choice->kind = TN_AXIS_FOLDING;
-            return decode_foldings(values, &tn_model_weight_at(model, choice->weight)->weight, arena, choice,
-                                   error);
-        }
-        if (strcmp(what, "rank") == 0) {
-            choice->kind = TN_AXIS_RANK;
-            return decode_ranks(values, arena, choice, error);
-        }
-        if (strcmp(what, "flow") == 0) {
-            choice->kind = TN_AXIS_FLOW;
-            return decode_list(values, read_name, tn_flow_names, arena, choice, error);
-        }
-        if (strcmp(what, "format") == 0) {
-            choice->kind = TN_AXIS_FORMAT;
-            return decode_list(values, read_name, tn_format_names, arena, choice, error);
-        }
+        for (size_t i = 0; i < sizeof of_weight / sizeof *of_weight; i++)
+            if (strcmp(what, of_weight[i].name) == 0) choice->kind = of_weight[i].kind;
     }
-    choice->kind = TN_AXIS_MODEL_KEY;
-    return decode_list(values, read_text, NULL, arena, choice, error);
+    if (choice->kind == TN_AXIS_MODEL_KEY) return decode_list(values, read_text, NULL, arena, choice, error);
+    return decode_of_weight(values, model, arena, choice, error);
 }
 
 /* Values as texts that are equal where the values are: 0.5 and 0.50 are. */
@@ -477,16 +464,35 @@ static tn_axis_stored stored_as(const tn_axis *choice) {
     return best;
 }
 
+static tn_status check_values(const tn_yaml *values, tn_axis *choice, tn_error *error) {
+    if (choice->count == 0)
+        return tn_fail_at(error, TN_INPUT, values->at,
+                          "%s has no value to choose from; widen its bounds or list some", choice->key);
+    TN_TRY(check_distinct(values, choice, error));
+    choice->stored = stored_as(choice);
+    return TN_OK;
+}
+
 tn_status tn_axis_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
                          tn_arena *arena, tn_axis *choice, tn_error *error) {
     *choice = (tn_axis){.key = key, .at = at};
     TN_TRY(decode_values(values, model, arena, choice, error));
-    if (choice->count == 0)
-        return tn_fail_at(error, TN_INPUT, values->at,
-                          "%s has no value to choose from; widen its bounds or list some", key);
-    TN_TRY(check_distinct(values, choice, error));
-    choice->stored = stored_as(choice);
-    return TN_OK;
+    return check_values(values, choice, error);
+}
+
+tn_status tn_axis_decode_weight(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
+                                size_t weight, tn_axis_kind kind, tn_arena *arena, tn_axis *choice,
+                                tn_error *error) {
+    *choice = (tn_axis){.key = key, .at = at, .kind = kind, .weight = weight};
+    TN_TRY(decode_of_weight(values, model, arena, choice, error));
+    return check_values(values, choice, error);
+}
+
+bool tn_axis_varies(const tn_axis *choice, size_t weight) {
+    if (choice->kind == TN_AXIS_MODEL_KEY || choice->kind == TN_AXIS_BUILD) return false;
+    bool varies = choice->weight == weight;
+    for (size_t i = 0; i < choice->more; i++) varies |= choice->more_weight[i] == weight;
+    return varies;
 }
 
 static void put_folding(const tn_folding *folding, tn_buffer *out) {

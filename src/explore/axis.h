@@ -5,6 +5,7 @@
  *   weights.NAME.rank      one rank for all bonds       [2, 4, 8] or {from: 2, to: 48, step: 2}
  *   weights.NAME.format    formats                      [tt, ttm]
  *   weights.NAME.flow      names of flows               [right-to-left, optimal]
+ *   layers.NAME.WHAT       the same four of one layer   (explore/layer_choice.h)
  *   build.KEY              values of a key of the build [1, 2, 4], {from: 1, to: 64, times: 2}, [bram, uram]
  *   any other key          of the model file            a list of scalars
  */
@@ -20,6 +21,7 @@
 #include "tensor/folding.h"
 #include "text/yaml.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,7 +52,9 @@ typedef struct tn_axis {
     const char *key;
     tn_position at;
     tn_axis_kind kind;
-    size_t weight;         /* position in the model, for the kinds of weights */
+    size_t weight; /* position in the model, for the kinds of weights */
+    size_t more;   /* further weights that have the same value: tied layers */
+    const size_t *more_weight;
     const tn_field *field; /* of tn_build, for builds */
     size_t count;          /* values */
     tn_folding_pair *folding;
@@ -64,6 +68,14 @@ typedef struct tn_axis {
 /* Reads one entry of `choices:`; the model gives the weights' names and sizes. */
 tn_status tn_axis_decode(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
                          tn_arena *arena, tn_axis *choice, tn_error *error);
+
+/* The same for a weight of the model and what of it varies: TN_AXIS_FORMAT, FOLDING, RANK or FLOW. */
+tn_status tn_axis_decode_weight(const char *key, tn_position at, const tn_yaml *values, tn_model *model,
+                                size_t weight, tn_axis_kind kind, tn_arena *arena, tn_axis *choice,
+                                tn_error *error);
+
+/* Whether the choice is one of that weight. */
+bool tn_axis_varies(const tn_axis *choice, size_t weight);
 
 /* Value `digit` as text: "12x8x8,8x8x12", "12", "optimal". */
 void tn_axis_value(const tn_axis *choice, size_t digit, tn_buffer *out);

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/memory.h"
+#include "model/layer_weight.h"
 #include "model/lookup.h"
 
 #include <inttypes.h>
@@ -15,6 +16,10 @@ enum { OUTERS_PER_CACHE = 4096 };
 typedef struct {
     bool multiplied, looked_up;
     uint64_t rank;
+    uint64_t layers; /* that use it */
+    double
+        share; /* of what an error table says of the weight that a layer's own one is a copy of: each of that
+                        one's layers has as much; 1 for others */
 } weight_use;
 
 struct tn_evaluator {
@@ -83,17 +88,31 @@ static bool is_all_dense(const tn_model *model) {
     return format && format->kind == TN_YAML_SCALAR && strcmp(format->text, "dense") == 0;
 }
 
+static tn_status find_shares(tn_evaluator *with, tn_error *error) {
+    size_t weights = tn_model_weights(with->model);
+    uint64_t *layers;
+    TN_TRY(tn_arena_alloc(&with->model_arena, weights, sizeof *layers, &layers, error));
+    for (size_t i = 0; i < weights; i++) layers[tn_model_weight_base(with->model, i)] += with->use[i].layers;
+    for (size_t i = 0; i < weights; i++)
+        if (with->use[i].layers)
+            with->use[i].share =
+                (double)with->use[i].layers / (double)layers[tn_model_weight_base(with->model, i)];
+    return TN_OK;
+}
+
 static tn_status find_uses(tn_evaluator *with, tn_error *error) {
     size_t weights = tn_model_weights(with->model);
     TN_TRY(tn_arena_alloc(&with->model_arena, weights, sizeof *with->use, &with->use, error));
-    for (size_t i = 0; !is_all_dense(with->model) && i < tn_model_layers(with->model); i++) {
+    bool in_cores = !is_all_dense(with->model);
+    for (size_t i = 0; i < tn_model_layers(with->model); i++) {
         const tn_model_layer layer = tn_model_layer_at(with->model, i);
         if (!layer.weight) continue;
         size_t w = tn_model_weight_place(with->model, layer.weight);
-        with->use[w].looked_up |= layer.looked_up;
-        with->use[w].multiplied |= !layer.looked_up;
+        with->use[w].layers++;
+        with->use[w].looked_up |= in_cores && layer.looked_up;
+        with->use[w].multiplied |= in_cores && !layer.looked_up;
     }
-    return TN_OK;
+    return find_shares(with, error);
 }
 
 /* Loads the model with the model keys among the choices. Their digits are the
@@ -112,6 +131,7 @@ static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t ke
                                choice->text[digit[i]]));
     }
     TN_TRY(tn_model_vary(tn_model_root(space->model), set, count, &with->model_arena, &with->model, error));
+    TN_TRY(tn_model_split_like(with->model, space->model, &with->model_arena, error));
     TN_TRY(tn_build_decode(tn_model_build(with->model), &with->model_arena, &with->base_build, error));
     TN_TRY(find_uses(with, error));
     with->model_keys = keys;
@@ -132,16 +152,26 @@ typedef struct {
     size_t format_digit, folding_digit, rank_digit, flow_digit;
 } weight_choices;
 
-static weight_choices choices_of(const tn_space *space, size_t weight, const size_t *digit) {
-    weight_choices of = {0};
+/* `base`: choices of the weight that a layer's own one is a copy of stand where the layer has none itself. */
+static void find_choices(const tn_space *space, size_t weight, bool base, const size_t *digit,
+                         weight_choices *of) {
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *choice = &space->choice[space->outer[i]];
-        if (choice->kind == TN_AXIS_MODEL_KEY || choice->weight != weight) continue;
-        if (choice->kind == TN_AXIS_FORMAT) of.format = choice, of.format_digit = digit[i];
-        if (choice->kind == TN_AXIS_FOLDING) of.folding = choice, of.folding_digit = digit[i];
-        if (choice->kind == TN_AXIS_RANK) of.rank = choice, of.rank_digit = digit[i];
-        if (choice->kind == TN_AXIS_FLOW) of.flow = choice, of.flow_digit = digit[i];
+        if (!tn_axis_varies(choice, weight)) continue;
+        if (choice->kind == TN_AXIS_FORMAT && !(base && of->format))
+            of->format = choice, of->format_digit = digit[i];
+        if (choice->kind == TN_AXIS_FOLDING && !(base && of->folding))
+            of->folding = choice, of->folding_digit = digit[i];
+        if (choice->kind == TN_AXIS_RANK && !(base && of->rank)) of->rank = choice, of->rank_digit = digit[i];
+        if (choice->kind == TN_AXIS_FLOW && !(base && of->flow)) of->flow = choice, of->flow_digit = digit[i];
     }
+}
+
+static weight_choices choices_of(const tn_space *space, size_t weight, const size_t *digit) {
+    weight_choices of = {0};
+    size_t base = tn_model_weight_base(space->model, weight);
+    find_choices(space, weight, false, digit, &of);
+    if (base != weight) find_choices(space, base, true, digit, &of);
     return of;
 }
 
@@ -192,6 +222,10 @@ static tn_status set_weight(tn_evaluator *with, size_t position, const size_t *d
     return TN_OK;
 }
 
+static bool is_copy(const tn_evaluator *with, size_t weight) {
+    return tn_model_weight_base(with->model, weight) != weight;
+}
+
 /* The root of the summed squared errors over the root of the summed squared norms, of the weights that the table
  * speaks of; the rows of the table are over all layers of a weight together (docs/ranks.md). */
 static tn_status error_of_weights(tn_evaluator *with, tn_error *error) {
@@ -201,10 +235,16 @@ static tn_status error_of_weights(tn_evaluator *with, tn_error *error) {
     for (size_t i = 0; table->count && i < tn_model_weights(with->model); i++) {
         const tn_model_weight *entry = tn_model_weight_at(with->model, i);
         const tn_error_row *row;
-        if (!tn_error_table_covers(table, entry->name)) continue;
-        TN_TRY(tn_error_table_find(table, entry->name, &entry->weight, with->use[i].rank, &row, error));
-        squares += row->relative_error * row->relative_error * row->norm * row->norm;
-        norms += row->norm * row->norm;
+        const char *name = entry->name;
+        if (with->use[i].layers == 0) continue;
+        if (!tn_error_table_covers(table, name))
+            name = tn_model_weight_at(with->model, tn_model_weight_base(with->model, i))->name;
+        if (!tn_error_table_covers(table, name)) continue;
+        TN_TRY(tn_error_table_find(table, name, &entry->weight, with->use[i].rank, &row, error));
+        double norm =
+            row->norm * row->norm * (name == entry->name && is_copy(with, i) ? 1 : with->use[i].share);
+        squares += row->relative_error * row->relative_error * norm;
+        norms += norm;
     }
     if (table->count) with->error = norms > 0 ? sqrt(squares / norms) : 0;
     return TN_OK;
@@ -238,13 +278,16 @@ static tn_status as_cause(tn_status status, tn_cause *cause) {
 }
 
 /* Whether a choice sets the weight's format, folding, rank or flow; *any: that of some weight. */
-static bool is_varied(const tn_space *space, const char *weight, bool *any) {
+static bool is_varied(const tn_space *space, const char *name, bool *any) {
     bool found = *any = false;
+    const tn_model_weight *entry = tn_model_weight_find(space->model, name);
+    size_t weight = entry ? tn_model_weight_place(space->model, entry) : SIZE_MAX;
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *choice = &space->choice[space->outer[i]];
         if (choice->kind == TN_AXIS_MODEL_KEY) continue;
         *any = true;
-        found |= strcmp(tn_model_weight_at(space->model, choice->weight)->name, weight) == 0;
+        found |= entry && (tn_axis_varies(choice, weight) ||
+                           tn_axis_varies(choice, tn_model_weight_base(space->model, weight)));
     }
     return found;
 }
@@ -337,6 +380,10 @@ static tn_status load_outer(tn_evaluator *with, uint64_t outer, tn_error *error)
     size_t digit[TN_AXES_MOST];
     uint64_t keys = 0, rest = outer;
     for (size_t i = space->outers; i-- > 0;) {
+        if (space->is_vast) {
+            digit[i] = tn_space_digit(space, outer, space->outer[i]);
+            continue;
+        }
         size_t count = space->choice[space->outer[i]].count;
         digit[i] = (size_t)(rest % count);
         rest /= count;

@@ -185,7 +185,8 @@ static void put_undefined(const tn_summary *summary, tn_json *json) {
 
 static void put_counts(const tn_summary *summary, tn_json *json) {
     tn_json_put_text(json, "space", summary->space);
-    tn_json_put_count(json, "designs", summary->designs);
+    tn_json_key(json, "designs");
+    tn_json_big(json, summary->size);
     tn_json_put_count(json, "evaluated", summary->evaluated);
     tn_json_put_count(json, "feasible", summary->feasible);
     tn_json_key(json, "rejected");
@@ -261,6 +262,7 @@ static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_summar
     *summary = (tn_summary){
         .space = space->name,
         .designs = space->designs,
+        .size = &space->size,
         .evaluated = outcome->evaluated,
         .feasible = outcome->count[TN_CAUSE_NONE],
         .front = outcome->front.count,

@@ -39,6 +39,7 @@ typedef struct tn_undefined_line {
 typedef struct tn_summary {
     const char *space;
     uint64_t designs, evaluated, feasible, front;
+    const tn_big *size; /* what `designs` says, whatever its size */
     size_t causes;
     const char *cause[TN_CAUSES]; /* of rejection, with counts, those that occurred */
     uint64_t cause_count[TN_CAUSES];

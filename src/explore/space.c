@@ -2,6 +2,8 @@
 
 #include "base/checked.h"
 #include "base/search_path.h"
+#include "explore/layer_choice.h"
+#include "model/layer_weight.h"
 #include "text/schema.h"
 
 #include <inttypes.h>
@@ -12,7 +14,7 @@ typedef struct {
     uint32_t kind;
     const char *name, *model, *device, *error_table, *accuracy_table;
     tn_text_list set;
-    const tn_yaml *choices, *objectives, *constraints;
+    const tn_yaml *choices, *tied, *objectives, *constraints;
     tn_caps caps;
     uint64_t hypervolume_samples;
     tn_position model_at, device_at, choices_at, error_table_at, accuracy_table_at;
@@ -28,6 +30,9 @@ static const tn_field space_fields[] = {
     TN_KEY(TEXT_LIST, space_file, set, "KEY=VALUE overrides of the model, before the choices"),
     TN_KEY(NODE, space_file, choices, "mapping from the key that varies to its values; see below",
            TN_REQUIRED, TN_SEEN(space_file, choices_at)),
+    TN_KEY(NODE, space_file, tied,
+           "lists of choices of layers that always have the same value, as [[layers.encoder*.query.rank, "
+           "layers.encoder*.key.rank]]"),
     TN_KEY(MAPPING, space_file, caps, "how much of the device designs may fill", .sub = &tn_caps_schema),
     TN_KEY(NODE, space_file, constraints,
            "list of conditions beside the caps: mappings, see constraint, or expressions such as bram18 <= "
@@ -65,36 +70,51 @@ static tn_status read_choices(const space_file *file, tn_arena *arena, tn_space 
     if (node->count > TN_AXES_MOST)
         return tn_fail_at(error, TN_LIMIT, node->at, "%zu choices; at most %d are handled", node->count,
                           TN_AXES_MOST);
-    space->choices = node->count;
-    for (size_t i = 0; i < node->count; i++)
-        TN_TRY(tn_axis_decode(node->key[i]->text, node->key[i]->at, node->item[i], space->model, arena,
-                              &space->choice[i], error));
-    return TN_OK;
+    for (size_t i = 0; i < node->count; i++) {
+        const char *key = node->key[i]->text;
+        bool of_layers;
+        TN_TRY(tn_layer_choice_decode(key, node->key[i]->at, node->item[i], arena, space, &of_layers, error));
+        if (of_layers) continue;
+        if (space->choices == TN_AXES_MOST)
+            return tn_fail_at(error, TN_LIMIT, node->at, "over %d choices with those of single layers",
+                              TN_AXES_MOST);
+        TN_TRY(tn_axis_decode(key, node->key[i]->at, node->item[i], space->model, arena,
+                              &space->choice[space->choices++], error));
+    }
+    TN_TRY(tn_layer_choices_tie(file->tied, arena, space, error));
+    return tn_layer_choices_check(space, error);
 }
 
 /* Strides from the last choice to the first; outer and inner places and counts. */
 static tn_status count_designs(const space_file *file, tn_space *space, tn_error *error) {
+    bool inner_fits = true;
     space->designs = space->outer_count = space->inner_count = 1;
+    space->size = tn_big_of(1);
     for (size_t i = space->choices; i-- > 0;) {
-        space->stride[i] = space->designs;
-        if (!tn_mul(space->designs, space->choice[i].count, &space->designs) || space->designs > INT64_MAX)
-            return tn_fail_at(error, TN_OVERFLOW, file->choices_at,
-                              "the number of designs does not fit 63 bits");
+        space->stride[i] = tn_big_count(&space->size, &space->designs) ? space->designs : 0;
+        if (space->choice[i].count > UINT32_MAX ||
+            !tn_big_multiply(&space->size, (uint32_t)space->choice[i].count))
+            return tn_fail_at(error, TN_LIMIT, file->choices_at, "over 10^1233 designs; tie some choices");
     }
+    space->is_vast = !tn_big_count(&space->size, &space->designs) || space->designs > INT64_MAX;
+    if (space->is_vast) space->designs = UINT64_MAX;
     /* Model keys first: the model is loaded anew only where one of them changes. */
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < space->choices; i++)
             if (space->choice[i].kind != TN_AXIS_BUILD &&
                 (space->choice[i].kind == TN_AXIS_MODEL_KEY) == (pass == 0)) {
                 space->outer[space->outers++] = i;
-                space->outer_count *= space->choice[i].count;
+                space->outer_count =
+                    space->is_vast ? UINT64_MAX : space->outer_count * space->choice[i].count;
             }
     for (size_t i = 0; i < space->choices; i++)
         if (space->choice[i].kind == TN_AXIS_BUILD) {
             space->inner[space->inners++] = i;
-            space->inner_count *= space->choice[i].count;
+            inner_fits &= tn_mul(space->inner_count, space->choice[i].count, &space->inner_count);
         }
-    return TN_OK;
+    return inner_fits
+               ? TN_OK
+               : tn_fail_at(error, TN_OVERFLOW, file->choices_at, "over 2^64 builds; narrow the choices");
 }
 
 static tn_status add_objective(tn_space *space, const char *name, tn_position at, tn_error *error) {
@@ -160,6 +180,7 @@ static tn_status check_model_keys(const tn_space *space, tn_error *error) {
             tn_status status = tn_arena_format(&arena, &set, &cause, "%s=%s", choice->key, choice->text[v]);
             if (status == TN_OK)
                 status = tn_model_vary(tn_model_root(space->model), &set, 1, &arena, &model, &cause);
+            if (status == TN_OK) status = tn_model_split_like(model, space->model, &arena, &cause);
             tn_arena_free(&arena);
             if (status != TN_OK && status != TN_OVERFLOW)
                 return tn_fail_at(error, status, choice->at, "with %s=%s: %s", choice->key, choice->text[v],
@@ -252,6 +273,28 @@ static tn_status find_inputs(const tn_space_inputs *inputs, const tn_space *spac
     return TN_OK;
 }
 
+/* A key of the space, or one of single layers, which is the model's: it joins the overrides under `set`. */
+static tn_status set_key(tn_yaml *root, const char *set, tn_arena *arena, tn_error *error) {
+    const char *pattern;
+    tn_layer_what what;
+    bool of_layer;
+    tn_yaml *all, *text, **item;
+    TN_TRY(tn_layer_key(set, arena, &of_layer, &pattern, &what, error));
+    if (!of_layer) return tn_yaml_set(root, set, arena, error);
+    const tn_yaml *before = tn_yaml_get(root, "set");
+    size_t count = before && before->kind == TN_YAML_SEQUENCE ? before->count : 0;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *text, &text, error));
+    TN_TRY(tn_arena_alloc(arena, count + 1, sizeof *item, &item, error));
+    *text = (tn_yaml){.kind = TN_YAML_SCALAR, .at = {"--set", 1, 1}, .text = set, .quoted = true};
+    if (count) memcpy(item, before->item, count * sizeof *item);
+    item[count] = text;
+    TN_TRY(tn_yaml_set(root, "set=[]", arena, error));
+    all = tn_yaml_get(root, "set");
+    all->item = item;
+    all->count = count + 1;
+    return TN_OK;
+}
+
 tn_status tn_space_load(const char *name, const char *const *set, size_t set_count,
                         const tn_space_inputs *inputs, tn_arena *arena, tn_space *space, tn_error *error) {
     *space = (tn_space){0};
@@ -259,7 +302,7 @@ tn_status tn_space_load(const char *name, const char *const *set, size_t set_cou
     space_file file;
     TN_TRY(tn_search_path_find("spaces", name, arena, &space->path, error));
     TN_TRY(tn_yaml_load(space->path, arena, &root, error));
-    for (size_t i = 0; i < set_count; i++) TN_TRY(tn_yaml_set(root, set[i], arena, error));
+    for (size_t i = 0; i < set_count; i++) TN_TRY(set_key(root, set[i], arena, error));
     TN_TRY(tn_schema_decode(&space_schema, root, arena, &file, error));
     TN_TRY(find_inputs(inputs, space, arena, &file, error));
     space->root = root;
@@ -272,6 +315,8 @@ tn_status tn_space_load(const char *name, const char *const *set, size_t set_cou
     TN_TRY(placed(tn_model_load(file.model, space->set, space->set_count, arena, &space->model, error),
                   file.model_at, error));
     TN_TRY(placed(tn_device_load(file.device, NULL, 0, arena, &space->device, error), file.device_at, error));
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *space->listed, &space->listed, error));
+    space->listed->arena = arena;
     TN_TRY(read_choices(&file, arena, space, error));
     TN_TRY(count_designs(&file, space, error));
     TN_TRY(read_objectives(&file, space, error));
@@ -281,7 +326,26 @@ tn_status tn_space_load(const char *name, const char *const *set, size_t set_cou
     return read_accuracy_table(&file, arena, space, error);
 }
 
+tn_status tn_space_id_of(const tn_space *space, const uint32_t *digit, uint64_t *id, tn_error *error) {
+    tn_listed_designs *listed = space->listed;
+    *id = 0;
+    for (size_t i = 0; i < space->choices; i++) *id += digit[i] * space->stride[i];
+    if (!space->is_vast) return TN_OK;
+    *id = listed->count;
+    if (listed->count == listed->capacity) {
+        uint32_t *grown;
+        uint64_t capacity = listed->capacity ? 2 * listed->capacity : 1024;
+        TN_TRY(tn_arena_alloc(listed->arena, capacity * space->choices, sizeof *grown, &grown, error));
+        if (listed->count) memcpy(grown, listed->digit, listed->count * space->choices * sizeof *grown);
+        listed->digit = grown;
+        listed->capacity = capacity;
+    }
+    memcpy(listed->digit + listed->count++ * space->choices, digit, space->choices * sizeof *digit);
+    return TN_OK;
+}
+
 size_t tn_space_digit(const tn_space *space, uint64_t id, size_t choice) {
+    if (space->is_vast) return space->listed->digit[id * space->choices + choice];
     return (size_t)(id / space->stride[choice] % space->choice[choice].count);
 }
 
@@ -309,7 +373,7 @@ uint64_t tn_space_id(const tn_space *space, uint64_t outer, uint64_t inner) {
 }
 
 void tn_space_split(const tn_space *space, uint64_t id, uint64_t *outer, uint64_t *inner) {
-    *outer = gather(space, space->outer, space->outers, id);
+    *outer = space->is_vast ? id : gather(space, space->outer, space->outers, id);
     *inner = gather(space, space->inner, space->inners, id);
 }
 

@@ -3,7 +3,8 @@
  *
  * A design is one value of every choice. Its id is the number that its digits (places of its values) make in
  * mixed radix, the first choice of the file being the most significant: so the id of a design is the same on
- * every run, whatever the threads or shards.
+ * every run, whatever the threads or shards. A vast space, of 2^63 designs or more, has no such numbers: an id is
+ * a place in the list of the designs that were found.
  *
  * Choices that change the model (outer) are apart from those that change only the build (inner): the step of
  * an outer combination is made once and priced for every inner one.
@@ -12,6 +13,7 @@
 #define TN_EXPLORE_SPACE_H
 
 #include "base/arena.h"
+#include "base/big.h"
 #include "base/error.h"
 #include "base/public.h"
 #include "explore/accuracy_table.h"
@@ -29,7 +31,15 @@
 
 TN_PUBLIC_BEGIN
 
-enum { TN_AXES_MOST = 32, TN_CONSTRAINTS_MOST = 16 };
+enum { TN_AXES_MOST = 512, TN_CONSTRAINTS_MOST = 16 };
+
+/* Designs of a space that has more than 63 bits of them: their ids are their places in this list, those of the
+ * folder's front.csv in its order. */
+typedef struct tn_listed_designs {
+    uint64_t count, capacity;
+    uint32_t *digit; /* [count][choices] */
+    tn_arena *arena;
+} tn_listed_designs;
 
 typedef struct tn_space {
     const char *name, *path, *model_name, *device_name;
@@ -45,11 +55,14 @@ typedef struct tn_space {
     size_t choices;
     tn_axis choice[TN_AXES_MOST];
     uint64_t stride[TN_AXES_MOST]; /* of its digit in the id */
-    uint64_t designs;
+    tn_big size;                   /* how many designs there are */
+    bool is_vast;                  /* more than 63 bits; then: */
+    uint64_t designs;              /* `size`, or UINT64_MAX */
+    tn_listed_designs *listed;     /* not NULL */
 
     size_t outers, inners; /* choices of each kind; places of the choices: */
     size_t outer[TN_AXES_MOST], inner[TN_AXES_MOST];
-    uint64_t outer_count, inner_count; /* combinations */
+    uint64_t outer_count, inner_count; /* combinations; outer_count of a vast space: UINT64_MAX */
 
     size_t objectives;
     const tn_quantity *objective[TN_OBJECTIVES_MOST];
@@ -70,9 +83,13 @@ typedef struct tn_space_inputs {
 tn_status tn_space_load(const char *name, const char *const *set, size_t set_count,
                         const tn_space_inputs *inputs, tn_arena *arena, tn_space *space, tn_error *error);
 
+/* The id of the design that has value digit[i] of choice i; in a vast space it is listed for that. */
+tn_status tn_space_id_of(const tn_space *space, const uint32_t *digit, uint64_t *id, tn_error *error);
+
 /* Place of the value that design `id` has in choice `choice`. */
 size_t tn_space_digit(const tn_space *space, uint64_t id, size_t choice);
-/* The design of an outer and an inner combination, and back. */
+/* The design of an outer and an inner combination, and back. In a vast space the outer combination of a listed
+ * design is its id; others have none. */
 uint64_t tn_space_id(const tn_space *space, uint64_t outer, uint64_t inner);
 void tn_space_split(const tn_space *space, uint64_t id, uint64_t *outer, uint64_t *inner);
 

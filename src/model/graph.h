@@ -36,6 +36,8 @@ typedef struct tn_weight_use {
     bool looked_up;         /* as an embedding's table */
     bool multiplied;        /* in a linear layer */
     bool own_flow;          /* its entry names one */
+    bool is_copy;           /* a layer's own (model/layer_weight.h), of the weight at `base` */
+    uint32_t base;
     tn_position at, m_at, n_at, flow_at;
 } tn_weight_use;
 
@@ -52,7 +54,8 @@ struct tn_model {
     bool inference;  /* the forward phase alone */
     bool write_back; /* parameters are updated where their gradients are finished */
     uint64_t batch, sequence, steps_per_epoch;
-    size_t weights;
+    size_t weights,
+        split_room; /* split_room: entries that `weight` holds once a layer got its own; 0: none did */
     tn_weight_use *weight;
     tn_name_index weight_of; /* place in `weight` by name */
     uint32_t layers;
@@ -69,6 +72,9 @@ tn_status tn_named_weights_decode(const tn_item_list *entries, tn_arena *arena, 
 tn_status tn_named_weight_use(tn_model *model, uint32_t layer, const char *name, tn_position at,
                               tn_arena *arena, tn_error *error);
 tn_status tn_named_weights_settle(tn_model *model, tn_flow_name flow, tn_error *error);
+
+/* The flow of a weight that names none: the model's where the weight has it, else the cheapest. */
+tn_flow_name tn_named_weight_inherit(const tn_weight_use *use, tn_flow_name flow);
 
 /* Refuses a weight that does not multiply to its layers' size. For changed ones too. */
 tn_status tn_named_weight_check(const tn_model *model, const tn_weight_use *use, tn_error *error);

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/search_path.h"
 #include "model/graph.h"
+#include "model/layer_weight.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -40,6 +41,15 @@ static tn_status make_parent(tn_yaml *root, const char *assignment, tn_arena *ar
 static tn_status set_all(tn_yaml *root, const char *const *set, size_t set_count, tn_arena *arena,
                          tn_error *error) {
     for (size_t i = 0; i < set_count; i++) {
+        const char *override[3] = {"overrides"};
+        tn_layer_what what;
+        bool of_layer;
+        TN_TRY(tn_layer_key(set[i], arena, &of_layer, &override[1], &what, error));
+        override[2] = of_layer ? tn_layer_what_names[what] : NULL;
+        if (of_layer) {
+            TN_TRY(tn_yaml_put_value(root, override, 3, set[i], arena, error));
+            continue;
+        }
         TN_TRY(make_parent(root, set[i], arena, error));
         TN_TRY(tn_yaml_set(root, set[i], arena, error));
     }
@@ -99,6 +109,7 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
     TN_TRY(tn_named_weights_decode(&file.weights, arena, made, error));
     TN_TRY(tn_graph_decode(file.layers, arena, made, error));
     TN_TRY(tn_named_weights_settle(made, (tn_flow_name)file.flow, error));
+    TN_TRY(tn_overrides_apply(&file.overrides, (tn_flow_name)file.flow, arena, made, error));
     *model = made;
     return TN_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/suggest.h"
 #include "flow/named.h"
 #include "model/layer_kind.h"
+#include "model/layer_weight.h"
 #include "model/model.h"
 #include "model/step.h"
 #include "tensor/weight.h"
@@ -112,6 +113,10 @@ static const tn_field model_fields[] = {
            TN_DEFAULT("bidirectional"), TN_ONE_OF(tn_flow_names)),
     TN_KEY(TABLE, tn_model_file, weights, "shapes by name, which layers refer to and spaces vary",
            .sub = &weight_schema),
+    TN_KEY(TABLE, tn_model_file, overrides,
+           "what single layers have otherwise than the weight that they name, by patterns of their names "
+           "(encoder*.query); later ones over earlier ones",
+           .sub = &tn_override_schema),
     TN_KEY(NODE, tn_model_file, layers, "the layers in order, each by the keys of its kind (below)",
            TN_REQUIRED),
     TN_KEY(NODE, tn_model_file, build, "hardware choices (docs/build-keys.md)"),

@@ -54,7 +54,8 @@ typedef struct tn_model_file {
     tn_arithmetic products;
     const char *name;
     uint64_t batch, sequence, examples;
-    tn_item_list weights; /* of tn_weight_entry */
+    tn_item_list weights;   /* of tn_weight_entry */
+    tn_item_list overrides; /* of tn_override (model/layer_weight.h) */
     tn_model_update update;
     tn_model_activations activations;
     tn_text_list train, frozen; /* patterns */

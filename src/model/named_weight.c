@@ -175,8 +175,8 @@ tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *na
                       layer->columns, layer->name, layer->kind->name);
 }
 
-/* The model's flow where the weight has it, else the cheapest. A dense weight keeps it for another format. */
-static tn_flow_name inherited_flow(const tn_weight_use *use, tn_flow_name flow) {
+/* A dense weight keeps the model's flow for another format. */
+tn_flow_name tn_named_weight_inherit(const tn_weight_use *use, tn_flow_name flow) {
     const tn_weight *weight = &use->entry.weight;
     if (use->looked_up) return flow == TN_FLOW_RIGHT_TO_LEFT ? flow : TN_FLOW_OPTIMAL;
     return weight->format == TN_DENSE || tn_flow_exists(weight, flow) ? flow : TN_FLOW_OPTIMAL;
@@ -190,7 +190,7 @@ tn_status tn_named_weights_settle(tn_model *model, tn_flow_name flow, tn_error *
                 error, TN_INPUT, use->at,
                 "weight \"%.100s\" is used by no layer; name it under a layer's `weight` or remove it",
                 use->entry.name);
-        if (!use->own_flow) use->entry.flow = inherited_flow(use, flow);
+        if (!use->own_flow) use->entry.flow = tn_named_weight_inherit(use, flow);
     }
     return TN_OK;
 }

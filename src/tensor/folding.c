@@ -1,7 +1,9 @@
 #include "tensor/folding.h"
 
+#include "base/checked.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "text/number.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -97,4 +99,24 @@ tn_status tn_foldings_all(uint64_t size, uint32_t d, uint64_t smallest, uint64_t
     tn_free(all.divisor);
     tn_free(all.dead);
     return status;
+}
+
+const char *tn_folding_read(const char *text, tn_folding *folding, uint64_t *product) {
+    *folding = (tn_folding){0};
+    *product = 1;
+    for (;;) {
+        char digits[24];
+        size_t length = strspn(text, "0123456789");
+        if (length == 0 || length >= sizeof digits || folding->d == TN_FACTORS_MOST) return NULL;
+        memcpy(digits, text, length);
+        digits[length] = '\0';
+        uint64_t factor;
+        if (tn_read_count(digits, &factor) != TN_NUMBER_OK || factor == 0 ||
+            !tn_mul(*product, factor, product))
+            return NULL;
+        folding->factor[folding->d++] = factor;
+        text += length;
+        if (*text != 'x') return text;
+        text++;
+    }
 }

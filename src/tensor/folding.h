@@ -27,6 +27,10 @@ typedef struct tn_foldings {
 tn_status tn_foldings_all(uint64_t size, uint32_t d, uint64_t smallest, uint64_t largest, tn_arena *arena,
                           tn_foldings *foldings, tn_error *error);
 
+/* Reads one side of a folding, "12x8x8": *product is that of its factors. What follows it in `text`, or NULL where
+ * there is none, or one of more factors than are handled, or a product past 64 bits. */
+const char *tn_folding_read(const char *text, tn_folding *folding, uint64_t *product);
+
 TN_PUBLIC_END
 
 #endif

@@ -123,6 +123,15 @@ void tn_json_count(tn_json *json, uint64_t value) {
     tn_buffer_format(json->out, "%" PRIu64, value);
 }
 
+void tn_json_big(tn_json *json, const tn_big *value) {
+    char text[TN_BIG_TEXT];
+    uint64_t count;
+    if (tn_big_count(value, &count) && count <= INT64_MAX)
+        tn_json_count(json, count);
+    else
+        tn_json_text(json, tn_big_text(value, text));
+}
+
 void tn_json_real(tn_json *json, double value) {
     char text[32];
     if (!isfinite(value)) {

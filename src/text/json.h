@@ -4,6 +4,7 @@
 #ifndef TN_TEXT_JSON_H
 #define TN_TEXT_JSON_H
 
+#include "base/big.h"
 #include "base/buffer.h"
 #include "text/number.h"
 
@@ -31,6 +32,8 @@ void tn_json_key(tn_json *json, const char *key);
 
 void tn_json_text(tn_json *json, const char *value); /* NULL: null */
 void tn_json_count(tn_json *json, uint64_t value);
+void tn_json_big(tn_json *json,
+                 const tn_big *value); /* a number up to 2^63 - 1, above it a string of its digits */
 void tn_json_real(tn_json *json, double value);
 void tn_json_bool(tn_json *json, bool value);
 void tn_json_null(tn_json *json);

@@ -147,6 +147,12 @@ const char *tn_count_text(uint64_t value, char *text) {
     return text;
 }
 
+const char *tn_big_words(const tn_big *value, char text[TN_BIG_TEXT]) {
+    uint64_t count;
+    bool small = tn_big_count(value, &count) && count < UINT64_C(1000000000000000);
+    return small ? tn_count_text(count, text) : tn_big_brief(value, text);
+}
+
 /* Three significant digits of value / step^power with the power's prefix. */
 static const char *scaled(double value, double step, const char *const *prefix, int lowest, int highest,
                           const char *unit, char *text) {

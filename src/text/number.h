@@ -3,6 +3,8 @@
 #ifndef TN_TEXT_NUMBER_H
 #define TN_TEXT_NUMBER_H
 
+#include "base/big.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +28,8 @@ void tn_rounded_text(double value, tn_number_style style, int digits, char *text
 
 /* "1,253,376"; text holds at least 32 bytes, as in the next two. */
 const char *tn_count_text(uint64_t value, char *text);
+/* The same up to 15 digits, beyond them as 1.2e43. */
+const char *tn_big_words(const tn_big *value, char text[TN_BIG_TEXT]);
 /* With an SI prefix and three digits: "1.25 M". */
 const char *tn_si_text(double value, const char *unit, char *text);
 /* Binary: "5.91 MiB". */

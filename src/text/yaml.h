@@ -44,6 +44,11 @@ tn_yaml *tn_yaml_get(const tn_yaml *mapping, const char *key);
  * file "--set". */
 tn_status tn_yaml_set(tn_yaml *root, const char *assignment, tn_arena *arena, tn_error *error);
 
+/* Puts the VALUE of an assignment "KEY=VALUE" at a path of mapping keys, which are added where they are missing,
+ * whatever characters they hold. */
+tn_status tn_yaml_put_value(tn_yaml *root, const char *const *key, size_t keys, const char *assignment,
+                            tn_arena *arena, tn_error *error);
+
 /* *merged = `base` overridden by `over`: mappings merge key by key, anything else is replaced whole. Inputs
  * stay. */
 tn_status tn_yaml_merge(const tn_yaml *base, const tn_yaml *over, tn_arena *arena, tn_yaml **merged,

@@ -124,6 +124,29 @@ tn_status tn_yaml_set(tn_yaml *root, const char *assignment, tn_arena *arena, tn
     return TN_OK;
 }
 
+tn_status tn_yaml_put_value(tn_yaml *root, const char *const *key, size_t keys, const char *assignment,
+                            tn_arena *arena, tn_error *error) {
+    const char *value = strchr(assignment, '=');
+    tn_position at = {SET, 1, 1};
+    if (!value)
+        return tn_fail_at(error, TN_INPUT, at, "\"%.100s\" sets nothing; write KEY=VALUE", assignment);
+    value++;
+    at.column = (unsigned)(value - assignment) + 1;
+    tn_yaml *node = root;
+    for (size_t i = 0; i < keys; i++) {
+        step here = {.name = key[i], .at = {SET, 1, 1}, .arena = arena, .error = error};
+        tn_yaml **slot;
+        TN_TRY(find_slot(&here, node, true, &slot));
+        if (i + 1 == keys) return tn_yaml_parse_at(at, value, strlen(value), arena, slot, error);
+        if (!*slot) {
+            TN_TRY(tn_arena_alloc(arena, 1, sizeof **slot, slot, error));
+            **slot = (tn_yaml){.kind = TN_YAML_MAPPING, .at = here.at};
+        }
+        node = *slot;
+    }
+    return TN_OK;
+}
+
 static tn_status copy_tree(const tn_yaml *from, tn_arena *arena, tn_yaml **copy, tn_error *error) {
     TN_TRY(tn_arena_alloc(arena, 1, sizeof **copy, copy, error));
     tn_yaml *node = *copy;

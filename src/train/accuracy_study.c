@@ -22,6 +22,9 @@ typedef struct session {
 
 static tn_status find_axes(session *s) {
     s->study->combinations = 1;
+    if (s->space->is_vast)
+        return tn_fail(s->error, TN_LIMIT, "space %s has too many designs to train; tie some choices",
+                       s->space->name);
     for (size_t i = 0; i < s->space->choices; i++) {
         if (!tn_accuracy_depends_on(&s->space->choice[i])) continue;
         s->axis[s->axes++] = i;

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "model/graph.h"
+#include "model/layer_weight.h"
 #include "train/trainer_state.h"
 
 #include <inttypes.h>
@@ -28,6 +29,7 @@ static tn_status resize_model(tn_trainer *t, uint64_t batch, uint64_t tokens, tn
     TN_TRY(tn_yaml_parse("size of a step", text, strlen(text), &t->arena, &over, error));
     TN_TRY(tn_yaml_merge(tn_model_root(t->model), over, &t->arena, &merged, error));
     TN_TRY(tn_model_decode(merged, &t->arena, model, error));
+    TN_TRY(tn_model_split_like(*model, t->model, &t->arena, error));
     for (size_t i = 0; i < tn_model_weights(t->model); i++)
         *tn_model_weight_at(*model, i) = t->model->weight[i].entry;
     return TN_OK;
