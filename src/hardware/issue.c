@@ -2,35 +2,62 @@
 
 #include "base/checked.h"
 
+enum { GROUP_KINDS = 1 << TN_ISSUE_CUTS };
+
 static uint64_t most(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* The most phases of a result's block, among the kinds that occur. */
-static uint64_t write_phases(const tn_issued_product *product) {
-    uint64_t phases = 1;
-    for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
-        bool rows = kind & 1 ? product->row_edge : !product->row_edge || product->row_blocks > 1,
-             columns = kind & 2 ? product->column_edge : !product->column_edge || product->column_blocks > 1;
-        if (rows && columns) phases = most(phases, product->result[kind]);
+/* How many of the group's blocks are of the kind: bit k, cut along the k-th index. */
+static bool count_blocks(const tn_issued_group *group, int kind, uint64_t *count) {
+    bool fits = true;
+    *count = 1;
+    for (int k = 0; k < TN_ISSUE_CUTS; k++) {
+        uint64_t cut = group->edge[k] ? 1 : 0;
+        fits = fits && tn_mul(*count, kind >> k & 1 ? cut : group->blocks[k] - cut, count);
     }
-    return phases;
+    return fits;
 }
 
-/* All issues of one tile. */
-static bool tile_cycles(const tn_issued_product *product, const tn_issued *issued, bool row_edge,
-                        bool column_edge, uint64_t *cycles) {
-    uint64_t sum = 0;
+static int last_kind(const tn_issued_group *group) {
+    int kind = 0;
+    for (int k = 0; k < TN_ISSUE_CUTS; k++) kind |= group->edge[k] << k;
+    return kind;
+}
+
+/* The kind of a block whose directions are of these kinds. */
+static int block_kind(int first, int second) {
+    return first | second << TN_ISSUE_CUTS;
+}
+
+/* The most phases of a result's block, among the kinds that occur. */
+static bool write_phases(const tn_issued_product *product, uint64_t *phases) {
+    uint64_t rows, columns;
     bool fits = true;
-    for (int last = 0; last < 2; last++) {
-        bool term_edge = last && product->term_edge;
-        uint64_t groups = last ? 1 : product->term_blocks - 1,
-                 issue = most(issued->interval, most(product->left[row_edge + 2 * term_edge],
-                                                     product->right[term_edge + 2 * column_edge]));
-        fits = fits && tn_mul(groups, product->other_groups, &groups) && tn_mul_add(groups, issue, &sum);
-        if (last) fits = fits && tn_add(sum, most(issue, issued->write_phases) - issue, &sum);
+    *phases = 1;
+    for (int row = 0; row < GROUP_KINDS; row++)
+        for (int column = 0; column < GROUP_KINDS; column++) {
+            fits = fits && count_blocks(&product->row, row, &rows) &&
+                   count_blocks(&product->column, column, &columns);
+            if (fits && rows > 0 && columns > 0)
+                *phases = most(*phases, product->result[block_kind(row, column)]);
+        }
+    return fits;
+}
+
+/* All issues of one tile: in every group of terms, and the last of them leaves room for the write. */
+static bool tile_cycles(const tn_issued_product *product, const tn_issued *issued, int row, int column,
+                        uint64_t *cycles) {
+    bool fits = true;
+    *cycles = 0;
+    for (int term = 0; term < GROUP_KINDS; term++) {
+        uint64_t groups, issue = most(issued->interval, most(product->left[block_kind(row, term)],
+                                                             product->right[block_kind(term, column)]));
+        fits = fits && count_blocks(&product->term, term, &groups) &&
+               tn_mul(groups, product->other_groups, &groups) && tn_mul_add(groups, issue, cycles);
+        if (term == last_kind(&product->term))
+            fits = fits && tn_add(*cycles, most(issue, issued->write_phases) - issue, cycles);
     }
-    *cycles = sum;
     return fits;
 }
 
@@ -39,28 +66,33 @@ static bool sum_tiles(const tn_issued_product *product, tn_issued *issued) {
     bool fits = tn_mul(issued->rounds, issued->open, &padding);
     padding -= issued->tiles;
     issued->cycles = 0;
-    for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
-        bool row = kind & 1, column = kind & 2;
-        uint64_t tiles, cycles;
-        fits =
-            fits &&
-            tn_mul(row ? 1 : product->row_blocks - 1, column ? 1 : product->column_blocks - 1, &tiles) &&
-            tn_mul(tiles, product->other_tiles, &tiles) &&
-            tile_cycles(product, issued, row && product->row_edge, column && product->column_edge, &cycles) &&
-            tn_mul_add(tiles, cycles, &issued->cycles);
-    }
+    for (int row = 0; row < GROUP_KINDS; row++)
+        for (int column = 0; column < GROUP_KINDS; column++) {
+            uint64_t tiles, columns, cycles;
+            fits = fits && count_blocks(&product->row, row, &tiles) &&
+                   count_blocks(&product->column, column, &columns) && tn_mul(tiles, columns, &tiles) &&
+                   tn_mul(tiles, product->other_tiles, &tiles);
+            if (!fits || tiles == 0) continue;
+            fits = tile_cycles(product, issued, row, column, &cycles) &&
+                   tn_mul_add(tiles, cycles, &issued->cycles);
+        }
     fits = fits && tn_mul(issued->groups, issued->interval, &groups) &&
            tn_mul_add(padding, groups, &issued->cycles);
-    issued->last_phases = padding > 0 ? 1 : product->result[product->row_edge + 2 * product->column_edge];
+    uint64_t last = product->result[block_kind(last_kind(&product->row), last_kind(&product->column))],
+             after = 0; /* cycles of the padding behind the last tile */
+    fits = fits && tn_mul(padding, issued->interval, &after);
+    issued->last_phases = last > after ? last - after : 1;
     return fits;
 }
 
 tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *product, tn_issued *issued,
                            tn_error *error) {
-    const uint64_t tiles[] = {product->row_blocks, product->column_blocks, product->other_tiles};
-    *issued = (tn_issued){.write_phases = write_phases(product)};
-    if (!tn_product(tiles, 3, &issued->tiles) ||
-        !tn_mul(product->term_blocks, product->other_groups, &issued->groups))
+    const uint64_t tiles[] = {product->row.blocks[0], product->row.blocks[1], product->column.blocks[0],
+                              product->column.blocks[1], product->other_tiles},
+                   groups[] = {product->term.blocks[0], product->term.blocks[1], product->other_groups};
+    *issued = (tn_issued){0};
+    if (!tn_product(tiles, 5, &issued->tiles) || !tn_product(groups, 3, &issued->groups) ||
+        !write_phases(product, &issued->write_phases))
         return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
     tn_matmul one = *kernel;
     one.rows = one.columns = one.reduction = 1;

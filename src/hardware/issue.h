@@ -9,8 +9,9 @@
  * that any tile of the product takes, since a tile's write reaches into the time of the next issue. Tiles that pad the
  * last round of open sums take the interval only. Blocks at an array's edge are cut and may take fewer phases.
  *
- * Of each of the three blocks four kinds exist: whole, cut in its first direction, in its second, in both; kind
- * (first is cut) + 2 * (second is cut). Directions: left rows, terms; right terms, columns; result rows, columns.
+ * Rows, columns and terms cut one or two indices each, so a block of two of them has up to four edges and there are
+ * 16 kinds of it: bit k of the kind says that the array's end cuts the block along its k-th edge. Edges: those of the
+ * left block are the rows' two and the terms' two, of the right one terms and columns, of the result rows and columns.
  */
 #ifndef TN_HARDWARE_ISSUE_H
 #define TN_HARDWARE_ISSUE_H
@@ -21,15 +22,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TN_BLOCK_KINDS = 4 };
+enum { TN_ISSUE_CUTS = 2, TN_BLOCK_KINDS = 16 };
 
-/* One cut index a group, or none (1 block). `others`: product of the indices that are looped over whole: batch, and
- * those of rows and columns; of the reduction. */
+/* Rows, columns or terms: into how many blocks each of the cut indices falls (1 where there is none), and whether
+ * the last of them is cut by the index' end. */
+typedef struct tn_issued_group {
+    uint64_t blocks[TN_ISSUE_CUTS];
+    bool edge[TN_ISSUE_CUTS];
+} tn_issued_group;
+
+/* `others`: product of the indices that are looped over whole: batch, and those of rows and columns; of the
+ * reduction. */
 typedef struct tn_issued_product {
-    uint64_t row_blocks, column_blocks, term_blocks, other_tiles, other_groups;
-    bool row_edge, column_edge, term_edge; /* the last block is cut */
+    tn_issued_group row, column, term;
+    uint64_t other_tiles, other_groups;
     uint64_t left[TN_BLOCK_KINDS], right[TN_BLOCK_KINDS],
-        result[TN_BLOCK_KINDS]; /* phases, by kind of block */
+        result[TN_BLOCK_KINDS]; /* phases, by kind of block; those of kinds that do not occur are not read */
 } tn_issued_product;
 
 typedef struct tn_issued {
@@ -37,7 +45,7 @@ typedef struct tn_issued {
     uint64_t interval;                    /* cycles between two additions to different sums, at least */
     uint64_t write_phases;
     uint64_t cycles;      /* of all issues */
-    uint64_t last_phases; /* of the last write: 1 where padding follows it */
+    uint64_t last_phases; /* of the last write, less the padding that follows it; at least 1 */
 } tn_issued;
 
 /* TN_OVERFLOW where the cycles do not fit. */

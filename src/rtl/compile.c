@@ -12,7 +12,6 @@ typedef struct {
     tn_arena *arena;
     tn_error *error;
     tn_rtl_engine *engine;
-    uint32_t room[TN_RTL_PORTS + 1]; /* patterns that fit; the last for vectors */
 } compiler;
 
 static uint64_t bits_for(uint64_t values) { /* to tell `values` apart, at least 1 */
@@ -31,54 +30,96 @@ static uint64_t least(uint64_t a, uint64_t b) {
 
 /* ---- patterns ---- */
 
-static bool same_pattern(const tn_rtl_pattern *a, const tn_rtl_pattern *b) {
-    return memcmp(a, b, sizeof *a) == 0;
-}
-
-/* Finds `count` patterns in a row, or adds them. */
-static tn_status place_patterns(compiler *with, tn_rtl_patterns *list, const tn_rtl_pattern *made,
-                                uint32_t count, uint64_t *at) {
-    for (uint32_t i = 0; i + count <= list->count; i += count) {
-        uint32_t same = 0;
-        while (same < count && same_pattern(&list->pattern[i + same], &made[same])) same++;
-        *at = i;
-        if (same == count) return TN_OK;
-    }
-    tn_rtl_pattern *grown;
-    TN_TRY(tn_arena_alloc(with->arena, list->count + count, sizeof *grown, &grown, with->error));
-    if (list->count > 0) memcpy(grown, list->pattern, list->count * sizeof *grown);
-    memcpy(grown + list->count, made, count * sizeof *grown);
-    *at = list->count;
-    list->pattern = grown;
-    list->count += count;
+static tn_status append(compiler *with, uint32_t **list, uint32_t count, uint32_t value) {
+    uint32_t *grown;
+    TN_TRY(tn_arena_alloc(with->arena, (size_t)count + 1, sizeof *grown, &grown, with->error));
+    if (count > 0) memcpy(grown, *list, count * sizeof *grown);
+    grown[count] = value;
+    *list = grown;
     return TN_OK;
 }
 
-/* A cut direction of a product's port: the array's axis, the block's edge, what is left at the array's end. */
-typedef struct {
-    uint32_t axis;
-    uint64_t size, rest; /* rest: 0 where blocks come out even */
-} cut;
-
-static cut cut_of(const compiler *with, const tn_rtl_array *array, uint32_t index, uint64_t size) {
-    if (index == TN_RTL_NONE) return (cut){TN_RTL_NONE, size, 0};
-    return (cut){tn_rtl_axis_of(array, index), size, with->index_size[index] % size};
+/* The pattern's number in the list, added to it if it is not there. */
+static tn_status find_pattern(compiler *with, tn_rtl_patterns *list, const tn_rtl_pattern *made,
+                              uint32_t *at) {
+    for (*at = 0; *at < list->count; ++*at)
+        if (tn_rtl_pattern_equal(&list->pattern[*at], made)) return TN_OK;
+    tn_rtl_pattern *grown;
+    TN_TRY(tn_arena_alloc(with->arena, (size_t)list->count + 1, sizeof *grown, &grown, with->error));
+    if (list->count > 0) memcpy(grown, list->pattern, list->count * sizeof *grown);
+    grown[list->count] = *made;
+    list->pattern = grown;
+    TN_TRY(append(with, &list->first, list->count, list->choices));
+    list->choices += made->phases;
+    list->count++;
+    return TN_OK;
 }
 
-static tn_status port_patterns(compiler *with, tn_rtl_port port, const tn_rtl_array *array, cut first,
-                               cut second, tn_rtl_step *step) {
-    tn_rtl_pattern *made;
-    TN_TRY(tn_arena_alloc(with->arena, 4, sizeof *made, &made, with->error));
-    for (int edges = 0; edges < 4; edges++) {
-        uint64_t whole[2] = {first.axis == TN_RTL_NONE ? 1 : first.size,
-                             second.axis == TN_RTL_NONE ? 1 : second.size};
-        uint64_t extent[2] = {edges & 1 && first.rest ? first.rest : whole[0],
-                              edges & 2 && second.rest ? second.rest : whole[1]};
-        TN_TRY(tn_rtl_pattern_make(&array->layout, (uint32_t[]){first.axis, second.axis},
-                                   (uint64_t[]){first.size, second.size}, extent, &made[edges], with->error));
-        with->engine->phases = most(with->engine->phases, made[edges].phases);
+/* Finds the blocks in a row in the list, or adds them. */
+static tn_status place_blocks(compiler *with, tn_rtl_patterns *list, const uint32_t *block, uint32_t count,
+                              uint64_t *at) {
+    for (*at = 0; *at < list->blocks; *at += count)
+        if (memcmp(&list->block[*at], block, count * sizeof *block) == 0) return TN_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        TN_TRY(append(with, &list->block, list->blocks, block[i]));
+        list->blocks++;
     }
-    return place_patterns(with, &with->engine->port[port], made, 4, &step->pattern[port]);
+    return TN_OK;
+}
+
+/* A block that no array's end cuts: all its kinds are one pattern. */
+static tn_status place_pattern(compiler *with, tn_rtl_patterns *list, const tn_rtl_pattern *made,
+                               uint64_t *at) {
+    uint32_t found[TN_BLOCK_KINDS];
+    TN_TRY(find_pattern(with, list, made, &found[0]));
+    for (uint32_t kind = 1; kind < with->engine->kinds; kind++) found[kind] = found[0];
+    return place_blocks(with, list, found, (uint32_t)with->engine->kinds, at);
+}
+
+/* One direction of a port's blocks. */
+static void add_direction(const tn_rtl_array *array, const tn_rtl_cut *cut, int direction, uint64_t lanes,
+                          tn_rtl_block *block) {
+    block->lanes[direction] = lanes;
+    for (int k = 0; k < 2; k++) {
+        block->axis[2 * direction + k] = tn_rtl_axis_of(array, cut->index[k]);
+        block->size[2 * direction + k] = cut->edge[k];
+    }
+}
+
+/* What is left of the index behind its last whole block; 0 where blocks come out even. */
+static uint64_t rest_of(const compiler *with, const tn_rtl_cut *cut, int k) {
+    return cut->index[k] == TN_RTL_NONE ? 0 : with->index_size[cut->index[k]] % cut->edge[k];
+}
+
+/* The kernel's numbering of kinds as hardware/issue.h has it, if a group may cut two indices; else without the bits of
+ * second ones. */
+static uint32_t edge_of_bit(const compiler *with, uint32_t bit) {
+    return with->engine->cuts == 2 ? bit : 2 * bit;
+}
+
+static tn_status port_blocks(compiler *with, tn_rtl_port port, const tn_rtl_array *array,
+                             const tn_rtl_cut *first, uint64_t first_lanes, const tn_rtl_cut *second,
+                             uint64_t second_lanes, tn_rtl_step *step) {
+    tn_rtl_engine *engine = with->engine;
+    tn_rtl_patterns *list = &engine->port[port];
+    tn_rtl_block block;
+    uint32_t found[TN_BLOCK_KINDS];
+    add_direction(array, first, 0, first_lanes, &block);
+    add_direction(array, second, 1, second_lanes, &block);
+    for (uint32_t kind = 0; kind < engine->kinds; kind++) {
+        uint64_t extent[TN_RTL_EDGES];
+        tn_rtl_pattern made;
+        memcpy(extent, block.size, sizeof extent);
+        for (uint32_t bit = 0; UINT32_C(1) << bit < engine->kinds; bit++) {
+            uint32_t edge = edge_of_bit(with, bit);
+            uint64_t rest = rest_of(with, edge < 2 ? first : second, edge % 2);
+            if (kind >> bit & 1 && rest > 0) extent[edge] = rest;
+        }
+        TN_TRY(tn_rtl_pattern_make(&array->layout, &block, extent, with->arena, &made, with->error));
+        TN_TRY(find_pattern(with, list, &made, &found[kind]));
+        engine->phases = most(engine->phases, made.phases);
+    }
+    return place_blocks(with, list, found, (uint32_t)engine->kinds, &step->block[port]);
 }
 
 /* ---- counters ---- */
@@ -104,6 +145,17 @@ static void add_level(const compiler *with, const tn_rtl_operation *operation, u
     }
 }
 
+/* The counters of a cut group; which of its indices the array's end cuts. */
+static uint64_t add_cut(const compiler *with, const tn_rtl_operation *operation, const tn_rtl_cut *cut,
+                        bool reduction, tn_rtl_step *step) {
+    uint64_t edges = 0;
+    for (uint32_t k = 0; k < with->engine->cuts; k++) {
+        add_level(with, operation, cut->index[k], cut->edge[k], reduction, step);
+        edges |= (uint64_t)(rest_of(with, cut, (int)k) > 0) << k;
+    }
+    return edges;
+}
+
 /* All other indices, the last the fastest: those of the result, or those that are summed. */
 static tn_status add_loops(const compiler *with, const tn_rtl_operation *operation, tn_rtl_step *step) {
     const tn_rtl_array *left = &with->design->array[operation->left],
@@ -111,21 +163,23 @@ static tn_status add_loops(const compiler *with, const tn_rtl_operation *operati
                        *result = &with->design->array[operation->result];
     for (uint32_t k = result->layout.axes; k-- > 0;) {
         uint32_t index = result->index[k];
-        if (index == operation->row || index == operation->column || with->index_size[index] == 1) continue;
+        if (index == TN_RTL_NONE || with->index_size[index] == 1 || tn_rtl_is_cut(&operation->row, index) ||
+            tn_rtl_is_cut(&operation->column, index))
+            continue;
         if (step->tile_levels == TN_RTL_LEVELS_MOST) goto full;
         add_level(with, operation, index, 1, false, step);
     }
     for (uint32_t k = left->layout.axes; k-- > 0;) {
         uint32_t index = left->index[k];
-        bool summed =
-            tn_rtl_axis_of(right, index) != TN_RTL_NONE && tn_rtl_axis_of(result, index) == TN_RTL_NONE;
-        if (!summed || index == operation->term || with->index_size[index] == 1) continue;
+        bool summed = index != TN_RTL_NONE && tn_rtl_axis_of(right, index) != TN_RTL_NONE &&
+                      tn_rtl_axis_of(result, index) == TN_RTL_NONE;
+        if (!summed || tn_rtl_is_cut(&operation->term, index) || with->index_size[index] == 1) continue;
         if (step->group_levels == TN_RTL_LEVELS_MOST) goto full;
         add_level(with, operation, index, 1, true, step);
     }
     return TN_OK;
 full:
-    return tn_fail(with->error, TN_LIMIT, "%s loops over more than %d indices", operation->name,
+    return tn_fail(with->error, TN_INPUT, "%s loops over more than %d indices", operation->name,
                    TN_RTL_LEVELS_MOST);
 }
 
@@ -137,24 +191,38 @@ static uint64_t product_of(const uint64_t *factor, uint32_t count) {
 
 /* ---- cycles ---- */
 
+static tn_issued_group issued_group(const compiler *with, const uint64_t *count, uint64_t edges) {
+    tn_issued_group group = {{1, 1}, {false, false}};
+    for (uint64_t k = 0; k < with->engine->cuts; k++) {
+        group.blocks[k] = count[k];
+        group.edge[k] = edges >> k & 1;
+    }
+    return group;
+}
+
 static tn_status product_cycles(compiler *with, tn_rtl_step *step) {
     const tn_rtl_design *design = with->design;
+    const tn_rtl_engine *engine = with->engine;
+    uint32_t cuts = (uint32_t)engine->cuts;
     const tn_matmul kernel = {.lane = {.multiply.stages = design->multiply_cycles,
                                        .tree.stages = design->add_cycles,
                                        .sum.stages = design->add_cycles,
                                        .group = 1}};
-    tn_issued_product product = {.row_blocks = step->tile_count[1],
-                                 .column_blocks = step->tile_count[0],
-                                 .term_blocks = step->group_count[0],
-                                 .other_tiles = product_of(step->tile_count + 2, step->tile_levels - 2),
-                                 .other_groups = product_of(step->group_count + 1, step->group_levels - 1),
-                                 .row_edge = step->edge_row,
-                                 .column_edge = step->edge_column,
-                                 .term_edge = step->edge_term};
+    tn_issued_product product = {
+        .column = issued_group(with, step->tile_count, step->edge_column),
+        .row = issued_group(with, step->tile_count + cuts, step->edge_row),
+        .term = issued_group(with, step->group_count, step->edge_term),
+        .other_tiles = product_of(step->tile_count + 2 * cuts, step->tile_levels - 2 * cuts),
+        .other_groups = product_of(step->group_count + cuts, step->group_levels - cuts)};
     uint64_t *phases[TN_RTL_PORTS] = {product.left, product.right, product.result};
     for (int port = 0; port < TN_RTL_PORTS; port++)
-        for (int kind = 0; kind < TN_BLOCK_KINDS; kind++)
-            phases[port][kind] = with->engine->port[port].pattern[step->pattern[port] + kind].phases;
+        for (uint32_t kind = 0; kind < engine->kinds; kind++) {
+            const tn_rtl_patterns *list = &engine->port[port];
+            uint32_t issued_kind = 0; /* the same kind where groups have two edges */
+            for (uint32_t bit = 0; bit < TN_RTL_EDGES; bit++)
+                issued_kind |= (kind >> bit & 1) << edge_of_bit(with, bit);
+            phases[port][issued_kind] = list->pattern[list->block[step->block[port] + kind]].phases;
+        }
     tn_issued issued;
     TN_TRY(tn_issue_product(&kernel, &product, &issued, with->error));
     step->tiles = issued.tiles;
@@ -174,20 +242,14 @@ static tn_status compile_product(compiler *with, const tn_rtl_operation *operati
     const tn_rtl_design *design = with->design;
     const tn_rtl_array *left = &design->array[operation->left], *right = &design->array[operation->right],
                        *result = &design->array[operation->result];
-    add_level(with, operation, operation->column, design->columns, false, step);
-    add_level(with, operation, operation->row, design->rows, false, step);
-    add_level(with, operation, operation->term, design->terms, true, step);
+    const tn_rtl_cut *row = &operation->row, *column = &operation->column, *term = &operation->term;
+    step->edge_column = add_cut(with, operation, column, false, step);
+    step->edge_row = add_cut(with, operation, row, false, step);
+    step->edge_term = add_cut(with, operation, term, true, step);
     TN_TRY(add_loops(with, operation, step));
-    TN_TRY(port_patterns(with, TN_RTL_LEFT, left, cut_of(with, left, operation->row, design->rows),
-                         cut_of(with, left, operation->term, design->terms), step));
-    TN_TRY(port_patterns(with, TN_RTL_RIGHT, right, cut_of(with, right, operation->term, design->terms),
-                         cut_of(with, right, operation->column, design->columns), step));
-    TN_TRY(port_patterns(with, TN_RTL_RESULT, result, cut_of(with, result, operation->row, design->rows),
-                         cut_of(with, result, operation->column, design->columns), step));
-    step->edge_row = operation->row != TN_RTL_NONE && with->index_size[operation->row] % design->rows > 0;
-    step->edge_column =
-        operation->column != TN_RTL_NONE && with->index_size[operation->column] % design->columns > 0;
-    step->edge_term = operation->term != TN_RTL_NONE && with->index_size[operation->term] % design->terms > 0;
+    TN_TRY(port_blocks(with, TN_RTL_LEFT, left, row, design->rows, term, design->terms, step));
+    TN_TRY(port_blocks(with, TN_RTL_RIGHT, right, term, design->terms, column, design->columns, step));
+    TN_TRY(port_blocks(with, TN_RTL_RESULT, result, row, design->rows, column, design->columns, step));
     return product_cycles(with, step);
 }
 
@@ -198,33 +260,36 @@ static tn_status compile_update(compiler *with, const tn_rtl_operation *operatio
     tn_rtl_strides strides = tn_rtl_strides_of(&array->layout);
     uint64_t banks = most(1, least(strides.banks, design->vector / strides.elements)),
              part = least(design->vector, strides.elements), parts = strides.elements / part;
-    tn_rtl_pattern *made;
-    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made, &made, with->error));
+    tn_rtl_pattern made = {.phases = 1, .lanes = (uint32_t)design->vector, .banks = (uint32_t)strides.banks};
     if (design->vector > TN_RTL_LANES_MOST)
-        return tn_fail(with->error, TN_LIMIT, "%" PRIu64 " vector lanes; the templates take at most %d",
+        return tn_fail(with->error, TN_INPUT, "%" PRIu64 " vector lanes; the templates take at most %d",
                        design->vector, TN_RTL_LANES_MOST);
-    made->phases = 1;
-    made->lanes = (uint32_t)design->vector;
-    for (uint64_t b = 0; b < banks; b++) made->used[0][b] = true;
+    TN_TRY(tn_arena_alloc(with->arena, made.lanes, sizeof *made.lane, &made.lane, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, made.banks, sizeof *made.word, &made.word, with->error));
+    for (uint64_t b = 0; b < banks; b++) made.word[b].used = true;
     for (uint64_t v = 0; v < banks * part; v++)
-        made->lane[v] = (tn_rtl_lane){0, (uint16_t)(v / part), (uint16_t)(v % part), true};
-    TN_TRY(place_patterns(with, &with->engine->vector, made, 1, &step->pattern[TN_RTL_LEFT]));
+        made.lane[v] = (tn_rtl_lane){0, (uint16_t)(v / part), (uint16_t)(v % part), true};
+    for (int port = 0; port < TN_RTL_PORTS; port++)
+        TN_TRY(place_pattern(with, &with->engine->port[port], &made, &step->block[port]));
+    with->engine->updates = 1;
+    step->write_phases = 1;
     step->vector = true;
-    step->tile_levels = 3;
+    /* Parts of a word, banks of the first form, of the second, words of a bank. */
+    const uint64_t count[] = {parts, most(1, strides.first / banks),
+                              strides.banks / most(strides.first, banks), strides.depth};
+    const tn_rtl_counter counter[] = {
+        {.inside = parts == 1 ? 0 : bits_for(parts), .shift = part == 1 ? 0 : bits_for(part)},
+        {.turn = banks % strides.first},
+        {.turn = most(strides.first, banks) % strides.banks},
+        {.stride = 1}};
+    step->tile_levels = 4;
     step->group_levels = 1;
-    step->tile_count[0] = parts;
-    step->tile_count[1] = strides.banks / banks;
-    step->tile_count[2] = strides.depth;
     step->group_count[0] = 1;
-    for (int port = 0; port < TN_RTL_PORTS; port++) {
-        step->pattern[port] = step->pattern[TN_RTL_LEFT];
-        step->tile[0][port] = (tn_rtl_counter){.inside = bits_for(parts), .shift = bits_for(part)};
-        if (parts == 1) step->tile[0][port].inside = 0;
-        if (part == 1) step->tile[0][port].shift = 0;
-        step->tile[1][port] = (tn_rtl_counter){.turn = banks % strides.banks};
-        step->tile[2][port] = (tn_rtl_counter){.stride = 1};
+    for (uint32_t level = 0; level < step->tile_levels; level++) {
+        step->tile_count[level] = count[level];
+        for (int port = 0; port < TN_RTL_PORTS; port++) step->tile[level][port] = counter[level];
     }
-    step->tiles = product_of(step->tile_count, 3);
+    step->tiles = product_of(step->tile_count, step->tile_levels);
     step->open = step->interval = 1;
     step->cycles = step->tiles - 1 + design->multiply_cycles + design->add_cycles + TN_RTL_UPDATE_EXTRA;
     return TN_OK;
@@ -241,28 +306,54 @@ static void fit_sizes(compiler *with, const tn_rtl_step *step) {
     engine->tile_bits = most(engine->tile_bits, bits_for(2 * step->tiles + 2 * with->design->add_cycles));
 }
 
+/* What the host reads and writes: lane 0 is the first element of the first word. */
+static tn_status add_host(compiler *with) {
+    static const tn_rtl_port ports[] = {TN_RTL_LEFT, TN_RTL_RESULT};
+    tn_rtl_engine *engine = with->engine;
+    for (int i = 0; i < 2; i++) {
+        tn_rtl_pattern made = {.phases = 1, .lanes = 1, .banks = 1};
+        TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made.lane, &made.lane, with->error));
+        TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made.word, &made.word, with->error));
+        made.lane->present = made.word->used = true;
+        TN_TRY(place_pattern(with, &engine->port[ports[i]], &made, &engine->host_block[ports[i]]));
+    }
+    return TN_OK;
+}
+
+tn_memory_style tn_rtl_program_style(const tn_rtl_engine *engine) {
+    enum { LOGIC_MOST = 64 }; /* a LUT holds 64 bits */
+    return engine->design->operations < LOGIC_MOST ? TN_STYLE_DISTRIBUTED : TN_STYLE_BLOCK;
+}
+
+uint64_t tn_rtl_port_lanes(const tn_rtl_engine *engine, tn_rtl_port port) {
+    const tn_rtl_design *design = engine->design;
+    const uint64_t lanes[TN_RTL_PORTS] = {design->rows * design->terms, design->terms * design->columns,
+                                          design->rows * design->columns};
+    return engine->updates ? most(lanes[port], design->vector) : lanes[port];
+}
+
 static void engine_sizes(compiler *with) {
     const tn_rtl_design *design = with->design;
     tn_rtl_engine *engine = with->engine;
-    uint64_t depth = 1, choices = engine->vector.count;
+    uint64_t depth = 1, choices = 1, blocks = 1;
     for (uint32_t m = 0; m < design->memories; m++) {
         engine->banks = most(engine->banks, design->memory[m].banks);
         engine->word = most(engine->word, design->memory[m].word);
         depth = most(depth, design->memory[m].depth);
     }
-    for (int port = 0; port < TN_RTL_PORTS; port++)
-        choices = most(choices, engine->port[port].count * engine->phases);
-    uint64_t lanes = most(design->rows * design->terms, design->terms * design->columns);
-    lanes = most(most(lanes, design->rows * design->columns), design->vector);
+    for (int port = 0; port < TN_RTL_PORTS; port++) {
+        choices = most(choices, engine->port[port].choices);
+        blocks = most(blocks, engine->port[port].blocks);
+    }
     engine->open = 2 * design->add_cycles;
     engine->slot_bits = bits_for(engine->open);
     engine->tile_bits = most(engine->tile_bits, engine->slot_bits + 1);
     engine->address_bits = bits_for(depth);
     engine->rotate_bits = bits_for(engine->banks);
     engine->inside_bits = bits_for(engine->word);
-    engine->phase_bits = most(4, bits_for(engine->phases + 1));
-    engine->code_bits = bits_for(most(lanes, engine->banks * engine->word) + 1);
-    engine->choice_bits = bits_for(choices + 4);
+    engine->phase_bits = bits_for(most(engine->phases, design->add_cycles) + 2);
+    engine->choice_bits = bits_for(choices);
+    engine->block_bits = bits_for(blocks);
     engine->memory_bits = bits_for(design->memories);
     engine->program_bits = bits_for(design->operations + 2);
 }
@@ -272,7 +363,17 @@ tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size
     compiler with = {
         .design = design, .index_size = index_size, .arena = arena, .error = error, .engine = engine};
     TN_TRY(tn_rtl_design_check(design, error));
-    *engine = (tn_rtl_engine){.design = design, .phases = 1, .banks = 1, .word = 1};
+    *engine = (tn_rtl_engine){.design = design, .phases = 1, .banks = 1, .word = 1, .cuts = 1};
+    for (uint32_t i = 0; i < design->operations; i++) {
+        const tn_rtl_operation *operation = &design->operation[i];
+        if (!operation->update &&
+            (operation->row.index[1] != TN_RTL_NONE || operation->column.index[1] != TN_RTL_NONE ||
+             operation->term.index[1] != TN_RTL_NONE))
+            engine->cuts = 2;
+    }
+    engine->kinds = engine->cuts == 2 ? TN_BLOCK_KINDS : 4;
+    engine->tile_levels = 2 * engine->cuts;
+    engine->group_levels = engine->cuts;
     TN_TRY(tn_arena_alloc(arena, (size_t)design->operations + 1, sizeof *engine->step, &engine->step, error));
     for (uint32_t i = 0; i < design->operations; i++) {
         const tn_rtl_operation *operation = &design->operation[i];
@@ -289,6 +390,7 @@ tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size
         fit_sizes(&with, step);
         engine->cycles += step->cycles;
     }
+    TN_TRY(add_host(&with));
     engine_sizes(&with);
     return TN_OK;
 }

@@ -18,47 +18,61 @@ enum { TN_RTL_PRODUCT_EXTRA = 6, TN_RTL_UPDATE_EXTRA = 7 };
 
 typedef enum tn_rtl_port { TN_RTL_LEFT, TN_RTL_RIGHT, TN_RTL_RESULT, TN_RTL_PORTS } tn_rtl_port;
 
-/* Fields of a descriptor; compile.c has the one list that packs them and names them for the templates. */
-enum { TN_RTL_FIELD_MOST = 40, TN_RTL_LEVELS_MOST = 12 };
+enum { TN_RTL_LEVELS_MOST = 14 };
 
 /* One operation, as its descriptor says it. */
 typedef struct tn_rtl_step {
     bool vector;
-    uint64_t memory[TN_RTL_PORTS], base[TN_RTL_PORTS], pattern[TN_RTL_PORTS];
+    uint64_t memory[TN_RTL_PORTS], base[TN_RTL_PORTS];
+    uint64_t block[TN_RTL_PORTS]; /* the first of its blocks in the port's list */
     uint64_t open, tiles, interval;
-    uint64_t write_phases; /* the most that a tile of the result takes */
-    bool edge_row, edge_column, edge_term;
+    uint64_t write_phases;                     /* the most that a tile of the result takes */
+    uint64_t edge_row, edge_column, edge_term; /* bit k: the array's end cuts blocks along the k-th index */
     uint32_t tile_levels, group_levels;
     uint64_t tile_count[TN_RTL_LEVELS_MOST], group_count[TN_RTL_LEVELS_MOST];
     tn_rtl_counter tile[TN_RTL_LEVELS_MOST][TN_RTL_PORTS], group[TN_RTL_LEVELS_MOST][2];
     uint64_t cycles; /* predicted */
 } tn_rtl_step;
 
-/* Patterns of a port: for a product four in a row, of which bit 0 says that the first direction is cut by the array's
- * edge, bit 1 the second. */
+/* What a port fetches or writes. An operation has `kinds` blocks in a row (hardware/issue.h numbers them); each block is
+ * one of the port's patterns, and a choice is a pattern in one of its phases. */
 typedef struct tn_rtl_patterns {
-    uint32_t count;
-    tn_rtl_pattern *pattern;
+    uint32_t count, blocks;
+    tn_rtl_pattern *pattern; /* [count], all different */
+    uint32_t *first;         /* [count]: the pattern's choice of phase 0; the others follow */
+    uint32_t *block;         /* [blocks]: pattern */
+    uint32_t choices;
 } tn_rtl_patterns;
 
 typedef struct tn_rtl_engine {
     const tn_rtl_design *design;
-    tn_rtl_patterns port[TN_RTL_PORTS], vector;
-    tn_rtl_step *step; /* [operations] */
-    uint64_t cycles;   /* of the program */
+    tn_rtl_patterns port[TN_RTL_PORTS];
+    uint64_t host_block[TN_RTL_PORTS]; /* of the left port and of the result: one element for the host */
+    tn_rtl_step *step;                 /* [operations] */
+    uint64_t cycles;                   /* of the program */
     /* Sizes of the templates. */
+    uint64_t cuts, kinds; /* indices that a group may cut; kinds of blocks, 4 to the power of them */
+    uint64_t updates;     /* 1: the program has updates */
     uint64_t banks, word, phases, open, tile_levels, group_levels;
-    uint64_t address_bits, rotate_bits, inside_bits, count_bits, tile_bits, phase_bits, slot_bits, code_bits,
-        choice_bits, memory_bits, program_bits, descriptor_bits;
+    uint64_t address_bits, rotate_bits, inside_bits, count_bits, tile_bits, phase_bits, slot_bits, block_bits,
+        choice_bits, memory_bits, program_bits;
 } tn_rtl_engine;
 
 /* Everything lives in `arena`; *design must outlive it. index_size: of every index that operations name. */
 tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size, tn_arena *arena,
                          tn_rtl_engine *engine, tn_error *error);
 
-/* engine.svh, memories.svh and program.hex. */
+/* Elements that the port takes or gives a cycle: those of a block or, with updates, of a trip of theirs. */
+uint64_t tn_rtl_port_lanes(const tn_rtl_engine *engine, tn_rtl_port port);
+
+/* engine.svh, patterns.sv, memories.svh and program.hex. */
 void tn_rtl_engine_header(const tn_rtl_engine *engine, tn_buffer *out);
+void tn_rtl_engine_patterns(const tn_rtl_engine *engine, tn_buffer *out);
 void tn_rtl_engine_memories(const tn_rtl_engine *engine, tn_buffer *out);
 void tn_rtl_engine_program(const tn_rtl_engine *engine, tn_buffer *out);
+uint64_t tn_rtl_engine_descriptor_bits(const tn_rtl_engine *engine);
+
+/* The program's memory: in block RAM where it is deep enough to be worth it. */
+tn_memory_style tn_rtl_program_style(const tn_rtl_engine *engine);
 
 #endif

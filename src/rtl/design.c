@@ -15,23 +15,29 @@ uint32_t tn_rtl_axis_of(const tn_rtl_array *array, uint32_t index) {
     return TN_RTL_NONE;
 }
 
+bool tn_rtl_is_cut(const tn_rtl_cut *cut, uint32_t index) {
+    return index != TN_RTL_NONE && (cut->index[0] == index || cut->index[1] == index);
+}
+
 static tn_status check_array(const tn_rtl_design *design, const tn_rtl_array *array, tn_error *error) {
     const tn_bank_layout *layout = &array->layout;
     const tn_rtl_memory *memory = &design->memory[array->memory];
-    bool powers = layout->forms == 1 && is_power(layout->banks[0]), told = layout->banks[0] == 1;
-    for (uint32_t k = 0; k < layout->axes; k++) {
-        powers = powers && is_power(layout->word[k]);
-        told = told || layout->skew[0][k] % 2 == 1;
-    }
+    bool powers = layout->forms <= 2;
+    for (uint32_t k = 0; k < layout->forms && powers; k++) powers = is_power(layout->banks[k]);
+    for (uint32_t k = 0; k < layout->axes; k++) powers = powers && is_power(layout->word[k]);
     if (!powers)
-        return tn_fail(error, TN_INPUT,
-                       "%s: words and banks of generated hardware are powers of two, in one row of banks",
-                       array->name);
-    if (!told)
-        return tn_fail(error, TN_INPUT, "%s: some axis needs an odd skew, to tell its banks apart",
-                       array->name);
+        return tn_fail(
+            error, TN_INPUT,
+            "%s: words and banks of generated hardware are powers of two, banks in at most two forms",
+            array->name);
     tn_rtl_strides strides = tn_rtl_strides_of(layout);
-    if (strides.banks != memory->banks || strides.elements != memory->word)
+    if (strides.banks > TN_RTL_BANKS_MOST)
+        return tn_fail(error, TN_INPUT, "%s: %" PRIu64 " banks; the templates take at most %d", array->name,
+                       strides.banks, TN_RTL_BANKS_MOST);
+    if (!strides.told)
+        return tn_fail(error, TN_INPUT, "%s: under its skews no axes tell its banks apart", array->name);
+    if (strides.banks != memory->banks || strides.elements != memory->word ||
+        strides.banks / strides.first != (memory->second ? memory->second : 1))
         return tn_fail(error, TN_INPUT, "%s: its layout has other banks or words than its memory",
                        array->name);
     if (array->base > memory->depth || strides.depth > memory->depth - array->base)
@@ -41,10 +47,33 @@ static tn_status check_array(const tn_rtl_design *design, const tn_rtl_array *ar
     return TN_OK;
 }
 
+static tn_status check_memory(const tn_rtl_memory *memory, uint32_t number, tn_error *error) {
+    if (memory->depth <= UINT64_C(1) << TN_RTL_ADDRESS_BITS_MOST) return TN_OK;
+    return tn_fail(error, TN_INPUT,
+                   "memory %" PRIu32 " holds %" PRIu64
+                   " words of each bank; addresses have at most %d bits, so let words or banks be wider",
+                   number, memory->depth, TN_RTL_ADDRESS_BITS_MOST);
+}
+
 static bool same_layout(const tn_bank_layout *a, const tn_bank_layout *b) {
-    return a->axes == b->axes && memcmp(a->dims, b->dims, a->axes * sizeof *a->dims) == 0 &&
-           memcmp(a->word, b->word, a->axes * sizeof *a->word) == 0 && a->banks[0] == b->banks[0] &&
-           memcmp(a->skew[0], b->skew[0], a->axes * sizeof *a->skew[0]) == 0;
+    bool same = a->axes == b->axes && a->forms == b->forms &&
+                memcmp(a->dims, b->dims, a->axes * sizeof *a->dims) == 0 &&
+                memcmp(a->word, b->word, a->axes * sizeof *a->word) == 0;
+    for (uint32_t k = 0; same && k < a->forms; k++)
+        same =
+            a->banks[k] == b->banks[k] && memcmp(a->skew[k], b->skew[k], a->axes * sizeof *a->skew[k]) == 0;
+    return same;
+}
+
+/* The kernel's lanes that the cut takes. */
+static tn_status check_cut(const tn_rtl_cut *cut, uint64_t lanes, const char *name, tn_error *error) {
+    for (int k = 0; k < 2; k++)
+        if (!is_power(cut->edge[k]) || (cut->index[k] == TN_RTL_NONE && cut->edge[k] != 1))
+            return tn_fail(error, TN_INPUT, "%s: indices are cut into powers of two, and none into 1", name);
+    if (cut->edge[0] * cut->edge[1] > lanes)
+        return tn_fail(error, TN_INPUT, "%s: a block of %" PRIu64 " x %" PRIu64 " on %" PRIu64 " lanes", name,
+                       cut->edge[0], cut->edge[1], lanes);
+    return TN_OK;
 }
 
 static tn_status check_operation(const tn_rtl_design *design, const tn_rtl_operation *operation,
@@ -58,7 +87,10 @@ static tn_status check_operation(const tn_rtl_design *design, const tn_rtl_opera
         (operation->result != operation->left || !same_layout(&left->layout, &right->layout)))
         return tn_fail(error, TN_INPUT, "%s: %s and %s must lie alike in their memories", operation->name,
                        left->name, right->name);
-    return TN_OK;
+    if (operation->update) return TN_OK;
+    TN_TRY(check_cut(&operation->row, design->rows, operation->name, error));
+    TN_TRY(check_cut(&operation->column, design->columns, operation->name, error));
+    return check_cut(&operation->term, design->terms, operation->name, error);
 }
 
 tn_status tn_rtl_design_check(const tn_rtl_design *design, tn_error *error) {
@@ -70,6 +102,7 @@ tn_status tn_rtl_design_check(const tn_rtl_design *design, tn_error *error) {
                        design->rows, design->columns, design->terms, design->vector);
     if (design->multiply_cycles == 0 || design->add_cycles == 0)
         return tn_fail(error, TN_INPUT, "operators take at least one cycle");
+    for (uint32_t m = 0; m < design->memories; m++) TN_TRY(check_memory(&design->memory[m], m, error));
     for (uint32_t i = 0; i < design->arrays; i++) TN_TRY(check_array(design, &design->array[i], error));
     for (uint32_t i = 0; i < design->operations; i++)
         TN_TRY(check_operation(design, &design->operation[i], error));

@@ -1,9 +1,9 @@
 /* What hardware is generated from: an engine's kernel, its memories, which array lies where and in which layout, and
  * the operations it runs one after the other.
  *
- * An array's axes are the indices of its tensor. Its layout (hardware/bank_layout.h) has one form of banks, and every
- * word edge, the banks, the kernel's rows, columns and terms are powers of two. A product cuts at most one index of
- * its rows, of its columns and of its reduction into blocks of the kernel's size; it loops over all other indices.
+ * An array's axes are the indices of its tensor. Its layout (hardware/bank_layout.h) has one or two forms of banks,
+ * and every word edge, the banks, the kernel's rows, columns and terms are powers of two. A product cuts at most two
+ * indices of its rows, of its columns and of its reduction into blocks; it loops over all other indices.
  * The rows of a product are the indices that left and result share, its columns those of right and result, its
  * reduction those of left and right, its batch those of all three.
  */
@@ -19,8 +19,11 @@
 
 #define TN_RTL_NONE UINT32_MAX
 
+enum { TN_RTL_ADDRESS_BITS_MOST = 24 };
+
 typedef struct tn_rtl_memory {
     uint64_t banks, word, depth; /* elements of a word; words of a bank */
+    uint64_t second; /* of the banks, those of a second form: banks / second of the first; 0 as 1 */
     tn_memory_style style;
 } tn_rtl_memory;
 
@@ -32,11 +35,18 @@ typedef struct tn_rtl_array {
     uint32_t index[TN_BANK_LAYOUT_AXES]; /* of each axis */
 } tn_rtl_array;
 
+/* The indices of a product's rows, columns or terms that are cut, and into blocks of how many; TN_RTL_NONE and 1
+ * where there is none. Element (u, v) of a block is the kernel's row (column, term) u * edge[1] + v. */
+typedef struct tn_rtl_cut {
+    uint32_t index[2];
+    uint64_t edge[2];
+} tn_rtl_cut;
+
 typedef struct tn_rtl_operation {
     const char *name;
     bool update;                  /* left = left - rate * right, element by element; result is left */
     uint32_t left, right, result; /* arrays */
-    uint32_t row, column, term;   /* the index of each group that is cut, or TN_RTL_NONE */
+    tn_rtl_cut row, column, term;
 } tn_rtl_operation;
 
 typedef struct tn_rtl_design {
@@ -50,9 +60,12 @@ typedef struct tn_rtl_design {
     const tn_rtl_operation *operation;
 } tn_rtl_design;
 
-/* Refuses what can't be built: sizes that are no powers of two, an array beyond its memory, two forms of banks, banks
- * that no axis tells apart, operands in one memory, updates of arrays that lie differently. */
+/* Refuses what can't be built: sizes that are no powers of two, an array beyond its memory or a memory beyond the
+ * widest address, banks that no axes tell apart, operands in one memory, updates of arrays that lie differently. */
 tn_status tn_rtl_design_check(const tn_rtl_design *design, tn_error *error);
+
+/* Is the index one of those that are cut? */
+bool tn_rtl_is_cut(const tn_rtl_cut *cut, uint32_t index);
 
 /* The axis of the array that carries `index`, or TN_RTL_NONE. */
 uint32_t tn_rtl_axis_of(const tn_rtl_array *array, uint32_t index);

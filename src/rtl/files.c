@@ -3,13 +3,14 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/search_path.h"
+#include "rtl/bits.h"
 
 #include <inttypes.h>
 
 static const char *const templates[] = {
-    "pipe.sv",      "delay.sv",     "fp32_multiply.sv", "fp32_add.sv", "bank.sv",   "memory.sv",
-    "odometer.sv",  "addresses.sv", "turn.sv",          "lanes.sv",    "spread.sv", "read_port.sv",
-    "dot_lanes.sv", "engine.sv",    "testbench.sv",     "Makefile",    NULL};
+    "fields.svh",   "fp32.c",       "pipe.sv",     "delay.sv",     "fp32_multiply.sv", "fp32_add.sv",
+    "bank.sv",      "memory.sv",    "odometer.sv", "addresses.sv", "turn.sv",          "lanes.sv",
+    "read_port.sv", "dot_lanes.sv", "engine.sv",   "testbench.sv", "Makefile",         NULL};
 
 enum { TEMPLATE_BYTES_MOST = 1 << 20 };
 
@@ -65,26 +66,38 @@ static tn_status put_images(const writer *to, const tn_rtl_engine *engine, const
 }
 
 static tn_status put_testbench(const writer *to, const tn_rtl_engine *engine, uint32_t runs) {
-    uint64_t elements = 0;
-    for (uint32_t m = 0; m < engine->design->memories; m++)
+    uint64_t elements = 0, cycles = engine->cycles * runs;
+    tn_rtl_bits last = {0};
+    for (uint32_t m = 0; m < engine->design->memories; m++) {
+        tn_rtl_bits_put(&last, engine->design->memory[m].banks - 1, 8);
         elements += engine->design->memory[m].banks * engine->design->memory[m].word *
                     engine->design->memory[m].depth;
+    }
     tn_buffer text = {0};
     tn_buffer_format(&text,
                      "localparam int RUNS = %" PRIu32 ";\n"
                      "localparam longint ELEMENTS = %" PRIu64 ";\n"
-                     "localparam longint CYCLES_MOST = %" PRIu64 ";\n",
-                     runs, elements, (2 * engine->cycles + 1000) * runs);
+                     "localparam longint CYCLES = %" PRIu64 ";\n"
+                     "localparam longint CYCLES_MOST = %" PRIu64 ";\n"
+                     "localparam longint REPORT = %" PRIu64 ";\n"
+                     "localparam int MEMORIES = %" PRIu32 ";\n"
+                     "localparam logic [8*MEMORIES-1:0] LAST_BANK = ",
+                     runs, elements, cycles, 2 * cycles + 1000 * runs + 1000,
+                     cycles < 100000 ? 1000 : cycles / 100, engine->design->memories);
+    tn_rtl_bits_literal(&last, &text);
+    tn_buffer_text(&text, ";\n");
     return put_buffer(to, "testbench.svh", &text);
 }
 
 static tn_status put_all(const writer *to, const tn_rtl_engine *engine, const tn_rtl_image *begin,
                          const tn_rtl_image *end, uint32_t runs) {
-    tn_buffer header = {0}, memories = {0}, program = {0};
+    tn_buffer header = {0}, patterns = {0}, memories = {0}, program = {0};
     TN_TRY(tn_folder_make(to->folder, to->error));
     TN_TRY(copy_templates(to));
     tn_rtl_engine_header(engine, &header);
     TN_TRY(put_buffer(to, "engine.svh", &header));
+    tn_rtl_engine_patterns(engine, &patterns);
+    TN_TRY(put_buffer(to, "patterns.sv", &patterns));
     tn_rtl_engine_memories(engine, &memories);
     TN_TRY(put_buffer(to, "memories.svh", &memories));
     tn_rtl_engine_program(engine, &program);

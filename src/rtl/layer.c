@@ -24,9 +24,83 @@ typedef struct {
 
 /* ---- layouts ---- */
 
-/* Skews under which every block that a use asks for lies in different banks, each element being a word of its own:
- * small numbers, tried in order. */
-static bool find_skews(const maker *with, uint32_t tensor, tn_rtl_array *array);
+/* A skew of the axes for one form of banks, or one for each of two. */
+static void set_skew(tn_bank_layout *layout, uint32_t axis, uint64_t bank) {
+    layout->skew[0][axis] = bank % layout->banks[0];
+    if (layout->forms > 1) layout->skew[1][axis] = bank / layout->banks[0];
+}
+
+static tn_rtl_cut cut_of(const maker *with, uint32_t step, int group) {
+    const tn_group_cut *from = &with->layouts.product[step].cut[group];
+    tn_rtl_cut cut = {{TN_RTL_NONE, TN_RTL_NONE}, {1, 1}};
+    for (uint32_t k = 0; k < from->indices; k++) {
+        cut.index[k] = from->index[k];
+        cut.edge[k] = from->edge[k];
+    }
+    return cut;
+}
+
+/* The words of a block of elements are all in different banks, as far as axes up to `axes` go. */
+static bool is_apart(const maker *with, const tn_rtl_array *array, uint32_t axes, uint32_t step, int first,
+                     int second) {
+    const tn_bank_layout *layout = &array->layout;
+    const tn_rtl_cut cuts[] = {cut_of(with, step, first), cut_of(with, step, second)};
+    uint64_t block[TN_BANK_LAYOUT_AXES], fullest;
+    tn_bank_layout known = *layout;
+    for (uint32_t k = 0; k < layout->axes; k++) block[k] = 1;
+    for (int c = 0; c < 2; c++)
+        for (int k = 0; k < 2; k++) {
+            uint32_t axis = tn_rtl_axis_of(array, cuts[c].index[k]);
+            uint64_t edge = cuts[c].edge[k];
+            if (axis < axes) block[axis] = edge < layout->dims[axis] ? edge : layout->dims[axis];
+        }
+    return tn_bank_layout_fullest(&known, block, &fullest, NULL) == TN_OK && fullest <= 1;
+}
+
+static bool uses_are_apart(const maker *with, uint32_t tensor, const tn_rtl_array *array, uint32_t axes) {
+    enum { ROWS, COLUMNS, TERMS };
+    bool apart = true;
+    for (uint32_t s = 0; s < with->program->steps && apart; s++) {
+        const tn_program_step *step = &with->program->step[s];
+        if (step->a == tensor) apart = apart && is_apart(with, array, axes, s, ROWS, TERMS);
+        if (step->b == tensor) apart = apart && is_apart(with, array, axes, s, TERMS, COLUMNS);
+        if (step->out == tensor) apart = apart && is_apart(with, array, axes, s, ROWS, COLUMNS);
+    }
+    return apart;
+}
+
+/* Tries every skew of the axes from `axis` on, until every block that a use asks for takes one cycle. */
+static bool try_skews(const maker *with, uint32_t tensor, tn_rtl_array *array, uint32_t axis,
+                      uint32_t *tries) {
+    tn_bank_layout *layout = &array->layout;
+    uint64_t banks = layout->banks[0] * (layout->forms > 1 ? layout->banks[1] : 1);
+    if (axis == layout->axes) return tn_rtl_strides_of(layout).told;
+    for (uint64_t bank = 0; bank<banks && * tries> 0; bank++) {
+        --*tries;
+        set_skew(layout, axis, bank);
+        if (uses_are_apart(with, tensor, array, axis + 1) && try_skews(with, tensor, array, axis + 1, tries))
+            return true;
+    }
+    return false;
+}
+
+/* Every element is a word of its own, in one form of banks or two, skewed so that no block waits. Where no skew is
+ * found the last one tried stays: some blocks take more cycles then, which the price of the program says. */
+static void skew_elements(const maker *with, uint32_t tensor, tn_rtl_array *array) {
+    enum { TRIES = 4096 };
+    tn_bank_layout *layout = &array->layout;
+    uint64_t banks = layout->banks[0];
+    for (uint64_t second = 1; second < banks; second *= 2) {
+        uint32_t tries = TRIES;
+        layout->forms = second > 1 ? 2 : 1;
+        layout->banks[0] = banks / second;
+        layout->banks[1] = second;
+        if (try_skews(with, tensor, array, 0, &tries)) return;
+    }
+    layout->forms = 1;
+    layout->banks[0] = banks;
+    for (uint32_t k = 0; k < layout->axes; k++) layout->skew[0][k] = 2 * k + 1;
+}
 
 static tn_status layout_of(maker *with, uint32_t t) {
     const tn_tensor_layout *found = &with->layouts.tensor[t];
@@ -35,7 +109,7 @@ static tn_status layout_of(maker *with, uint32_t t) {
     tn_bank_layout *layout = &array->layout;
     *layout = (tn_bank_layout){.axes = tensor->indices.count, .forms = 1, .banks = {found->banks}};
     if (layout->axes > TN_BANK_LAYOUT_AXES)
-        return tn_fail(with->error, TN_LIMIT, "%s has %" PRIu32 " axes; layouts of hardware have at most %d",
+        return tn_fail(with->error, TN_INPUT, "%s has %" PRIu32 " axes; layouts of hardware have at most %d",
                        array->name, layout->axes, TN_BANK_LAYOUT_AXES);
     if (layout->axes == 0) {
         layout->axes = 1;
@@ -50,69 +124,8 @@ static tn_status layout_of(maker *with, uint32_t t) {
         for (uint32_t i = 0; i < found->axes; i++)
             if (found->index[i] == array->index[k]) layout->word[k] = found->edge[i];
     }
-    bool every_element = found->full_skew;
-    if (every_element && !find_skews(with, t, array))
-        return tn_fail(with->error, TN_INPUT,
-                       "%s needs %" PRIu64
-                       " banks skewed in more ways than one row of banks has; let layouts be auto, "
-                       "rows or word",
-                       array->name, found->banks);
+    if (found->full_skew && found->banks <= TN_RTL_BANKS_MOST) skew_elements(with, t, array);
     return TN_OK;
-}
-
-static uint32_t cut_index(const maker *with, uint32_t step, int group) {
-    const tn_group_cut *cut = &with->layouts.product[step].cut[group];
-    return cut->indices == 0 ? TN_RTL_NONE : cut->index[0];
-}
-
-/* Are all blocks of u x v elements along the two axes in different banks? */
-static bool tells_apart(const tn_bank_layout *layout, uint32_t first, uint64_t u, uint32_t second,
-                        uint64_t v) {
-    bool taken[TN_RTL_BANKS_MOST] = {0};
-    for (uint64_t i = 0; i < (first == TN_RTL_NONE ? 1 : u); i++)
-        for (uint64_t j = 0; j < (second == TN_RTL_NONE ? 1 : v); j++) {
-            uint64_t bank = ((first == TN_RTL_NONE ? 0 : i * layout->skew[0][first]) +
-                             (second == TN_RTL_NONE ? 0 : j * layout->skew[0][second])) %
-                            layout->banks[0];
-            if (taken[bank]) return false;
-            taken[bank] = true;
-        }
-    return true;
-}
-
-static bool uses_told_apart(const maker *with, uint32_t tensor, const tn_rtl_array *array) {
-    const tn_rtl_layer_options *o = with->options;
-    bool apart = true;
-    for (uint32_t s = 0; s < with->program->steps && apart; s++) {
-        const tn_program_step *step = &with->program->step[s];
-        uint32_t axis[3];
-        for (int g = 0; g < 3; g++) {
-            uint32_t index = cut_index(with, s, g);
-            axis[g] = index == TN_RTL_NONE ? TN_RTL_NONE : tn_rtl_axis_of(array, index);
-        }
-        if (step->a == tensor)
-            apart = apart && tells_apart(&array->layout, axis[0], o->rows, axis[2], o->terms);
-        if (step->b == tensor)
-            apart = apart && tells_apart(&array->layout, axis[2], o->terms, axis[1], o->columns);
-        if (step->out == tensor)
-            apart = apart && tells_apart(&array->layout, axis[0], o->rows, axis[1], o->columns);
-    }
-    return apart;
-}
-
-static bool find_skews(const maker *with, uint32_t tensor, tn_rtl_array *array) {
-    uint64_t banks = array->layout.banks[0], *skew = array->layout.skew[0];
-    uint32_t axes = array->layout.axes;
-    if (banks > TN_RTL_BANKS_MOST) return false;
-    for (uint32_t k = 0; k < axes; k++) skew[k] = 0;
-    for (;;) {
-        bool odd = false;
-        for (uint32_t k = 0; k < axes; k++) odd = odd || skew[k] % 2 == 1;
-        if (odd && uses_told_apart(with, tensor, array)) return true;
-        uint32_t k = 0;
-        while (k < axes && ++skew[k] == banks) skew[k++] = 0;
-        if (k == axes) return false;
-    }
 }
 
 /* ---- names ---- */
@@ -163,13 +176,15 @@ static tn_status place_array(maker *with, uint32_t t, uint32_t operations) {
     uint32_t m = 0;
     while (m < design->memories &&
            (with->memory[m].banks != strides.banks || with->memory[m].word != strides.elements ||
-            !is_free(with, t, m, operations)))
+            with->memory[m].second != strides.banks / strides.first || !is_free(with, t, m, operations)))
         m++;
     if (m == MEMORIES_MOST)
-        return tn_fail(with->error, TN_LIMIT, "the layer wants more than %d memories", MEMORIES_MOST);
+        return tn_fail(with->error, TN_INPUT, "the layer wants more than %d memories", MEMORIES_MOST);
     if (m == design->memories) {
-        with->memory[m] =
-            (tn_rtl_memory){.banks = strides.banks, .word = strides.elements, .style = with->options->style};
+        with->memory[m] = (tn_rtl_memory){.banks = strides.banks,
+                                          .second = strides.banks / strides.first,
+                                          .word = strides.elements,
+                                          .style = with->options->style};
         design->memories++;
     }
     array->memory = m;
@@ -183,21 +198,14 @@ static tn_status place_array(maker *with, uint32_t t, uint32_t operations) {
 static tn_status add_products(maker *with, uint32_t *count) {
     for (uint32_t s = 0; s < with->program->steps; s++) {
         const tn_program_step *step = &with->program->step[s];
-        for (int g = 0; g < 3; g++)
-            if (with->layouts.product[s].cut[g].indices > 1)
-                return tn_fail(
-                    with->error, TN_INPUT,
-                    "%s: this kernel would cut two indices of a group at once, which no template does; use "
-                    "fewer rows, columns or terms",
-                    with->array[step->out].name);
         with->phase[*count] = step->phase;
         with->operation[(*count)++] = (tn_rtl_operation){.name = with->array[step->out].name,
                                                          .left = step->a,
                                                          .right = step->b,
                                                          .result = step->out,
-                                                         .row = cut_index(with, s, 0),
-                                                         .column = cut_index(with, s, 1),
-                                                         .term = cut_index(with, s, 2)};
+                                                         .row = cut_of(with, s, 0),
+                                                         .column = cut_of(with, s, 1),
+                                                         .term = cut_of(with, s, 2)};
     }
     return TN_OK;
 }
@@ -207,13 +215,7 @@ static tn_status add_updates(maker *with, uint32_t *count) {
         uint32_t core = with->layer->core[k], gradient = with->layer->core_gradient[k];
         tn_rtl_operation *update = &with->operation[*count];
         if (gradient == TN_RTL_NONE) continue;
-        *update = (tn_rtl_operation){.update = true,
-                                     .left = core,
-                                     .right = gradient,
-                                     .result = core,
-                                     .row = TN_RTL_NONE,
-                                     .column = TN_RTL_NONE,
-                                     .term = TN_RTL_NONE};
+        *update = (tn_rtl_operation){.update = true, .left = core, .right = gradient, .result = core};
         TN_TRY(tn_arena_format(with->arena, &update->name, with->error, "update %s", with->array[core].name));
         with->phase[(*count)++] = TN_UPDATE;
     }

@@ -1,6 +1,6 @@
 #include "rtl/reference.h"
 
-#include "base/memory.h"
+#include "rtl/access.h"
 #include "rtl/ieee.h"
 
 /* One index of a product: its size and its stride in each of the three arrays, 0 where it is none of theirs. */
@@ -9,9 +9,9 @@ typedef struct {
 } loop;
 
 typedef struct {
-    loop outer[TN_BANK_LAYOUT_AXES * 3], inner[TN_BANK_LAYOUT_AXES]; /* inner[0]: cut, if cut is not 0 */
+    loop outer[TN_BANK_LAYOUT_AXES * 3], inner[TN_BANK_LAYOUT_AXES + 2]; /* inner[0], inner[1]: cut */
     uint32_t outers, inners;
-    uint64_t cut; /* terms of a group along inner[0] */
+    uint64_t cut[2]; /* terms of a group along them */
 } nest;
 
 static uint64_t stride_of(const tn_rtl_array *array, uint32_t index) {
@@ -30,30 +30,34 @@ static nest nest_of(const tn_rtl_design *design, const tn_rtl_operation *operati
                     const uint64_t *index_size) {
     const tn_rtl_array *const array[3] = {&design->array[operation->left], &design->array[operation->right],
                                           &design->array[operation->result]};
-    nest made = {.cut = 1};
+    nest made = {.inners = 2, .cut = {operation->term.edge[0], operation->term.edge[1]}};
     for (uint32_t k = 0; k < array[2]->layout.axes; k++)
-        made.outer[made.outers++] = loop_of(array, array[2]->index[k], index_size[array[2]->index[k]]);
-    if (operation->term != TN_RTL_NONE) {
-        made.inner[made.inners++] = loop_of(array, operation->term, index_size[operation->term]);
-        made.cut = design->terms;
+        if (array[2]->index[k] != TN_RTL_NONE)
+            made.outer[made.outers++] = loop_of(array, array[2]->index[k], index_size[array[2]->index[k]]);
+    for (int k = 0; k < 2; k++) {
+        uint32_t index = operation->term.index[k];
+        made.inner[k] = index == TN_RTL_NONE ? (loop){.size = 1} : loop_of(array, index, index_size[index]);
     }
     for (uint32_t k = array[0]->layout.axes; k-- > 0;) {
         uint32_t index = array[0]->index[k];
-        bool summed =
-            tn_rtl_axis_of(array[1], index) != TN_RTL_NONE && tn_rtl_axis_of(array[2], index) == TN_RTL_NONE;
-        if (summed && index != operation->term)
+        bool summed = index != TN_RTL_NONE && tn_rtl_axis_of(array[1], index) != TN_RTL_NONE &&
+                      tn_rtl_axis_of(array[2], index) == TN_RTL_NONE;
+        if (summed && !tn_rtl_is_cut(&operation->term, index))
             made.inner[made.inners++] = loop_of(array, index, index_size[index]);
     }
     return made;
 }
 
-/* The group of terms from x on along inner[0]: a tree over design->terms products, those beyond the index zero. */
-static float group_sum(const nest *of, uint64_t terms, const float *left, const float *right, uint64_t x) {
-    float node[2 * 1024];
+/* The group of terms from x on along the cut indices: a tree over `terms` products, those beyond an index zero. */
+static float group_sum(const nest *of, uint64_t terms, const float *left, const float *right,
+                       const uint64_t *x) {
+    float node[2 * TN_RTL_LANES_MOST];
+    const loop *first = &of->inner[0], *second = &of->inner[1];
     for (uint64_t t = 0; t < terms; t++) {
-        bool cut = of->cut > 1, present = cut ? x + t < of->inner[0].size : t == 0;
-        float a = present ? left[cut ? t * of->inner[0].stride[0] : 0] : 0,
-              b = present ? right[cut ? t * of->inner[0].stride[1] : 0] : 0;
+        uint64_t u = t / of->cut[1], v = t % of->cut[1];
+        bool present = u < of->cut[0] && x[0] + u < first->size && x[1] + v < second->size;
+        float a = present ? left[u * first->stride[0] + v * second->stride[0]] : 0,
+              b = present ? right[u * first->stride[1] + v * second->stride[1]] : 0;
         node[terms + t] = tn_ieee_multiply(a, b);
     }
     for (uint64_t t = terms; t-- > 1;) node[t] = tn_ieee_add(node[2 * t], node[2 * t + 1]);
@@ -61,7 +65,7 @@ static float group_sum(const nest *of, uint64_t terms, const float *left, const 
 }
 
 static float sum(const nest *of, uint64_t terms, const float *left, const float *right) {
-    uint64_t x[TN_BANK_LAYOUT_AXES] = {0}, step = of->cut;
+    uint64_t x[TN_BANK_LAYOUT_AXES + 2] = {0};
     float total = 0;
     for (;;) {
         const float *a = left, *b = right;
@@ -69,10 +73,10 @@ static float sum(const nest *of, uint64_t terms, const float *left, const float 
             a += x[i] * of->inner[i].stride[0];
             b += x[i] * of->inner[i].stride[1];
         }
-        total = tn_ieee_add(total, group_sum(of, terms, a, b, x[0]));
+        total = tn_ieee_add(total, group_sum(of, terms, a, b, x));
         uint32_t i = 0;
         for (; i < of->inners; i++) {
-            x[i] += i == 0 ? step : 1;
+            x[i] += i < 2 ? of->cut[i] : 1;
             if (x[i] < of->inner[i].size) break;
             x[i] = 0;
         }

@@ -27,7 +27,12 @@ typedef struct {
     bool update;
     uint32_t runs;
     uint64_t seed;
-    bool plain; /* one element a word, one bank: every issue takes one cycle */
+    enum {
+        SIMPLE,
+        TWICE,
+        PLAIN
+    } kind; /* TWICE: cuts of two indices and two forms of banks, too; PLAIN: one element a
+                                           word, one bank, so that every issue takes one cycle */
 } drawn_case;
 
 static uint64_t draw(uint64_t *state, uint64_t below) {
@@ -37,17 +42,21 @@ static uint64_t draw(uint64_t *state, uint64_t below) {
     return (z ^ (z >> 31)) % below;
 }
 
-/* The word's elements dealt to the axes at random; skews at random, one of them odd. */
+/* The word's elements dealt to the axes at random; skews at random, until some axes tell the banks apart. */
 static tn_bank_layout draw_layout(const tn_rtl_memory *memory, const uint64_t *dims, uint32_t axes,
                                   uint64_t *state) {
-    tn_bank_layout layout = {.axes = axes, .forms = 1, .banks = {memory->banks}};
+    uint64_t second = memory->second ? memory->second : 1;
+    tn_bank_layout layout = {
+        .axes = axes, .forms = second > 1 ? 2 : 1, .banks = {memory->banks / second, second}};
     for (uint32_t k = 0; k < axes; k++) {
         layout.dims[k] = dims[k];
         layout.word[k] = 1;
-        layout.skew[0][k] = draw(state, 4);
     }
     for (uint64_t word = memory->word; word > 1; word /= 2) layout.word[draw(state, axes)] *= 2;
-    layout.skew[0][draw(state, axes)] |= 1;
+    do
+        for (uint32_t form = 0; form < layout.forms; form++)
+            for (uint32_t k = 0; k < axes; k++) layout.skew[form][k] = draw(state, 4);
+    while (!tn_rtl_strides_of(&layout).told);
     return layout;
 }
 
@@ -59,13 +68,15 @@ typedef struct {
     tn_rtl_array *array;
     tn_rtl_operation *operation;
     float **values;
+    bool twice; /* groups may cut two indices */
 } layer;
 
 static void check(tn_status status, const tn_error *error) {
     if (status != TN_OK) fail_msg("%s", error->message);
 }
 
-static uint32_t draw_index(const layer *with, uint32_t a, uint32_t b, bool shared, uint32_t c,
+/* A group's indices: those of a that b shares or not, and that c has not. Cuts one of them, or two. */
+static tn_rtl_cut draw_cut(const layer *with, uint32_t a, uint32_t b, bool shared, uint32_t c, uint64_t lanes,
                            uint64_t *state) {
     uint32_t found[TN_BANK_LAYOUT_AXES], count = 0;
     const tn_rtl_array *first = &with->array[a];
@@ -74,7 +85,17 @@ static uint32_t draw_index(const layer *with, uint32_t a, uint32_t b, bool share
              in_c = tn_rtl_axis_of(&with->array[c], first->index[k]) != TN_RTL_NONE;
         if (in_b == shared && !in_c) found[count++] = first->index[k];
     }
-    return count ? found[draw(state, count)] : TN_RTL_NONE;
+    tn_rtl_cut cut = {{TN_RTL_NONE, TN_RTL_NONE}, {1, 1}};
+    if (count == 0) return cut;
+    uint32_t one = (uint32_t)draw(state, count), other = (one + 1) % count;
+    cut.index[0] = found[one];
+    cut.edge[0] = lanes;
+    if (with->twice && count > 1 && lanes > 1 && draw(state, 2)) {
+        cut.edge[1] = UINT64_C(1) << (1 + draw(state, (uint64_t)__builtin_ctzll(lanes)));
+        cut.edge[0] = lanes / cut.edge[1];
+        cut.index[1] = found[other];
+    }
+    return cut;
 }
 
 /* Operands of a step lie in different memories: a colouring, tried from a drawn colour. */
@@ -106,6 +127,7 @@ static void build(layer *with, const drawn_case *of) {
     tn_error error;
     tn_weight weight;
     with->arena = (tn_arena){0};
+    with->twice = of->kind == TWICE;
     check(tn_spec_parse(of->spec, (tn_position){0}, &weight, &tokens, &error), &error);
     check(tn_program_named(&weight, tokens, of->flow, &(tn_program_options){.training = true}, &with->arena,
                            &with->program, &error),
@@ -125,7 +147,10 @@ static void build(layer *with, const drawn_case *of) {
         with->memory[m] = (tn_rtl_memory){.banks = UINT64_C(1) << draw(&state, 3),
                                           .word = draw(&state, 3) ? widest : 2,
                                           .style = TN_STYLE_BLOCK};
-    for (int m = 0; m < 3 && of->plain; m++) with->memory[m].banks = with->memory[m].word = 1;
+    for (int m = 0; m < 3 && with->twice; m++)
+        with->memory[m].second = UINT64_C(1) << draw(&state, 2),
+        with->memory[m].banks *= with->memory[m].second;
+    for (int m = 0; m < 3 && of->kind == PLAIN; m++) with->memory[m].banks = with->memory[m].word = 1;
     if (of->update) { /* the same words for all, so that any core may be updated from any memory */
         with->memory[1] = with->memory[2] = with->memory[0];
     }
@@ -162,14 +187,14 @@ static void build(layer *with, const drawn_case *of) {
     uint32_t operations = 0;
     for (uint32_t s = 0; s < program->steps; s++) {
         const tn_program_step *step = &program->step[s];
-        with->operation[operations++] =
-            (tn_rtl_operation){.name = "product",
-                               .left = step->a,
-                               .right = step->b,
-                               .result = step->out,
-                               .row = draw_index(with, step->a, step->out, true, step->b, &state),
-                               .column = draw_index(with, step->b, step->out, true, step->a, &state),
-                               .term = draw_index(with, step->a, step->b, true, step->out, &state)};
+        with->operation[operations++] = (tn_rtl_operation){
+            .name = "product",
+            .left = step->a,
+            .right = step->b,
+            .result = step->out,
+            .row = draw_cut(with, step->a, step->out, true, step->b, of->rows, &state),
+            .column = draw_cut(with, step->b, step->out, true, step->a, of->columns, &state),
+            .term = draw_cut(with, step->a, step->b, true, step->out, of->terms, &state)};
     }
     for (uint32_t t = 0; t < program->tensors && of->update; t++)
         if (program->tensor[t].role == TN_ROLE_CORE_GRADIENT) {
@@ -225,7 +250,7 @@ static void simulate(const drawn_case *of, char *folder) {
     put_all(&with, &end);
     assert_non_null(mkdtemp(folder));
     check(tn_rtl_files_write(&engine, &begin, &end, of->runs, folder, &error), &error);
-    snprintf(command, sizeof command, "make -C '%s' simulate OPTIMISE=-O0 2>&1", folder);
+    snprintf(command, sizeof command, "make -C '%s' simulate FLOATS=c OPTIMISE=-O0 2>&1", folder);
     test_run run = test_shell(command);
     if (run.status != 0) fail_msg("%s: %s\n%s", of->spec, folder, run.out);
     assert_non_null(strstr(run.out, " wrong 0\n"));
@@ -249,7 +274,7 @@ static void mutate(const char *folder, const char *edit) {
     char command[512];
     shell(folder, "rm -rf ../kept-engine && cp -rp . ../kept-engine");
     shell(folder, edit);
-    snprintf(command, sizeof command, "make -C '%s' simulate OPTIMISE=-O0 2>&1", folder);
+    snprintf(command, sizeof command, "make -C '%s' simulate FLOATS=c OPTIMISE=-O0 2>&1", folder);
     test_run run = test_shell(command);
     if (run.status == 0) fail_msg("'%s' was not noticed:\n%s", edit, run.out);
     test_run_free(&run);
@@ -259,43 +284,43 @@ static void mutate(const char *folder, const char *edit) {
 /* Layers and kernels; the first QUICK run in every suite, the others where TENFOLD_RTL_CASES asks for so many. */
 enum { QUICK = 1 };
 static const drawn_case cases[] = {
-    {"tt:m=4x3,n=3x4,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 1, 4, 4, 7, true, 2, 1, false},
-    {"ttm:m=4x3,n=2x5,rank=3,tokens=5", TN_FLOW_OPTIMAL, 4, 2, 2, 2, 3, 4, true, 1, 3, false},
-    {"dense:m=12,n=20,tokens=5", TN_FLOW_DENSE, 2, 2, 2, 1, 4, 7, true, 1, 4, false},
-    {"tt:m=6x4,n=4x6,rank=5,tokens=3", TN_FLOW_RIGHT_TO_LEFT, 4, 2, 2, 2, 3, 4, false, 1, 2, false},
-    {"tt:m=12,n=12,rank=4,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 4, 8, 4, 7, true, 1, 5, false},
-    {"tt:m=3x4,n=5x2,rank=4,tokens=1", TN_FLOW_OPTIMAL, 4, 4, 1, 4, 4, 7, true, 2, 6, false},
-    {"tt:m=4x4x4,n=4x4x4,rank=4,tokens=5", TN_FLOW_BIDIRECTIONAL, 4, 4, 4, 4, 4, 7, true, 1, 7, false},
-    {"tt:m=4x3x2,n=2x3x4,rank=5,tokens=32", TN_FLOW_OPTIMAL, 8, 4, 2, 4, 4, 7, true, 1, 8, false},
-    {"tt:m=2x3x4,n=4x3x2,rank=6,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 2, 4, 8, 4, 4, 7, true, 1, 9, false},
-    {"tt:m=2x2x3x2,n=2x3x2x2,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 4, 2, 3, 4, true, 1, 10, false},
-    {"tt:m=3x2x2x2,n=2x2x2x3,rank=2,tokens=1", TN_FLOW_BIDIRECTIONAL, 4, 2, 1, 8, 4, 7, true, 1, 11, false},
-    {"tt:m=4x2x2x4,n=2x4x4x2,rank=4,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 2, 4, 4, 7, true, 1, 12, false},
-    {"ttm:m=4x4,n=4x4,rank=4,tokens=32", TN_FLOW_RIGHT_TO_LEFT, 4, 4, 4, 4, 4, 7, true, 1, 13, false},
-    {"ttm:m=3x5,n=4x3,rank=7,tokens=1", TN_FLOW_OPTIMAL, 2, 2, 1, 2, 4, 7, true, 1, 14, false},
-    {"ttm:m=2x3x4,n=3x2x2,rank=4,tokens=5", TN_FLOW_OPTIMAL, 8, 2, 2, 4, 4, 7, true, 1, 15, false},
-    {"ttm:m=4x4x2,n=2x4x4,rank=8,tokens=32", TN_FLOW_OPTIMAL, 4, 8, 4, 8, 3, 7, true, 1, 16, false},
-    {"ttm:m=2x2x2x2,n=2x2x2x2,rank=3,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 2, 2, 2, 4, 4, 4, true, 1, 17, false},
-    {"dense:m=16,n=16,tokens=32", TN_FLOW_DENSE, 4, 4, 4, 4, 4, 7, true, 1, 18, false},
-    {"dense:m=24,n=10,tokens=1", TN_FLOW_DENSE, 8, 2, 1, 4, 4, 7, true, 2, 19, false},
-    {"dense:m=4x6,n=5x4,tokens=5", TN_FLOW_DENSE, 4, 2, 8, 16, 4, 7, true, 1, 20, false},
-    {"tt:m=8x4,n=4x8,rank=8,tokens=32", TN_FLOW_BIDIRECTIONAL, 8, 8, 8, 8, 4, 7, true, 1, 21, false},
-    {"tt:m=8x8,n=8x8,rank=12,tokens=5", TN_FLOW_OPTIMAL, 8, 8, 4, 8, 4, 7, true, 1, 22, false},
-    {"ttm:m=8x4,n=4x8,rank=6,tokens=5", TN_FLOW_OPTIMAL, 8, 8, 1, 8, 4, 7, true, 1, 23, false},
-    {"tt:m=5x3,n=7x2,rank=5,tokens=1", TN_FLOW_RIGHT_TO_LEFT, 8, 8, 2, 4, 4, 7, true, 1, 24, false},
-    {"tt:m=5x3,n=7x2,rank=5,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 1, 4, 4, 4, 5, 8, true, 1, 25, false},
-    {"tt:m=4x3,n=3x4,rank=3,tokens=32", TN_FLOW_OPTIMAL, 4, 1, 4, 4, 2, 3, true, 1, 26, false},
-    {"tt:m=4x3,n=3x4,rank=4,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 8, 4, 1, 1, true, 1, 27, false},
-    {"dense:m=7,n=9,tokens=5", TN_FLOW_DENSE, 2, 8, 2, 2, 6, 9, true, 1, 28, false},
-    {"tt:m=4x4,n=4x4,rank=1x4x8x4x1,tokens=5", TN_FLOW_OPTIMAL, 4, 4, 2, 2, 4, 7, true, 1, 29, false},
-    {"tt:m=6x4x2,n=2x4x6,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 4, 2, 4, 4, 4, 7, true, 2, 30, false},
-    {"ttm:m=6x4,n=4x6,rank=5,tokens=32", TN_FLOW_OPTIMAL, 2, 4, 2, 4, 4, 7, true, 2, 31, false},
-    {"tt:m=3x3x3,n=3x3x3,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 2, 1, 4, 7, true, 2, 32, false},
+    {"tt:m=4x3,n=3x4,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 1, 4, 4, 7, true, 2, 1, SIMPLE},
+    {"ttm:m=4x3,n=2x5,rank=3,tokens=5", TN_FLOW_OPTIMAL, 4, 2, 2, 2, 3, 4, true, 1, 3, TWICE},
+    {"dense:m=12,n=20,tokens=5", TN_FLOW_DENSE, 2, 2, 2, 1, 4, 7, true, 1, 4, SIMPLE},
+    {"tt:m=6x4,n=4x6,rank=5,tokens=3", TN_FLOW_RIGHT_TO_LEFT, 4, 2, 2, 2, 3, 4, false, 1, 2, TWICE},
+    {"tt:m=12,n=12,rank=4,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 4, 8, 4, 7, true, 1, 5, SIMPLE},
+    {"tt:m=3x4,n=5x2,rank=4,tokens=1", TN_FLOW_OPTIMAL, 4, 4, 1, 4, 4, 7, true, 2, 6, TWICE},
+    {"tt:m=4x4x4,n=4x4x4,rank=4,tokens=5", TN_FLOW_BIDIRECTIONAL, 4, 4, 4, 4, 4, 7, true, 1, 7, SIMPLE},
+    {"tt:m=4x3x2,n=2x3x4,rank=5,tokens=32", TN_FLOW_OPTIMAL, 8, 4, 2, 4, 4, 7, true, 1, 8, TWICE},
+    {"tt:m=2x3x4,n=4x3x2,rank=6,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 2, 4, 8, 4, 4, 7, true, 1, 9, SIMPLE},
+    {"tt:m=2x2x3x2,n=2x3x2x2,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 4, 2, 3, 4, true, 1, 10, TWICE},
+    {"tt:m=3x2x2x2,n=2x2x2x3,rank=2,tokens=1", TN_FLOW_BIDIRECTIONAL, 4, 2, 1, 8, 4, 7, true, 1, 11, SIMPLE},
+    {"tt:m=4x2x2x4,n=2x4x4x2,rank=4,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 2, 4, 4, 7, true, 1, 12, TWICE},
+    {"ttm:m=4x4,n=4x4,rank=4,tokens=32", TN_FLOW_RIGHT_TO_LEFT, 4, 4, 4, 4, 4, 7, true, 1, 13, SIMPLE},
+    {"ttm:m=3x5,n=4x3,rank=7,tokens=1", TN_FLOW_OPTIMAL, 2, 2, 1, 2, 4, 7, true, 1, 14, TWICE},
+    {"ttm:m=2x3x4,n=3x2x2,rank=4,tokens=5", TN_FLOW_OPTIMAL, 8, 2, 2, 4, 4, 7, true, 1, 15, SIMPLE},
+    {"ttm:m=4x4x2,n=2x4x4,rank=8,tokens=32", TN_FLOW_OPTIMAL, 4, 8, 4, 8, 3, 7, true, 1, 16, TWICE},
+    {"ttm:m=2x2x2x2,n=2x2x2x2,rank=3,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 2, 2, 2, 4, 4, 4, true, 1, 17, SIMPLE},
+    {"dense:m=16,n=16,tokens=32", TN_FLOW_DENSE, 4, 4, 4, 4, 4, 7, true, 1, 18, TWICE},
+    {"dense:m=24,n=10,tokens=1", TN_FLOW_DENSE, 8, 2, 1, 4, 4, 7, true, 2, 19, SIMPLE},
+    {"dense:m=4x6,n=5x4,tokens=5", TN_FLOW_DENSE, 4, 2, 8, 16, 4, 7, true, 1, 20, TWICE},
+    {"tt:m=8x4,n=4x8,rank=8,tokens=32", TN_FLOW_BIDIRECTIONAL, 8, 8, 8, 8, 4, 7, true, 1, 21, SIMPLE},
+    {"tt:m=8x8,n=8x8,rank=12,tokens=5", TN_FLOW_OPTIMAL, 8, 8, 4, 8, 4, 7, true, 1, 22, TWICE},
+    {"ttm:m=8x4,n=4x8,rank=6,tokens=5", TN_FLOW_OPTIMAL, 8, 8, 1, 8, 4, 7, true, 1, 23, SIMPLE},
+    {"tt:m=5x3,n=7x2,rank=5,tokens=1", TN_FLOW_RIGHT_TO_LEFT, 8, 8, 2, 4, 4, 7, true, 1, 24, TWICE},
+    {"tt:m=5x3,n=7x2,rank=5,tokens=5", TN_FLOW_RIGHT_TO_LEFT, 1, 4, 4, 4, 5, 8, true, 1, 25, SIMPLE},
+    {"tt:m=4x3,n=3x4,rank=3,tokens=32", TN_FLOW_OPTIMAL, 4, 1, 4, 4, 2, 3, true, 1, 26, TWICE},
+    {"tt:m=4x3,n=3x4,rank=4,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 8, 4, 1, 1, true, 1, 27, SIMPLE},
+    {"dense:m=7,n=9,tokens=5", TN_FLOW_DENSE, 2, 8, 2, 2, 6, 9, true, 1, 28, TWICE},
+    {"tt:m=4x4,n=4x4,rank=1x4x8x4x1,tokens=5", TN_FLOW_OPTIMAL, 4, 4, 2, 2, 4, 7, true, 1, 29, SIMPLE},
+    {"tt:m=6x4x2,n=2x4x6,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 4, 2, 4, 4, 4, 7, true, 2, 30, TWICE},
+    {"ttm:m=6x4,n=4x6,rank=5,tokens=32", TN_FLOW_OPTIMAL, 2, 4, 2, 4, 4, 7, true, 2, 31, SIMPLE},
+    {"tt:m=3x3x3,n=3x3x3,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 2, 1, 4, 7, true, 2, 32, TWICE},
 };
 
 /* Seven tiles and an adder of seven cycles: every sum is wanted the cycle it is ready. */
 static const drawn_case tight = {
-    "dense:m=7,n=3,tokens=1", TN_FLOW_DENSE, 1, 1, 1, 1, 4, 7, true, 1, 33, true};
+    "dense:m=7,n=3,tokens=1", TN_FLOW_DENSE, 1, 1, 1, 1, 4, 7, true, 1, 33, PLAIN};
 
 static bool no_verilator(void) {
     test_run found = test_shell("command -v verilator");
@@ -315,7 +340,7 @@ static void test_mutations(void **state) {
     /* one bit of a descriptor: the lowest hexadecimal digit but 20 of the first, a base or a pattern */
     mutate(folder, "sed -i '1s/\\(.\\)\\(.\\{3\\}\\)$/f\\2/' program.hex");
     /* one stride twice as long */
-    mutate(folder, "sed -i 's/here + stride/here + 2 * stride/' odometer.sv");
+    mutate(folder, "sed -i 's/sum + stride/sum + 2 * stride/' odometer.sv");
     /* one value elsewhere in its bank, as a wrong layout would put it */
     mutate(folder, "sed -i '1{h;d};2{G}' memory0_00.hex");
     remove_folder(folder);

@@ -11,14 +11,17 @@ module bank #(
     parameter NAME = "bank"
 ) (
     input  logic                   clk,
-    input  logic                   check,
     input  logic                   read,
     input  logic [    ADDRESS-1:0] read_address,
     output logic [ELEMENTS*32-1:0] q,
     input  logic [   ELEMENTS-1:0] write,
     input  logic [    ADDRESS-1:0] write_address,
-    input  logic [ELEMENTS*32-1:0] d,
+    input  logic [ELEMENTS*32-1:0] d
+`ifndef SYNTHESIS
+    ,
+    input  logic                   check,
     output int unsigned            wrong
+`endif
 );
   localparam int BITS = DEPTH > 1 ? $clog2(DEPTH) : 1;
   (* ram_style = STYLE *) logic [ELEMENTS*32-1:0] word[DEPTH];
@@ -28,9 +31,7 @@ module bank #(
     for (int e = 0; e < ELEMENTS; e++)
       if (write[e]) word[write_address[BITS-1:0]][e*32+:32] <= d[e*32+:32];
 
-`ifdef SYNTHESIS
-  assign wrong = 0;
-`else
+`ifndef SYNTHESIS
   logic [ELEMENTS*32-1:0] expected[DEPTH];
   initial begin
     $readmemh({NAME, ".hex"}, word);

@@ -11,12 +11,15 @@ module delay #(
     if (CYCLES == 0) begin : g_wire
       assign q = d;
     end else begin : g_line
-      logic [WIDTH-1:0] line[CYCLES];
-      always_ff @(posedge clk) begin
-        line[0] <= d;
-        for (int i = 1; i < CYCLES; i++) line[i] <= line[i-1];
+      for (genvar i = 0; i < CYCLES; i++) begin : g_stage
+        logic [WIDTH-1:0] kept;
+        if (i == 0) begin : g_first
+          always_ff @(posedge clk) kept <= d;
+        end else begin : g_next
+          always_ff @(posedge clk) kept <= g_line.g_stage[i-1].kept;
+        end
       end
-      assign q = line[CYCLES-1];
+      assign q = g_line.g_stage[CYCLES-1].kept;
     end
   endgenerate
 endmodule

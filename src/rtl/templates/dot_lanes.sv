@@ -34,21 +34,21 @@ module dot_lanes #(
   generate
     for (genvar r = 0; r < ROWS; r++) begin : g_row
       for (genvar c = 0; c < COLUMNS; c++) begin : g_column
-        logic [31:0] node[2*TERMS];  // node i is the sum of nodes 2 i and 2 i + 1; the products are the last TERMS
+        wire [2*TERMS*32-1:0] node;  // node i is the sum of nodes 2 i and 2 i + 1; the products are the last TERMS
         for (genvar t = 0; t < TERMS; t++) begin : g_term
           fp32_multiply #(.LATENCY(MULTIPLY)) multiply (
-              .clk, .a(left[(r*TERMS+t)*32+:32]), .b(right[(t*COLUMNS+c)*32+:32]), .y(node[TERMS+t]));
+              .clk, .a(left[(r*TERMS+t)*32+:32]), .b(right[(t*COLUMNS+c)*32+:32]), .y(node[(TERMS+t)*32+:32]));
         end
         for (genvar t = 1; t < TERMS; t++) begin : g_tree
-          fp32_add #(.LATENCY(ADD)) add (.clk, .a(node[2*t]), .b(node[2*t+1]), .y(node[t]));
+          fp32_add #(.LATENCY(ADD)) add (.clk, .a(node[2*t*32+:32]), .b(node[(2*t+1)*32+:32]), .y(node[t*32+:32]));
         end
 
         (* ram_style = "distributed" *) logic [31:0] open[OPEN];
         wire [31:0] stored = open[add_slot];
-        logic [31:0] sum;
+        wire [31:0] sum;
         wire bypass = end_valid && end_slot == add_slot;
         wire [31:0] previous = add_first ? 32'b0 : bypass ? sum : stored;
-        fp32_add #(.LATENCY(ADD)) accumulate (.clk, .a(previous), .b(node[1]), .y(sum));
+        fp32_add #(.LATENCY(ADD)) accumulate (.clk, .a(previous), .b(node[32+:32]), .y(sum));
         always_ff @(posedge clk) if (end_valid) open[end_slot] <= sum;
         assign result[(r*COLUMNS+c)*32+:32] = sum;
       end

@@ -2,39 +2,66 @@
 //
 // A product is ROUNDS of open sums. In a round, for each group of TERMS of the reduction, each open tile of ROWS x
 // COLUMNS sums gets one issue: a block of the left and of the right operand, each fetched in as many cycles as its
-// layout takes (`phases`, from the pattern). An issue lasts the longest of: the interval at which one sum may be added to, the
-// phases of both operands, and, in the last group, the most that a write of the result takes. A vector operation (SGD: w - rate * g) is a
-// product of one group whose trips are VECTOR elements.
+// layout takes (`phases`, from the pattern). An issue lasts the longest of: the interval at which one sum may be added
+// to, the phases of both operands, and, in the last group, the most that a write of the result takes. An update (SGD:
+// w - rate * g) is a product of one group whose trips are VECTOR elements.
 //
 // From the cycle in which an operation is loaded to that of the next: 1 + issues + 4 (address, bank, memory, lanes) + the
 // operators + 1 (result to bank) - 1 (the last write and the next load share a cycle) + phases of the last write - 1.
-// engine.svh, memories.svh and program.hex come from one description; the names in capitals are explained there.
+// engine.svh, patterns.sv, memories.svh and program.hex come from one description; the names in capitals are explained
+// in engine.svh.
+//
+// `start` runs the program from its first operation. While it does not run (`finished`) the host may write or read one
+// element a cycle, at a memory, bank, word and element; what it reads is there when `host_answers`, in order.
 module engine (
     input  logic        clk,
     input  logic        reset,
-    input  logic        check,
-    output logic        load,      // an operation begins
-    output logic        finished,  // the program is at its end
+    input  logic        start,
+    output logic        load,          // an operation begins
+    output logic        finished,      // no program runs
+    input  logic        host_valid,
+    input  logic        host_write,
+    input  logic [ 7:0] host_memory,
+    input  logic [ 7:0] host_bank,
+    input  logic [31:0] host_word,
+    input  logic [ 7:0] host_element,
+    input  logic [31:0] host_d,
+    output logic        host_answers,
+    output logic [31:0] host_q
+`ifndef SYNTHESIS
+    ,
+    input  logic        check,         // count the elements that differ from what is expected
     output int unsigned wrong
+`endif
 );
 `include "engine.svh"
+`include "fields.svh"
 
   // ---- program ----
-  logic [DESCRIPTOR-1:0] rom[OPERATIONS+1];
+  typedef enum logic [1:0] {IDLE, LOAD, RUN, DRAIN} state_t;
+  state_t state;
+  wire idle = state == IDLE;
+  (* rom_style = PROGRAM_STYLE *) logic [DESCRIPTOR-1:0] rom[OPERATIONS+1];
+  initial $readmemh("program.hex", rom);
   logic [DESCRIPTOR-1:0] d;
   logic [PROGRAM-1:0] pc;
-`ifndef SYNTHESIS
-  initial $readmemh("program.hex", rom);
-`endif
+  logic leave;  // the last result is being written in the coming cycle, and the next operation loaded
+  wire [PROGRAM-1:0] fetched = idle ? '0 : pc;
+  always_ff @(posedge clk) if (idle || leave) d <= rom[fetched];
 
   wire vector = d[F_VECTOR];
   wire [TILE-1:0] open = d[F_OPEN+:TILE];
   wire [TILE-1:0] tiles = d[F_TILES+:TILE];
-  wire [3:0] interval = d[F_INTERVAL+:4];
+  wire [PHASE-1:0] interval = d[F_INTERVAL+:PHASE];
+  wire [PHASE-1:0] write_phases = d[F_WRITE_PHASES+:PHASE];  // the most that one of the operation's tiles takes
+  wire [MEMORY-1:0] left_memory = idle ? host_memory[MEMORY-1:0] : d[F_LEFT_MEMORY+:MEMORY];
+  wire [MEMORY-1:0] right_memory = d[F_RIGHT_MEMORY+:MEMORY];
+  wire [MEMORY-1:0] result_memory = idle ? host_memory[MEMORY-1:0] : d[F_RESULT_MEMORY+:MEMORY];
+  wire [ROTATE-1:0] left_top = MEMORY_TOP[left_memory*ROTATE+:ROTATE];
+  wire [ROTATE-1:0] right_top = MEMORY_TOP[right_memory*ROTATE+:ROTATE];
+  wire [ROTATE-1:0] result_top = MEMORY_TOP[result_memory*ROTATE+:ROTATE];
 
   // ---- control ----
-  typedef enum logic [1:0] {IDLE, LOAD, RUN, DRAIN} state_t;
-  state_t state;
   logic [TILE-1:0] round, slot;  // tiles of earlier rounds; the open one at hand
   logic [PHASE-1:0] phase;
   wire run = state == RUN;
@@ -44,22 +71,23 @@ module engine (
   logic [GROUP_LEVELS-1:0] group_last;
   wire last_group = &group_last;
   logic first_group;
-  wire edge_column = d[F_EDGE_COLUMN] && tile_last[0];
-  wire edge_row = d[F_EDGE_ROW] && tile_last[1];
-  wire edge_term = d[F_EDGE_TERM] && group_last[0];
+  wire [CUTS-1:0] column_cut = d[F_EDGE_COLUMN+:CUTS] & tile_last[0+:CUTS];
+  wire [CUTS-1:0] row_cut = d[F_EDGE_ROW+:CUTS] & tile_last[CUTS+:CUTS];
+  wire [CUTS-1:0] term_cut = d[F_EDGE_TERM+:CUTS] & group_last[0+:CUTS];
 
-  wire [CHOICE-1:0] left_pattern = d[F_LEFT_PATTERN+:CHOICE] + (vector ? '0 : CHOICE'({edge_term, edge_row}));
-  wire [CHOICE-1:0] right_pattern = d[F_RIGHT_PATTERN+:CHOICE] + (vector ? '0 : CHOICE'({edge_column, edge_term}));
-  wire [CHOICE-1:0] result_pattern = d[F_RESULT_PATTERN+:CHOICE] + (vector ? '0 : CHOICE'({edge_column, edge_row}));
-  wire [PHASE-1:0] left_phases = vector ? 1 : PHASES_LEFT[left_pattern*PHASE+:PHASE];
-  wire [PHASE-1:0] right_phases = vector ? 1 : PHASES_RIGHT[right_pattern*PHASE+:PHASE];
-  wire [PHASE-1:0] result_phases = vector ? 1 : PHASES_RESULT[result_pattern*PHASE+:PHASE];
-
-  wire [PHASE-1:0] write_phases = d[F_WRITE_PHASES+:PHASE];  // the most that one of the operation's tiles takes
+  // A block is one of 4^CUTS in a row, so its kind is its low bits.
+  wire [BLOCK-1:0] left_block = idle ? BLOCK'(HOST_LEFT) : d[F_LEFT_BLOCK+:BLOCK] | BLOCK'({term_cut, row_cut});
+  wire [BLOCK-1:0] right_block = d[F_RIGHT_BLOCK+:BLOCK] | BLOCK'({column_cut, term_cut});
+  wire [BLOCK-1:0] result_block = idle ? BLOCK'(HOST_RESULT) : d[F_RESULT_BLOCK+:BLOCK] | BLOCK'({column_cut, row_cut});
+  logic [CHOICE-1:0] left_first, right_first, result_first;
+  logic [PHASE-1:0] left_phases, right_phases, result_phases;
+  left_blocks of_left (.block(left_block), .first(left_first), .phases(left_phases));
+  right_blocks of_right (.block(right_block), .first(right_first), .phases(right_phases));
+  result_blocks of_result (.block(result_block), .first(result_first), .phases(result_phases));
 
   logic [PHASE-1:0] cycles;  // of the issue
   always_comb begin
-    cycles = PHASE'(interval);
+    cycles = interval;
     if (real_tile) begin
       if (left_phases > cycles) cycles = left_phases;
       if (right_phases > cycles) cycles = right_phases;
@@ -80,7 +108,7 @@ module engine (
       .count(d[F_TILE_COUNT+:TILE_LEVELS*COUNT]), .period(d[F_TILE_PERIOD+:TILE_LEVELS*3*4]),
       .stride(d[F_TILE_STRIDE+:TILE_LEVELS*3*ADDRESS]), .turn_period(d[F_TILE_TURN_PERIOD+:TILE_LEVELS*3*4]),
       .turn(d[F_TILE_TURN+:TILE_LEVELS*3*ROTATE]), .spot(d[F_TILE_INSIDE+:TILE_LEVELS*3*4]),
-      .shift(d[F_TILE_SHIFT+:TILE_LEVELS*3*4]),
+      .shift(d[F_TILE_SHIFT+:TILE_LEVELS*3*4]), .top({result_top, right_top, left_top}),
       .address(tile_address), .rotation(tile_rotation), .place(tile_place), .last(tile_last));
 
   logic [2*ADDRESS-1:0] group_address;
@@ -91,36 +119,28 @@ module engine (
       .count(d[F_GROUP_COUNT+:GROUP_LEVELS*COUNT]), .period(d[F_GROUP_PERIOD+:GROUP_LEVELS*2*4]),
       .stride(d[F_GROUP_STRIDE+:GROUP_LEVELS*2*ADDRESS]), .turn_period(d[F_GROUP_TURN_PERIOD+:GROUP_LEVELS*2*4]),
       .turn(d[F_GROUP_TURN+:GROUP_LEVELS*2*ROTATE]), .spot(d[F_GROUP_INSIDE+:GROUP_LEVELS*2*4]),
-      .shift(d[F_GROUP_SHIFT+:GROUP_LEVELS*2*4]),
+      .shift(d[F_GROUP_SHIFT+:GROUP_LEVELS*2*4]), .top({right_top, left_top}),
       .address(group_address), .rotation(group_rotation), .place(group_place), .last(group_last));
 
-  logic leave;  // the last result is being written in the coming cycle, and the next operation loaded
   always_ff @(posedge clk) begin
     if (reset) begin
-      state <= LOAD;
-      pc <= '0;
-      d <= rom[0];
+      state <= IDLE;
     end else begin
       case (state)
-        LOAD: begin
-          state <= d[F_END] ? IDLE : RUN;
-          pc <= pc + 1'b1;
-        end
+        IDLE: if (start) state <= LOAD;
+        LOAD: state <= d[F_END] ? IDLE : RUN;
         RUN: if (last_issue) state <= DRAIN;
-        DRAIN:
-        if (leave) begin
-          state <= LOAD;
-          d <= rom[pc];
-        end
-        default: ;
+        default: if (leave) state <= LOAD;
       endcase
     end
-    if (state == LOAD) begin
+    if (idle) pc <= '0;
+    else if (state == LOAD) pc <= pc + 1'b1;
+    if (!run) begin
       round <= '0;
       slot <= '0;
       phase <= '0;
       first_group <= 1'b1;
-    end else if (run) begin
+    end else begin
       phase <= fire ? '0 : phase + 1'b1;
       if (fire) slot <= last_slot ? '0 : slot + 1'b1;
       if (sweep) first_group <= last_group;
@@ -128,7 +148,7 @@ module engine (
     end
   end
   assign load = state == LOAD;
-  assign finished = state == IDLE && !reset;
+  assign finished = idle && !reset;
 
   // ---- memories ----
   logic [MEMORIES-1:0] left_read, right_read, write;
@@ -136,41 +156,59 @@ module engine (
   logic [BANKS*ADDRESS-1:0] left_address, right_address, write_address;
   logic [BANKS*WORD-1:0] write_enable;
   logic [BANKS*WORD*32-1:0] write_data;
-  logic [MEMORIES*BANKS*WORD*32-1:0] data;
+  wire [MEMORIES*BANKS*WORD*32-1:0] data;
+`ifndef SYNTHESIS
   int unsigned wrong_of[MEMORIES];
-`include "memories.svh"
   always_comb begin
     wrong = 0;
     for (int m = 0; m < MEMORIES; m++) wrong = wrong + wrong_of[m];
   end
+`endif
+`include "memories.svh"
 
   // ---- operands ----
-  logic [ROWS*TERMS*32-1:0] left_lane;
-  logic [TERMS*COLUMNS*32-1:0] right_lane;
-  logic [VECTOR*32-1:0] left_vector, right_vector;
-  read_port #(.LANES(ROWS * TERMS), .PATTERNS(PATTERNS_LEFT), .VECTOR(VECTOR), .VECTOR_PATTERNS(PATTERNS_VECTOR),
-              .PHASES(PHASES), .MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS),
-              .ROTATE(ROTATE), .INSIDE(INSIDE), .CODE(CODE), .CHOICE(CHOICE), .OFFSET(OFFSET_LEFT), .USED(USED_LEFT),
-              .SOURCE(SOURCE_LEFT), .VECTOR_USED(USED_VECTOR), .VECTOR_SOURCE(SOURCE_VECTOR), .MASK(MEMORY_MASK)) left (
-      .clk, .valid(run && real_tile && phase < left_phases), .vector, .first(phase == 0),
-      .choice(vector ? left_pattern : CHOICE'(left_pattern * PHASES) + CHOICE'(phase)),
-      .memory(d[F_LEFT_MEMORY+:MEMORY]),
-      .base(d[F_LEFT_BASE+:ADDRESS] + tile_address[0+:ADDRESS] + group_address[0+:ADDRESS]),
-      .rotation(tile_rotation[0+:ROTATE] + group_rotation[0+:ROTATE]),
-      .place(tile_place[0+:INSIDE] | group_place[0+:INSIDE]),
-      .read(left_read), .used(left_used), .address(left_address), .data, .lane(left_lane), .vector_lane(left_vector));
-  read_port #(.LANES(TERMS * COLUMNS), .PATTERNS(PATTERNS_RIGHT), .VECTOR(VECTOR), .VECTOR_PATTERNS(PATTERNS_VECTOR),
-              .PHASES(PHASES), .MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS),
-              .ROTATE(ROTATE), .INSIDE(INSIDE), .CODE(CODE), .CHOICE(CHOICE), .OFFSET(OFFSET_RIGHT), .USED(USED_RIGHT),
-              .SOURCE(SOURCE_RIGHT), .VECTOR_USED(USED_VECTOR), .VECTOR_SOURCE(SOURCE_VECTOR), .MASK(MEMORY_MASK)) right (
-      .clk, .valid(run && real_tile && phase < right_phases), .vector, .first(phase == 0),
-      .choice(vector ? right_pattern : CHOICE'(right_pattern * PHASES) + CHOICE'(phase)),
-      .memory(d[F_RIGHT_MEMORY+:MEMORY]),
+  logic [CHOICE-1:0] left_choice1, left_choice2, right_choice1, right_choice2;
+  logic [BANKS-1:0] left_used1, right_used1;
+  logic [BANKS*ADDRESS-1:0] left_offset1, right_offset1;
+  logic left_valid3, left_first3, right_valid3, right_first3;
+  logic [BANKS*WORD*32-1:0] left_fetched, right_fetched;
+  wire [ADDRESS-1:0] left_base = d[F_LEFT_BASE+:ADDRESS] + tile_address[0+:ADDRESS] + group_address[0+:ADDRESS];
+  wire [ROTATE-1:0] left_rotation = field_add(tile_rotation[0+:ROTATE], group_rotation[0+:ROTATE], left_top);
+  read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
+              .INSIDE(INSIDE), .CHOICE(CHOICE), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) left (
+      .clk, .valid(idle ? host_valid && !host_write : run && real_tile && phase < left_phases), .first(phase == 0),
+      .choice(left_first + CHOICE'(phase)), .memory(left_memory),
+      .base(idle ? host_word[ADDRESS-1:0] : left_base), .rotation(idle ? host_bank[ROTATE-1:0] : left_rotation),
+      .place(idle ? host_element[INSIDE-1:0] : tile_place[0+:INSIDE] | group_place[0+:INSIDE]),
+      .choice1(left_choice1), .used1(left_used1), .offset1(left_offset1),
+      .read(left_read), .used(left_used), .address(left_address), .choice2(left_choice2), .data,
+      .valid3(left_valid3), .first3(left_first3), .words(left_fetched));
+  left_words left_words_of (.choice(left_choice1), .used(left_used1), .offset(left_offset1));
+
+  read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
+              .INSIDE(INSIDE), .CHOICE(CHOICE), .SERVES(RIGHT_SERVES), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) right (
+      .clk, .valid(run && real_tile && phase < right_phases), .first(phase == 0),
+      .choice(right_first + CHOICE'(phase)), .memory(right_memory),
       .base(d[F_RIGHT_BASE+:ADDRESS] + tile_address[ADDRESS+:ADDRESS] + group_address[ADDRESS+:ADDRESS]),
-      .rotation(tile_rotation[ROTATE+:ROTATE] + group_rotation[ROTATE+:ROTATE]),
+      .rotation(field_add(tile_rotation[ROTATE+:ROTATE], group_rotation[ROTATE+:ROTATE], right_top)),
       .place(tile_place[INSIDE+:INSIDE] | group_place[INSIDE+:INSIDE]),
-      .read(right_read), .used(right_used), .address(right_address), .data, .lane(right_lane),
-      .vector_lane(right_vector));
+      .choice1(right_choice1), .used1(right_used1), .offset1(right_offset1),
+      .read(right_read), .used(right_used), .address(right_address), .choice2(right_choice2), .data,
+      .valid3(right_valid3), .first3(right_first3), .words(right_fetched));
+  right_words right_words_of (.choice(right_choice1), .used(right_used1), .offset(right_offset1));
+
+  logic [LANES_LEFT-1:0] left_taken;
+  logic [LANES_RIGHT-1:0] right_taken;
+  logic [LANES_LEFT*32-1:0] left_dealt, left_lane;
+  logic [LANES_RIGHT*32-1:0] right_dealt, right_lane;
+  left_deal deal_left (.clk, .choice(left_choice2), .words(left_fetched), .taken(left_taken), .lane(left_dealt));
+  right_deal deal_right (.clk, .choice(right_choice2), .words(right_fetched), .taken(right_taken), .lane(right_dealt));
+  lanes #(.LANES(LANES_LEFT)) to_left (
+      .clk, .valid(left_valid3), .first(left_first3), .taken(left_taken), .d(left_dealt), .lane(left_lane));
+  lanes #(.LANES(LANES_RIGHT)) to_right (
+      .clk, .valid(right_valid3), .first(right_first3), .taken(right_taken), .d(right_dealt), .lane(right_lane));
+  delay #(.WIDTH(1), .CYCLES(4)) answer (.clk, .d(idle && host_valid && !host_write), .q(host_answers));
+  assign host_q = left_lane[31:0];
 
   // ---- sums: four cycles from issue to multiplier ----
   logic sum_valid, sum_first, sum_last;
@@ -181,18 +219,22 @@ module engine (
   logic sum_finished;
   logic [ROWS*COLUMNS*32-1:0] sum;
   dot_lanes #(.ROWS(ROWS), .COLUMNS(COLUMNS), .TERMS(TERMS), .MULTIPLY(MULTIPLY), .ADD(ADD), .OPEN(OPEN), .SLOT(SLOT)) dot (
-      .clk, .valid(sum_valid), .first(sum_first), .last(sum_last), .slot(sum_slot), .left(left_lane),
-      .right(right_lane), .finished(sum_finished), .result(sum));
+      .clk, .valid(sum_valid), .first(sum_first), .last(sum_last), .slot(sum_slot), .left(left_lane[ROWS*TERMS*32-1:0]),
+      .right(right_lane[TERMS*COLUMNS*32-1:0]), .finished(sum_finished), .result(sum));
 
   // ---- SGD: w - rate * g ----
-  logic [VECTOR*32-1:0] updated;
+  wire [VECTOR*32-1:0] updated;
   generate
-    for (genvar v = 0; v < VECTOR; v++) begin : g_update
-      logic [31:0] w, change;
-      fp32_multiply #(.LATENCY(MULTIPLY)) scale (.clk, .a(d[F_RATE+:32]), .b(right_vector[v*32+:32]), .y(change));
-      delay #(.WIDTH(32), .CYCLES(MULTIPLY)) hold (.clk, .d(left_vector[v*32+:32]), .q(w));
-      fp32_add #(.LATENCY(ADD)) subtract (
-          .clk, .a(w), .b({!change[31], change[30:0]}), .y(updated[v*32+:32]));
+    if (UPDATES) begin : g_updates
+      for (genvar v = 0; v < VECTOR; v++) begin : g_update
+        logic [31:0] w, change;
+        fp32_multiply #(.LATENCY(MULTIPLY)) scale (.clk, .a(d[F_RATE+:32]), .b(right_lane[v*32+:32]), .y(change));
+        delay #(.WIDTH(32), .CYCLES(MULTIPLY)) hold (.clk, .d(left_lane[v*32+:32]), .q(w));
+        fp32_add #(.LATENCY(ADD)) subtract (
+            .clk, .a(w), .b({!change[31], change[30:0]}), .y(updated[v*32+:32]));
+      end
+    end else begin : g_no_updates
+      assign updated = '0;
     end
   endgenerate
 
@@ -202,9 +244,10 @@ module engine (
   localparam int TO_SUM = TO_UPDATED + TREE * ADD;
   localparam int GOES = MEMORY + ADDRESS + ROTATE + INSIDE + CHOICE + PHASE;
   wire [GOES-1:0] goes = {
-    d[F_RESULT_MEMORY+:MEMORY],
-    d[F_RESULT_BASE+:ADDRESS] + tile_address[2*ADDRESS+:ADDRESS],
-    tile_rotation[2*ROTATE+:ROTATE], tile_place[2*INSIDE+:INSIDE], result_pattern, result_phases};
+    result_memory,
+    idle ? host_word[ADDRESS-1:0] : d[F_RESULT_BASE+:ADDRESS] + tile_address[2*ADDRESS+:ADDRESS],
+    idle ? host_bank[ROTATE-1:0] : tile_rotation[2*ROTATE+:ROTATE],
+    idle ? host_element[INSIDE-1:0] : tile_place[2*INSIDE+:INSIDE], result_first, result_phases};
   logic updated_valid;
   logic [GOES-1:0] updated_goes, sum_goes;
   delay #(.WIDTH(GOES + 1), .CYCLES(TO_UPDATED)) with_update (
@@ -212,75 +255,86 @@ module engine (
   delay #(.WIDTH(GOES), .CYCLES(TO_SUM - TO_UPDATED)) with_sum (.clk, .d(updated_goes), .q(sum_goes));
 
   // ---- results ----
-  logic [ROWS*COLUMNS*32-1:0] result;
-  logic [VECTOR*32-1:0] vector_result;
-  logic result_valid, result_vector;
-  logic [MEMORY-1:0] result_memory;
-  logic [ADDRESS-1:0] result_base;
-  logic [ROTATE-1:0] result_rotation;
-  logic [INSIDE-1:0] result_place;
-  logic [CHOICE-1:0] result_choice;
-  logic [PHASE-1:0] result_needs, result_phase;
-  wire take = sum_finished || updated_valid;
-  wire [GOES-1:0] taken = updated_valid ? updated_goes : sum_goes;
+  logic [LANES_RESULT*32-1:0] result;
+  logic result_valid;
+  logic [MEMORY-1:0] write_memory;
+  logic [ADDRESS-1:0] write_base;
+  logic [ROTATE-1:0] write_rotation;
+  logic [INSIDE-1:0] write_place;
+  logic [CHOICE-1:0] write_choice, first_choice;
+  logic [PHASE-1:0] write_needs, write_phase, needs;
+  wire by_host = idle && host_valid && host_write;
+  wire take = sum_finished || updated_valid || by_host;
+  wire [GOES-1:0] taken = by_host ? goes : updated_valid ? updated_goes : sum_goes;
+  assign {first_choice, needs} = taken[CHOICE+PHASE-1:0];
+  wire [CHOICE-1:0] next_choice = take ? first_choice : write_choice + 1'b1;
+  generate
+    for (genvar n = 0; n < LANES_RESULT; n++) begin : g_result
+      wire [31:0] of_sum, of_update;
+      if (n < ROWS * COLUMNS) begin : g_sum
+        assign of_sum = sum[n*32+:32];
+      end else begin : g_no_sum
+        assign of_sum = '0;
+      end
+      if (UPDATES && n < VECTOR) begin : g_update
+        assign of_update = updated[n*32+:32];
+      end else begin : g_no_update
+        assign of_update = of_sum;
+      end
+      always_ff @(posedge clk)
+        if (take) result[n*32+:32] <= n == 0 && by_host ? host_d : updated_valid ? of_update : of_sum;
+    end
+  endgenerate
   always_ff @(posedge clk) begin
     if (take) begin
-      result <= sum;
-      vector_result <= updated;
-      result_vector <= updated_valid;
-      {result_memory, result_base, result_rotation, result_place, result_choice, result_needs} <= taken;
+      {write_memory, write_base, write_rotation, write_place} <= taken[GOES-1:CHOICE+PHASE];
+      write_needs <= needs;
     end
-    result_phase <= take ? '0 : result_phase + 1'b1;
-    result_valid <= !reset && (take || (result_valid && result_phase != result_needs - 1'b1));
+    write_choice <= next_choice;
+    write_phase <= take ? '0 : write_phase + 1'b1;
+    result_valid <= !reset && (take || (result_valid && write_phase != write_needs - 1'b1));
   end
-  // The operation ends with its last issue, a padding one or not: the last write and the next load share a cycle; an
-  // update leaves one later.
-  wire [PHASE-1:0] last_phases = real_tile ? result_phases : PHASE'(1);
+  // The operation ends with its last issue, a padding one or not, and with the last write: that and the next load share
+  // a cycle; an update leaves one later.
   logic update_ended, update_left, sum_ended;
-  logic [PHASE-1:0] update_phases, sum_phases, writes_left;
-  delay #(.WIDTH(PHASE + 1), .CYCLES(TO_UPDATED)) end_of_update (
-      .clk, .d({last_issue, last_phases}), .q({update_ended, update_phases}));
-  delay #(.WIDTH(PHASE + 1), .CYCLES(TO_SUM - TO_UPDATED)) end_of_sum (
-      .clk, .d({update_ended && !vector, update_phases}), .q({sum_ended, sum_phases}));
+  logic [PHASE-1:0] writes_left;
+  delay #(.WIDTH(1), .CYCLES(TO_UPDATED)) end_of_update (.clk, .d(last_issue), .q(update_ended));
+  delay #(.WIDTH(1), .CYCLES(TO_SUM - TO_UPDATED)) end_of_sum (.clk, .d(update_ended && !vector), .q(sum_ended));
+  wire [PHASE-1:0] written = write_phase + 2'd2;  // phases of the write at hand, this and the next cycle's included
+  wire [PHASE-1:0] unwritten = take ? needs - 1'b1 : result_valid && write_needs > written ? write_needs - written : '0;
   always_ff @(posedge clk) begin
     update_left <= update_ended && vector;
     if (reset) writes_left <= '0;
-    else if (sum_ended) writes_left <= sum_phases - 1'b1;
+    else if (sum_ended) writes_left <= unwritten;
     else if (writes_left != 0) writes_left <= writes_left - 1'b1;
   end
-  assign leave = update_left || (sum_ended && sum_phases == 1) || writes_left == 1;
+  assign leave = update_left || (sum_ended && unwritten == 0) || writes_left == 1;
 
-  wire [ROTATE-1:0] result_mask = MEMORY_MASK[result_memory*ROTATE+:ROTATE];
-  wire [CHOICE-1:0] product_choice = CHOICE'(result_choice * PHASES) + CHOICE'(result_phase);
-  logic [BANKS-1:0] product_used, vector_used;
-  logic [BANKS*ADDRESS-1:0] product_address, vector_address;
-  addresses #(.CHOICES(PATTERNS_RESULT * PHASES), .BANKS(BANKS), .ADDRESS(ADDRESS), .ROTATE(ROTATE), .CHOICE(CHOICE),
-              .OFFSET(OFFSET_RESULT), .USED(USED_RESULT)) of_product (
-      .choice(product_choice), .base(result_base), .rotation(result_rotation), .mask(result_mask),
-      .used(product_used), .address(product_address));
-  addresses #(.CHOICES(PATTERNS_VECTOR), .BANKS(BANKS), .ADDRESS(ADDRESS), .ROTATE(ROTATE), .CHOICE(CHOICE),
-              .USED(USED_VECTOR)) of_vector (
-      .choice(result_choice), .base(result_base), .rotation(result_rotation), .mask(result_mask), .used(vector_used),
-      .address(vector_address));
+  wire [ROTATE-1:0] write_mask = MEMORY_MASK[write_memory*ROTATE+:ROTATE];
+  wire [ROTATE-1:0] write_top = MEMORY_TOP[write_memory*ROTATE+:ROTATE];
+  logic [BANKS-1:0] spread_used, banks_used;
+  logic [BANKS*ADDRESS-1:0] spread_offset;
+  result_words result_words_of (.choice(write_choice), .used(spread_used), .offset(spread_offset));
+  addresses #(.BANKS(BANKS), .ADDRESS(ADDRESS), .ROTATE(ROTATE)) to_banks (
+      .used(spread_used), .offset(spread_offset), .base(write_base), .rotation(write_rotation), .mask(write_mask),
+      .top(write_top), .bank_used(banks_used), .address(write_address));
 
-  logic [BANKS*WORD-1:0] product_enable, vector_enable, enable;
-  logic [BANKS*WORD*32-1:0] product_words, vector_words;
-  spread #(.LANES(ROWS * COLUMNS), .CHOICES(PATTERNS_RESULT * PHASES), .BANKS(BANKS), .WORD(WORD), .CODE(CODE),
-           .CHOICE(CHOICE), .SOURCE(SOURCE_RESULT)) of_sums (
-      .choice(product_choice), .lane(result), .enable(product_enable), .words(product_words));
-  spread #(.LANES(VECTOR), .CHOICES(PATTERNS_VECTOR), .BANKS(BANKS), .WORD(WORD), .CODE(CODE), .CHOICE(CHOICE),
-           .SOURCE(SPREAD_VECTOR)) of_updates (
-      .choice(result_choice), .lane(vector_result), .enable(vector_enable), .words(vector_words));
+  logic [BANKS*WORD-1:0] spread_enable, enable;
+  logic [BANKS*WORD*32-1:0] spread_words;
+  result_spread spread_result (
+      .clk, .choice(next_choice), .lane(result), .enable(spread_enable), .words(spread_words));
   turn #(.BANKS(BANKS), .WORD(WORD), .BITS(32), .ROTATE(ROTATE), .INSIDE(INSIDE), .BACK(1)) words_to_banks (
-      .rotation(result_rotation), .mask(result_mask), .place(result_place),
-      .d(result_vector ? vector_words : product_words), .q(write_data));
+      .rotation(write_rotation), .mask(write_mask), .top(write_top), .place(write_place), .d(spread_words),
+      .q(write_data));
   turn #(.BANKS(BANKS), .WORD(WORD), .BITS(1), .ROTATE(ROTATE), .INSIDE(INSIDE), .BACK(1)) enables_to_banks (
-      .rotation(result_rotation), .mask(result_mask), .place(result_place),
-      .d(result_vector ? vector_enable : product_enable), .q(enable));
-  wire [BANKS-1:0] banks_used = result_vector ? vector_used : product_used;
-  always_comb begin
-    write_address = result_vector ? vector_address : product_address;
-    for (int b = 0; b < BANKS; b++) write_enable[b*WORD+:WORD] = enable[b*WORD+:WORD] & {WORD{banks_used[b]}};
-    for (int m = 0; m < MEMORIES; m++) write[m] = result_valid && result_memory == m[MEMORY-1:0];
-  end
+      .rotation(write_rotation), .mask(write_mask), .top(write_top), .place(write_place), .d(spread_enable),
+      .q(enable));
+  generate
+    for (genvar b = 0; b < BANKS; b++) begin : g_write
+      assign write_enable[b*WORD+:WORD] = enable[b*WORD+:WORD] & {WORD{banks_used[b]}};
+    end
+    for (genvar m = 0; m < MEMORIES; m++) begin : g_into
+      assign write[m] = result_valid && write_memory == m;
+    end
+  endgenerate
 endmodule

@@ -13,6 +13,10 @@ module fp32_multiply #(
     input  logic [31:0] b,
     output logic [31:0] y
 );
+`ifdef FP32_BY_C
+  import "DPI-C" pure function int unsigned fp32_multiply_c(input int unsigned a, input int unsigned b);
+  delay #(.WIDTH(32), .CYCLES(LATENCY)) late (.clk, .d(fp32_multiply_c(a, b)), .q(y));
+`else
   localparam bit CUT0 = LATENCY >= 3;
   localparam bit CUT1 = LATENCY >= 2;
   localparam bit CUT2 = LATENCY >= 5;
@@ -84,4 +88,5 @@ module fp32_multiply #(
     else result = {sign3, rounded[30:0]};
   end
   delay #(.WIDTH(32), .CYCLES(LATENCY == 0 ? 0 : TAIL)) last (.clk, .d(result), .q(y));
+`endif
 endmodule

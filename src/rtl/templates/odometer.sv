@@ -1,4 +1,4 @@
-// Counters one spot the other, the first the fastest, and for each of OPERANDS arrays where the block at the counted
+// Counters one inside the other, the first the fastest, and for each of OPERANDS arrays where the block at the counted
 // place lies: the sum over the counters of what each adds to the word address, to the rotation of the banks and to
 // the place within a word. No counter is multiplied: a counter adds `stride` to an address each time its low `period`
 // bits wrap, and likewise for rotations; its low `spot` bits, moved by `shift`, are the place within a word.
@@ -18,82 +18,74 @@ module odometer #(
     input logic save,
     input logic restore,
 
-    input logic [         LEVELS*COUNT-1:0] count,   // steps of a level
-    input logic [    LEVELS*OPERANDS*4-1:0] period,
+    input logic [           LEVELS*COUNT-1:0] count,        // steps of a level
+    input logic [      LEVELS*OPERANDS*4-1:0] period,
     input logic [LEVELS*OPERANDS*ADDRESS-1:0] stride,
-    input logic [    LEVELS*OPERANDS*4-1:0] turn_period,
-    input logic [LEVELS*OPERANDS*ROTATE-1:0] turn,
-    input logic [    LEVELS*OPERANDS*4-1:0] spot,
-    input logic [    LEVELS*OPERANDS*4-1:0] shift,
+    input logic [      LEVELS*OPERANDS*4-1:0] turn_period,
+    input logic [ LEVELS*OPERANDS*ROTATE-1:0] turn,
+    input logic [      LEVELS*OPERANDS*4-1:0] spot,
+    input logic [      LEVELS*OPERANDS*4-1:0] shift,
+    input logic [        OPERANDS*ROTATE-1:0] top,          // of the arrays' banks
 
     output logic [OPERANDS*ADDRESS-1:0] address,
     output logic [ OPERANDS*ROTATE-1:0] rotation,
     output logic [ OPERANDS*INSIDE-1:0] place,
-    output logic [          LEVELS-1:0] last  // the level stands at its last step
+    output logic [          LEVELS-1:0] last       // the level stands at its last step
 );
-  logic [COUNT-1:0] at[LEVELS], at_saved[LEVELS], at_next[LEVELS];
-  logic [OPERANDS*ADDRESS-1:0] sum[LEVELS], sum_saved[LEVELS], sum_next[LEVELS];
-  logic [OPERANDS*ROTATE-1:0] turned[LEVELS], turned_saved[LEVELS], turned_next[LEVELS];
-
-  logic [LEVELS:0] carry;
+`include "fields.svh"
+  localparam logic [COUNT-1:0] ALL = '1;
+  logic [LEVELS:0] carry  /* verilator split_var */;
   assign carry[0] = 1'b1;
+
+  // What the levels from l on add up to lies in slice l.
+  wire [(LEVELS+1)*OPERANDS*ADDRESS-1:0] addresses  /* verilator split_var */;
+  wire [(LEVELS+1)*OPERANDS*ROTATE-1:0] rotations  /* verilator split_var */;
+  wire [(LEVELS+1)*OPERANDS*INSIDE-1:0] places  /* verilator split_var */;
+  assign addresses[LEVELS*OPERANDS*ADDRESS+:OPERANDS*ADDRESS] = '0;
+  assign rotations[LEVELS*OPERANDS*ROTATE+:OPERANDS*ROTATE] = '0;
+  assign places[LEVELS*OPERANDS*INSIDE+:OPERANDS*INSIDE] = '0;
+  assign address = addresses[0+:OPERANDS*ADDRESS];
+  assign rotation = rotations[0+:OPERANDS*ROTATE];
+  assign place = places[0+:OPERANDS*INSIDE];
 
   generate
     for (genvar l = 0; l < LEVELS; l++) begin : g_level
-      wire [COUNT-1:0] one_more = at[l] + 1'b1;
+      logic [COUNT-1:0] at, at_saved;
+      wire [COUNT-1:0] one_more = at + 1'b1;
+      wire [COUNT-1:0] at_next = !carry[l] ? at : last[l] ? '0 : one_more;
       assign last[l] = one_more == count[l*COUNT+:COUNT];
       assign carry[l+1] = carry[l] && last[l];
-      assign at_next[l] = !carry[l] ? at[l] : last[l] ? '0 : one_more;
+      always_ff @(posedge clk) begin
+        if (load) at <= '0;
+        else if (restore) at <= at_saved;
+        else if (step) at <= at_next;
+        if (load) at_saved <= '0;
+        else if (save) at_saved <= at_next;
+      end
       for (genvar o = 0; o < OPERANDS; o++) begin : g_operand
         localparam int I = l * OPERANDS + o;
-        wire wraps = (one_more & ~({COUNT{1'b1}} << period[I*4+:4])) == 0;
-        wire turns = (one_more & ~({COUNT{1'b1}} << turn_period[I*4+:4])) == 0;
-        wire [ADDRESS-1:0] here = sum[l][o*ADDRESS+:ADDRESS];
-        wire [ROTATE-1:0] bank = turned[l][o*ROTATE+:ROTATE];
-        assign sum_next[l][o*ADDRESS+:ADDRESS] =
-            !carry[l] ? here : last[l] ? '0 : wraps ? here + stride[I*ADDRESS+:ADDRESS] : here;
-        assign turned_next[l][o*ROTATE+:ROTATE] =
-            !carry[l] ? bank : last[l] ? '0 : turns ? bank + turn[I*ROTATE+:ROTATE] : bank;
+        localparam int NEXT = I + OPERANDS;
+        wire wraps = (one_more & ~(ALL << period[I*4+:4])) == 0;
+        wire turns = (one_more & ~(ALL << turn_period[I*4+:4])) == 0;
+        wire [ROTATE-1:0] upper = top[o*ROTATE+:ROTATE];
+        logic [ADDRESS-1:0] sum, sum_saved;
+        logic [ROTATE-1:0] turned, turned_saved;
+        wire [ADDRESS-1:0] sum_next = !carry[l] ? sum : last[l] ? '0 : wraps ? sum + stride[I*ADDRESS+:ADDRESS] : sum;
+        wire [ROTATE-1:0] turned_next =
+            !carry[l] ? turned : last[l] ? '0 : turns ? field_add(turned, turn[I*ROTATE+:ROTATE], upper) : turned;
+        always_ff @(posedge clk) begin
+          if (load) {sum, turned} <= '0;
+          else if (restore) {sum, turned} <= {sum_saved, turned_saved};
+          else if (step) {sum, turned} <= {sum_next, turned_next};
+          if (load) {sum_saved, turned_saved} <= '0;
+          else if (save) {sum_saved, turned_saved} <= {sum_next, turned_next};
+        end
+        wire [COUNT-1:0] low = at & ~(ALL << spot[I*4+:4]);
+        wire [COUNT+INSIDE-1:0] moved = {{INSIDE{1'b0}}, low} << shift[I*4+:4];
+        assign addresses[I*ADDRESS+:ADDRESS] = sum + addresses[NEXT*ADDRESS+:ADDRESS];
+        assign rotations[I*ROTATE+:ROTATE] = field_add(turned, rotations[NEXT*ROTATE+:ROTATE], upper);
+        assign places[I*INSIDE+:INSIDE] = moved[INSIDE-1:0] | places[NEXT*INSIDE+:INSIDE];
       end
     end
   endgenerate
-
-  always_ff @(posedge clk)
-    for (int l = 0; l < LEVELS; l++) begin
-      if (load) begin
-        at[l] <= '0;
-        sum[l] <= '0;
-        turned[l] <= '0;
-      end else if (restore) begin
-        at[l] <= at_saved[l];
-        sum[l] <= sum_saved[l];
-        turned[l] <= turned_saved[l];
-      end else if (step) begin
-        at[l] <= at_next[l];
-        sum[l] <= sum_next[l];
-        turned[l] <= turned_next[l];
-      end
-      if (load) begin
-        at_saved[l] <= '0;
-        sum_saved[l] <= '0;
-        turned_saved[l] <= '0;
-      end else if (save) begin
-        at_saved[l] <= at_next[l];
-        sum_saved[l] <= sum_next[l];
-        turned_saved[l] <= turned_next[l];
-      end
-    end
-
-  always_comb begin
-    address = '0;
-    rotation = '0;
-    place = '0;
-    for (int o = 0; o < OPERANDS; o++)
-      for (int l = 0; l < LEVELS; l++) begin
-        address[o*ADDRESS+:ADDRESS] = address[o*ADDRESS+:ADDRESS] + sum[l][o*ADDRESS+:ADDRESS];
-        rotation[o*ROTATE+:ROTATE] = rotation[o*ROTATE+:ROTATE] + turned[l][o*ROTATE+:ROTATE];
-        place[o*INSIDE+:INSIDE] = place[o*INSIDE+:INSIDE] |
-            INSIDE'((at[l] & ~({COUNT{1'b1}} << spot[(l*OPERANDS+o)*4+:4])) << shift[(l*OPERANDS+o)*4+:4]);
-      end
-  end
 endmodule

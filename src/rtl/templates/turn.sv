@@ -8,17 +8,21 @@ module turn #(
     parameter int INSIDE = 1,
     parameter bit BACK = 0
 ) (
-    input  logic [           ROTATE-1:0] rotation,
-    input  logic [           ROTATE-1:0] mask,
-    input  logic [           INSIDE-1:0] place,
+    input  logic [         ROTATE-1:0] rotation,
+    input  logic [         ROTATE-1:0] mask,
+    input  logic [         ROTATE-1:0] top,
+    input  logic [         INSIDE-1:0] place,
     input  logic [BANKS*WORD*BITS-1:0] d,
     output logic [BANKS*WORD*BITS-1:0] q
 );
+`include "fields.svh"
   localparam int W = WORD * BITS;
-  always_comb begin
-    for (int b = 0; b < BANKS; b++) begin
-      automatic logic [ROTATE-1:0] from = BACK ? (b[ROTATE-1:0] - rotation) & mask : (b[ROTATE-1:0] + rotation) & mask;
-      q[b*W+:W] = BACK ? d[from*W+:W] << (place * BITS) : d[from*W+:W] >> (place * BITS);
+  generate
+    for (genvar b = 0; b < BANKS; b++) begin : g_bank
+      wire [ROTATE-1:0] here = b;
+      wire [ROTATE-1:0] from = (BACK ? field_subtract(here, rotation, top) : field_add(here, rotation, top)) & mask;
+      wire [W-1:0] word = d[from*W+:W];
+      assign q[b*W+:W] = BACK ? word << (place * BITS) : word >> (place * BITS);
     end
-  end
+  endgenerate
 endmodule
