@@ -57,7 +57,7 @@ static tn_status print_case(const request *asked, const tn_train_checks *checks,
 
 static tn_status run_case(const request *asked, int *answer, tn_error *error) {
     tn_train_checks checks = {0};
-    tn_status status = tn_train_case(asked->path, &checks, error);
+    tn_status status = tn_train_case(asked->path, (uint32_t)asked->threads, &checks, error);
     if (status == TN_OK) status = print_case(asked, &checks, error);
     *answer = checks.failed ? 1 : 0;
     tn_train_checks_free(&checks);
@@ -168,6 +168,7 @@ static tn_status train(const request *asked, tn_model *model, tn_arena *arena, a
     watched watch = {.what = "steps"};
     tn_training run = {.model = model,
                        .steps = asked->steps,
+                       .threads = (uint32_t)asked->threads,
                        .real = asked->real,
                        .weights = asked->weights,
                        .folder = asked->folder,
@@ -217,7 +218,7 @@ static const tn_column generated_columns[] = {
 };
 static const tn_record generated_record = TN_RECORD(tn_generated, generated_columns);
 
-enum { TENTH = 10, FIFTH = 5, SENTENCES_MOST = 1000000 };
+enum { TENTH = 10, FIFTH = 5, SENTENCES_MOST = 1000000, THREADS_MOST = 256 };
 
 /* Data where none are at hand. */
 static tn_status generate(const request *asked, tn_error *error) {
@@ -262,7 +263,9 @@ static tn_status check_request(request *asked, tn_error *error) {
 static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     request *asked = request_asked;
     asked->target = asked->common.argument[0];
-    if (asked->threads == 0) return tn_fail(error, TN_INPUT, "--threads 0; at least one is needed");
+    if (asked->threads == 0 || asked->threads > THREADS_MOST)
+        return tn_fail(error, TN_INPUT, "--threads %llu; it must be from 1 to %d",
+                       (unsigned long long)asked->threads, THREADS_MOST);
     if (asked->generate) return generate(asked, error);
     TN_TRY(check_request(asked, error));
     return asked->path ? run_case(asked, answer, error) : run_training(asked, answer, error);
@@ -279,7 +282,8 @@ static const tn_option options[] = {
     {"--loss-weight", TN_INTO(request, loss_weight), "NAME=FACTOR", "factor of a loss, slot=4 (repeatable)"},
     {"--tokens", TN_INTO(request, tokens), "true|padded", "run the true lengths, or all padded (true)"},
     {"--precision", TN_INTO(request, precision), "float32|float64", "of the arithmetic (float32)"},
-    {"--threads", TN_INTO(request, threads), "N", "the result is the same for any number (1)"},
+    {"--threads", TN_INTO(request, threads), "N",
+     "that execute a step; the result is the same for any number (1)"},
     {"--weights", TN_INTO(request, weights), "FILE", "initial parameters, .npz or .safetensors (drawn)"},
     {"--resume", TN_INTO(request, resume), NULL, "go on from the checkpoint in OUT"},
     {"-o", TN_INTO(request, folder), "OUT", "folder of checkpoint and weights (none)"},

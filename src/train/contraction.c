@@ -108,37 +108,108 @@ typedef struct choice {
     group batch, rows, reduction, columns;
     bool transpose_a, transpose_b, transpose_out, copy_a, copy_b, copy_out;
     size_t lead_a, lead_b, lead_out;
-    uint64_t copied;
+    uint64_t copied, cost; /* elements; `cost` as if everything were copying */
 } choice;
 
-static choice choose(const tn_view *a, const tn_view *b, const tn_view *out, unsigned orders) {
-    choice c = {.batch = pick(out, a, true, b, true),
-                .rows = pick(orders & 1 ? out : a, orders & 1 ? a : out, true, b, false),
-                .columns = pick(orders & 2 ? out : b, orders & 2 ? b : out, true, a, false),
-                .reduction = pick(orders & 4 ? b : a, orders & 4 ? a : b, true, out, false)};
-    c.copy_a = !lies(a, &c.rows, &c.reduction, &c.transpose_a, &c.lead_a);
-    c.copy_b = !lies(b, &c.reduction, &c.columns, &c.transpose_b, &c.lead_b);
-    c.copy_out = !lies(out, &c.rows, &c.columns, &c.transpose_out, &c.lead_out);
-    c.copied = (c.copy_a ? elements_of(a) : 0) + (c.copy_b ? elements_of(b) : 0) +
-               (c.copy_out ? elements_of(out) : 0);
-    return c;
+/* A cut array stays where it is if its tokens are the slowest axis of the batch and its matrices lie well there. */
+static bool must_gather(const tn_view *view, const choice *c, bool copied) {
+    if (!view->cut) return false;
+    return copied || c->batch.count == 0 || c->batch.index[0] != view->token;
 }
 
-static size_t stride_in(const tn_view *view, uint32_t index) {
-    return find(view, index)->stride;
+/* The first axes of a dimension become axes of the batch: more products, smaller ones, whose operands lie better. */
+static bool peel(choice *c, group *of, uint32_t axes) {
+    if (axes >= of->count || c->batch.count + axes > TN_BLOCK_AXES) return axes == 0;
+    for (uint32_t i = 0; i < axes; i++) {
+        c->batch.size[c->batch.count] = of->size[i];
+        c->batch.index[c->batch.count++] = of->index[i];
+    }
+    of->count -= axes;
+    for (uint32_t i = 0; i < of->count; i++) {
+        of->size[i] = of->size[i + axes];
+        of->index[i] = of->index[i + axes];
+    }
+    return true;
 }
 
-/* Offsets of the batch's matrices; through scratch they lie one behind the other. */
-static tn_status place_batch(const tn_view *view, const group *batch, bool copied, size_t matrix,
+/* Reading b transposed costs a small product about this share of copying it, but where both operands run along a
+ * long reduction; a call costs about as much as copying so many elements. */
+enum { TURNED_SHARE = 2, LONG_REDUCTION = 192, CALL_ELEMENTS = 48 };
+
+static uint64_t turning_cost(const tn_view *const used[3], const choice *c) {
+    bool turned = !c->copy_out && c->transpose_out;
+    bool a_across = turned ? !c->copy_b && !c->transpose_b : !c->copy_a && c->transpose_a;
+    bool b_across = turned ? !c->copy_a && !c->transpose_a : !c->copy_b && c->transpose_b;
+    if (!b_across || (!a_across && size_of(&c->reduction) >= LONG_REDUCTION)) return 0;
+    return elements_of(used[turned ? 0 : 1]) / TURNED_SHARE;
+}
+
+enum { ORDERS = 8, PEELED_MOST = 2 };
+
+/* false: there are not as many axes to peel. */
+static bool choose(const tn_view *const used[3], unsigned orders, uint32_t peeled_rows,
+                   uint32_t peeled_columns, choice *c) {
+    const tn_view *a = used[0], *b = used[1], *out = used[2];
+    *c = (choice){.batch = pick(out, a, true, b, true),
+                  .rows = pick(orders & 1 ? out : a, orders & 1 ? a : out, true, b, false),
+                  .columns = pick(orders & 2 ? out : b, orders & 2 ? b : out, true, a, false),
+                  .reduction = pick(orders & 4 ? b : a, orders & 4 ? a : b, true, out, false)};
+    if (!peel(c, &c->rows, peeled_rows) || !peel(c, &c->columns, peeled_columns)) return false;
+    c->copy_a = !lies(a, &c->rows, &c->reduction, &c->transpose_a, &c->lead_a);
+    c->copy_b = !lies(b, &c->reduction, &c->columns, &c->transpose_b, &c->lead_b);
+    c->copy_out = !lies(out, &c->rows, &c->columns, &c->transpose_out, &c->lead_out);
+    const bool copied[3] = {c->copy_a, c->copy_b, c->copy_out};
+    c->copied = 0;
+    for (int i = 0; i < 3; i++)
+        c->copied += ((uint64_t)copied[i] + must_gather(used[i], c, copied[i])) * elements_of(used[i]);
+    c->cost = c->copied + turning_cost(used, c) + CALL_ELEMENTS * size_of(&c->batch);
+    return true;
+}
+
+static choice best_choice(const tn_view *const used[3]) {
+    choice best = {.cost = UINT64_MAX}, other;
+    for (uint32_t rows = 0; rows <= PEELED_MOST; rows++)
+        for (uint32_t columns = 0; columns <= PEELED_MOST; columns++) {
+            if (rows + columns > 0 && best.copied == 0) return best;
+            for (unsigned orders = 0; orders < ORDERS; orders++)
+                if (choose(used, orders, rows, columns, &other) && other.cost < best.cost) best = other;
+        }
+    return best;
+}
+
+/* Those axes of the group that the view has. */
+static group of_view(const group *from, const tn_view *view) {
+    group own = {0};
+    for (uint32_t i = 0; i < from->count; i++)
+        if (find(view, from->index[i])) join(&own, &(tn_view_axis){from->index[i], from->size[i], 0});
+    return own;
+}
+
+/* How an array lies in scratch: batch, then the two dimensions of its matrices, in C order. */
+typedef struct scratch_order {
+    group part[3];
+} scratch_order;
+
+static size_t stride_in_scratch(const scratch_order *order, uint32_t index) {
+    size_t stride = 1;
+    for (int g = 3; g-- > 0;)
+        for (uint32_t i = order->part[g].count; i-- > 0; stride *= order->part[g].size[i])
+            if (order->part[g].index[i] == index) return stride;
+    return 0;
+}
+
+/* Offsets of the batch's matrices, in the array or in scratch. */
+static tn_status place_batch(const tn_view *view, const group *batch, const scratch_order *copied,
                              tn_arena *arena, size_t **offset, tn_error *error) {
     uint64_t count = size_of(batch);
     TN_TRY(tn_arena_alloc(arena, count, sizeof **offset, offset, error));
     for (uint64_t i = 0; i < count; i++) {
         uint64_t rest = i;
-        size_t at = copied ? i * matrix : 0;
-        for (uint32_t k = batch->count; !copied && k-- > 0; rest /= batch->size[k])
-            at += (rest % batch->size[k]) * stride_in(view, batch->index[k]);
-        (*offset)[i] = at;
+        for (uint32_t k = batch->count; k-- > 0; rest /= batch->size[k]) {
+            const tn_view_axis *axis = find(view, batch->index[k]);
+            size_t stride = !axis ? 0 : copied ? stride_in_scratch(copied, axis->index) : axis->stride;
+            (*offset)[i] += (rest % batch->size[k]) * stride;
+        }
     }
     return TN_OK;
 }
@@ -154,24 +225,16 @@ static void add_axis(tn_block *block, uint64_t size, size_t from, size_t to) {
     block->axis[block->axes++] = (tn_block_axis){size, from, to};
 }
 
-/* Between the view and the groups one after the other in C order; `outwards`: from these to the view. */
-static tn_block lay_out(const tn_view *view, const group *const *groups, bool outwards) {
+/* Between the view and scratch; `outwards`: from scratch to the view. */
+static tn_block lay_out(const tn_view *view, const scratch_order *order, bool outwards) {
     tn_block block = {0};
-    size_t dense = 1;
-    for (int g = 0; g < 3; g++) dense *= size_of(groups[g]);
     for (int g = 0; g < 3; g++)
-        for (uint32_t i = 0; i < groups[g]->count; i++) {
-            dense /= groups[g]->size[i];
-            size_t strided = stride_in(view, groups[g]->index[i]);
-            add_axis(&block, groups[g]->size[i], outwards ? dense : strided, outwards ? strided : dense);
+        for (uint32_t i = 0; i < order->part[g].count; i++) {
+            uint32_t index = order->part[g].index[i];
+            size_t dense = stride_in_scratch(order, index), strided = find(view, index)->stride;
+            add_axis(&block, order->part[g].size[i], outwards ? dense : strided, outwards ? strided : dense);
         }
     return block;
-}
-
-static bool has_index(const group *of, uint32_t index) {
-    for (uint32_t i = 0; i < of->count; i++)
-        if (of->index[i] == index) return true;
-    return false;
 }
 
 /* One token's slice between the array and scratch, where slices lie one behind the other. */
@@ -210,46 +273,86 @@ static void set_side(tn_contraction_side *side, const tn_view *given, const tn_v
     side->slice_elements = side->elements / find(given, given->token)->size;
 }
 
-/* A cut array stays where it is if its tokens are the whole batch and its matrices lie well there. */
-static bool must_gather(const tn_view *view, const choice *c, bool copied) {
-    if (!view->cut) return false;
-    return copied || c->batch.count != 1 || !has_index(&c->batch, view->token);
+/* The choice, and which arrays are gathered for it. */
+typedef struct settlement {
+    const tn_view *given[3], *used[3];
+    tn_view own[3];
+    bool gathered[3];
+    choice c;
+} settlement;
+
+static void gather(settlement *s, int i) {
+    s->own[i] = gathered_view(s->given[i]);
+    s->used[i] = &s->own[i];
+    s->gathered[i] = true;
 }
 
-static tn_status finish(const tn_view *const given[3], const tn_view *const used[3], const choice *c,
-                        const bool gathered[3], tn_arena *arena, tn_contraction *plan, tn_error *error) {
+static void settle(settlement *s, const tn_view *a, const tn_view *b, const tn_view *out) {
+    *s = (settlement){.given = {a, b, out}, .used = {a, b, out}};
+    for (bool again = true; again;) { /* one that stayed must still lie well in the new choice */
+        again = false;
+        s->c = best_choice(s->used);
+        const bool copied[3] = {s->c.copy_a, s->c.copy_b, s->c.copy_out};
+        for (int i = 0; i < 3; i++)
+            if (!s->gathered[i] && must_gather(s->given[i], &s->c, copied[i])) {
+                gather(s, i);
+                again = true;
+            }
+    }
+}
+
+uint64_t tn_contraction_cost(const tn_view *a, const tn_view *b, const tn_view *out) {
+    settlement s;
+    settle(&s, a, b, out);
+    uint64_t cost = s.c.cost;
+    for (int i = 0; i < 3; i++) cost += s.gathered[i] ? elements_of(s.given[i]) : 0;
+    return cost;
+}
+
+static tn_status finish(const settlement *s, tn_arena *arena, tn_contraction *plan, tn_error *error) {
+    const choice *c = &s->c;
+    bool turned = !c->copy_out && c->transpose_out;
     uint64_t rows = size_of(&c->rows), reduction = size_of(&c->reduction), columns = size_of(&c->columns);
     uint64_t most = rows > reduction ? rows : reduction;
     if (columns > most) most = columns;
     if (most > INT_MAX || c->lead_a > INT_MAX || c->lead_b > INT_MAX || c->lead_out > INT_MAX)
         return tn_fail(error, TN_LIMIT, "a product with a side of %" PRIu64 "; BLAS takes at most %d", most,
                        INT_MAX);
-    const group *order[3][3] = {{&c->batch, &c->rows, &c->reduction},
-                                {&c->batch, &c->reduction, &c->columns},
-                                {&c->batch, &c->rows, &c->columns}};
+    /* a copy of what becomes the right operand lies along the columns */
+    const group *order[3][3] = {
+        {&c->batch, turned ? &c->reduction : &c->rows, turned ? &c->rows : &c->reduction},
+        {&c->batch, turned ? &c->columns : &c->reduction, turned ? &c->reduction : &c->columns},
+        {&c->batch, &c->rows, &c->columns}};
     tn_contraction_side *side[3] = {&plan->a, &plan->b, &plan->out};
     const bool copied[3] = {c->copy_a, c->copy_b, c->copy_out};
     plan->batch = size_of(&c->batch);
+    plan->batch_of_token = c->batch.count ? plan->batch / c->batch.size[0] : 1;
     plan->scratch_elements = 0;
     for (int i = 0; i < 3; i++) {
-        set_side(side[i], given[i], used[i], gathered[i], i == 2);
+        scratch_order in_scratch;
+        for (int part = 0; part < 3; part++) in_scratch.part[part] = of_view(order[i][part], s->used[i]);
+        set_side(side[i], s->given[i], s->used[i], s->gathered[i], i == 2);
         side[i]->copied = copied[i];
-        if (copied[i]) side[i]->block = lay_out(used[i], order[i], i == 2);
-        size_t matrix = side[i]->elements / plan->batch;
-        TN_TRY(place_batch(used[i], &c->batch, copied[i], matrix, arena, &side[i]->offset, error));
-        if ((copied[i] || gathered[i]) && side[i]->elements > plan->scratch_elements)
+        if (copied[i]) side[i]->block = lay_out(s->used[i], &in_scratch, i == 2);
+        TN_TRY(place_batch(s->used[i], &c->batch, copied[i] ? &in_scratch : NULL, arena, &side[i]->offset,
+                           error));
+        if ((copied[i] || s->gathered[i]) && side[i]->elements > plan->scratch_elements)
             plan->scratch_elements = side[i]->elements;
-        if (given[i]->cut) plan->tokens = find(given[i], given[i]->token)->size;
+        if (s->given[i]->cut) plan->tokens = find(s->given[i], s->given[i]->token)->size;
     }
     plan->gemm = (tn_gemm){.rows = (int)rows,
                            .reduction = (int)reduction,
                            .columns = (int)columns,
-                           .lead_a = (int)(c->copy_a ? reduction : c->lead_a),
-                           .lead_b = (int)(c->copy_b ? columns : c->lead_b),
+                           .lead_a = (int)(!c->copy_a ? c->lead_a
+                                           : turned   ? rows
+                                                      : reduction),
+                           .lead_b = (int)(!c->copy_b ? c->lead_b
+                                           : turned   ? reduction
+                                                      : columns),
                            .lead_out = (int)(c->copy_out ? columns : c->lead_out),
-                           .transpose_a = !c->copy_a && c->transpose_a,
-                           .transpose_b = !c->copy_b && c->transpose_b,
-                           .accumulate = given[2]->cut && !gathered[2] && !c->copy_out};
+                           .transpose_a = c->copy_a ? turned : c->transpose_a,
+                           .transpose_b = c->copy_b ? turned : c->transpose_b,
+                           .accumulate = s->given[2]->cut && !s->gathered[2] && !c->copy_out};
     return TN_OK;
 }
 
@@ -271,111 +374,12 @@ static void turn(tn_contraction *plan) {
                    .accumulate = g->accumulate};
 }
 
-static choice best_choice(const tn_view *const used[3]) {
-    choice best = choose(used[0], used[1], used[2], 0);
-    for (unsigned orders = 1; orders < 8; orders++) {
-        choice other = choose(used[0], used[1], used[2], orders);
-        if (other.copied < best.copied) best = other;
-    }
-    return best;
-}
-
 tn_status tn_contraction_plan(const tn_view *a, const tn_view *b, const tn_view *out, tn_arena *arena,
                               tn_contraction *plan, tn_error *error) {
-    const tn_view *const given[3] = {a, b, out};
-    const tn_view *used[3] = {a, b, out};
-    tn_view own[3];
-    bool gathered[3];
+    settlement s;
+    settle(&s, a, b, out);
     *plan = (tn_contraction){0};
-    choice c = best_choice(used);
-    const bool copied[3] = {c.copy_a, c.copy_b, c.copy_out};
-    bool any = false;
-    for (int i = 0; i < 3; i++) {
-        gathered[i] = must_gather(given[i], &c, copied[i]);
-        if (!gathered[i]) continue;
-        own[i] = gathered_view(given[i]);
-        used[i] = &own[i];
-        any = true;
-    }
-    if (any) c = best_choice(used);
-    for (int i = 0; i < 3; i++) /* one that stayed must still lie well in the new choice */
-        if (given[i]->cut && !gathered[i] &&
-            must_gather(given[i], &c,
-                        i == 0   ? c.copy_a
-                        : i == 1 ? c.copy_b
-                                 : c.copy_out)) {
-            own[i] = gathered_view(given[i]);
-            used[i] = &own[i];
-            gathered[i] = true;
-            c = best_choice(used);
-            i = -1;
-        }
-    TN_TRY(finish(given, used, &c, gathered, arena, plan, error));
-    if (!c.copy_out && c.transpose_out) turn(plan);
+    TN_TRY(finish(&s, arena, plan, error));
+    if (!s.c.copy_out && s.c.transpose_out) turn(plan);
     return TN_OK;
-}
-
-/* An operand as the gemms read it. */
-static const char *fetch(const tn_contraction_side *side, const tn_kernels *k, const uint32_t *const *digit,
-                         uint64_t tokens, const void *array, char *scratch, size_t scratch_bytes) {
-    const char *values = array;
-    if (side->gathered) {
-        for (uint64_t t = 0; t < tokens; t++)
-            k->copy(&side->slice, values + digit[side->digit][t] * side->cut_stride * k->bytes,
-                    scratch + t * side->slice_elements * k->bytes, false);
-        values = scratch;
-    }
-    if (!side->copied) return values;
-    k->copy(&side->block, values, scratch + scratch_bytes, false);
-    return scratch + scratch_bytes;
-}
-
-/* The result from scratch to its array. */
-static void deliver(const tn_contraction_side *side, const tn_kernels *k, const uint32_t *const *digit,
-                    uint64_t tokens, char *array, char *scratch, size_t scratch_bytes) {
-    const char *values = side->copied ? scratch + scratch_bytes : scratch;
-    if (side->copied) {
-        k->copy(&side->block, values, side->gathered ? scratch : array, false);
-        values = scratch;
-    }
-    if (!side->gathered) return;
-    for (uint64_t t = 0; t < tokens; t++)
-        k->copy(&side->slice, values + t * side->slice_elements * k->bytes,
-                array + digit[side->digit][t] * side->cut_stride * k->bytes, true);
-}
-
-static inline size_t begin_of(const tn_contraction_side *side, const uint32_t *const *digit, uint64_t i) {
-    return side->offset[i] + (side->cut ? digit[side->digit][i] * side->cut_stride : 0);
-}
-
-size_t tn_contraction_operand_elements(const tn_contraction *plan) {
-    const tn_gemm *g = &plan->gemm;
-    size_t wide = g->rows > g->columns ? (size_t)g->rows : (size_t)g->columns;
-    return wide * (size_t)g->reduction;
-}
-
-void tn_contraction_run(const tn_contraction *plan, const tn_kernels *k, const uint32_t *const *digit,
-                        const tn_contraction_rounding *rounding, const void *a, const void *b, void *out,
-                        void *scratch, size_t scratch_elements, uint64_t *macs) {
-    const tn_gemm *g = &plan->gemm;
-    size_t part = scratch_elements * k->bytes;
-    char *own = scratch;
-    const char *left = fetch(&plan->a, k, digit, plan->tokens, plan->swapped ? b : a, own, part);
-    const char *right = fetch(&plan->b, k, digit, plan->tokens, plan->swapped ? a : b, own + 2 * part, part);
-    bool direct = !plan->out.copied && !plan->out.gathered;
-    char *result = direct ? out : own + (plan->out.copied ? 5 : 4) * part;
-    tn_operand_rounding how[2] = {{0}};
-    for (int side = 0; rounding->how && side < 2; side++)
-        how[side] = rounding->how[plan->swapped ? 1 - side : side];
-    for (uint64_t i = 0; i < plan->batch; i++) {
-        const char *from_left = left + begin_of(&plan->a, digit, i) * k->bytes,
-                   *from_right = right + begin_of(&plan->b, digit, i) * k->bytes;
-        char *to = result + begin_of(&plan->out, digit, i) * k->bytes;
-        if (rounding->how)
-            tn_rounded_gemm(rounding->room, how, k, g, from_left, from_right, to);
-        else
-            k->gemm(g, from_left, from_right, to);
-        *macs += (uint64_t)g->rows * (uint64_t)g->reduction * (uint64_t)g->columns;
-    }
-    if (!direct) deliver(&plan->out, k, digit, plan->tokens, out, own + 4 * part, part);
 }

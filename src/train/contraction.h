@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "train/kernels.h"
 #include "train/rounding.h"
+#include "train/team.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,7 +54,8 @@ typedef struct tn_contraction_side {
 } tn_contraction_side;
 
 typedef struct tn_contraction {
-    uint64_t batch, tokens;
+    uint64_t batch, tokens,
+        batch_of_token; /* where an array is cut, the batch has so many matrices a token */
     tn_gemm gemm;
     bool swapped; /* a and b are the caller's b and a */
     tn_contraction_side a, b, out;
@@ -62,6 +64,9 @@ typedef struct tn_contraction {
 
 tn_status tn_contraction_plan(const tn_view *a, const tn_view *b, const tn_view *out, tn_arena *arena,
                               tn_contraction *plan, tn_error *error);
+
+/* What laying the operands costs, in elements copied; to choose an order of an array's axes. */
+uint64_t tn_contraction_cost(const tn_view *a, const tn_view *b, const tn_view *out);
 
 /* How the operands of a product are rounded (train/rounding.h): the caller's a, b. */
 typedef struct tn_contraction_rounding {
@@ -72,10 +77,21 @@ typedef struct tn_contraction_rounding {
 /* Of the larger operand of one gemm. */
 size_t tn_contraction_operand_elements(const tn_contraction *plan);
 
-/* digit[d][token]; scratch has 6 x scratch_elements. Adds the multiply-adds of every gemm to *macs. A result
- * with a cut axis is added to, others are overwritten. */
-void tn_contraction_run(const tn_contraction *plan, const tn_kernels *kernels, const uint32_t *const *digit,
-                        const tn_contraction_rounding *rounding, const void *a, const void *b, void *out,
-                        void *scratch, size_t scratch_elements, uint64_t *macs);
+/* One execution, by one member of a team. */
+typedef struct tn_contraction_call {
+    const tn_kernels *kernels;
+    const uint32_t *const *digit;            /* [d][token], where an array is cut */
+    const tn_contraction_rounding *rounding; /* NULL: none; then the team is one */
+    const void *a, *b;
+    void *out;
+    void *scratch; /* the team's, of 6 x scratch_elements */
+    size_t scratch_elements;
+    uint64_t *macs; /* this member's multiply-adds are added */
+    tn_team team;
+} tn_contraction_call;
+
+/* All members of the team call this; what they wrote is there when all have returned. A result with a cut axis is
+ * added to, others are overwritten. */
+void tn_contraction_run(const tn_contraction *plan, const tn_contraction_call *call);
 
 #endif

@@ -1,10 +1,12 @@
-/* The arithmetic of a training step, once in float32 and once in float64: vector operations in the formulas of
- * model/operation.c, copies, conversions and one call of BLAS. Everything above this is the same for both
- * types; an array is a void pointer and a count of elements.
+/* The arithmetic of a training step, in float32 and in float64: products, vector operations in the formulas of
+ * model/operation.c, copies and conversions. Everything above this is the same for both types; an array is a void
+ * pointer and a count of elements.
  *
- * float32 takes exp and tanh from polynomials that the compiler vectorises (a few units in the last place);
- * float64 takes them from the C library. Every function gives the same bits for the same input on the same
- * machine: sums have a fixed order that does not depend on time, threads or addresses. Internal to the room.
+ * float32 has products of its own for small operands (train/gemm_float32.inc) and takes exp and tanh from polynomials
+ * that the compiler vectorises (a few units in the last place); it is compiled for several instruction sets, of which
+ * the program takes the best that the machine has. float64, for checking, calls BLAS and the C library. Every function
+ * gives the same bits for the same input on the same machine: sums have a fixed order that does not depend on time,
+ * threads or addresses. Internal to the room.
  */
 #ifndef TN_TRAIN_KERNELS_H
 #define TN_TRAIN_KERNELS_H
@@ -38,7 +40,8 @@ typedef struct tn_update_rule {
 } tn_update_rule;
 
 typedef struct tn_kernels {
-    size_t bytes; /* of an element */
+    const char *set; /* of instructions: "avx512", "avx2", "portable" */
+    size_t bytes;    /* of an element */
     void (*gemm)(const tn_gemm *gemm, const void *a, const void *b, void *out);
     /* to = from, or with `accumulate` to += from */
     void (*copy)(const tn_block *block, const void *from, void *to, bool accumulate);
@@ -48,10 +51,11 @@ typedef struct tn_kernels {
     void (*add)(void *out, const void *a, const void *b, size_t count, size_t period);
     /* out[i] = a[i] - b[i] */
     void (*subtract)(void *out, const void *a, const void *b, size_t count);
-    void (*column_sum)(void *out, const void *a, size_t rows, size_t columns);
+    /* Over rows that lie `lead` elements apart. */
+    void (*column_sum)(void *out, const void *a, size_t rows, size_t columns, size_t lead);
     /* Column sums of dy z, z = (x - mean) rstd with the statistics of each row. */
     void (*column_sum_normalised)(void *out, const void *dy, const void *x, const void *statistics,
-                                  size_t rows, size_t columns);
+                                  size_t rows, size_t columns, size_t lead);
     /* In place, over the first `valid` of `columns`; the others become 0. */
     void (*softmax)(void *scores, size_t rows, size_t columns, size_t valid, double scale);
     void (*softmax_gradient)(const void *p, void *dp, size_t rows, size_t columns, double scale);
@@ -65,7 +69,7 @@ typedef struct tn_kernels {
     void (*rms_norm_gradient)(void *dx, const void *dy, const void *x, const void *statistics,
                               const void *scale, size_t rows, size_t columns);
     void (*rms_scale_gradient)(void *out, const void *dy, const void *x, const void *statistics, size_t rows,
-                               size_t columns);
+                               size_t columns, size_t lead);
     void (*relu)(void *out, const void *x, size_t count);
     void (*relu_gradient)(void *dx, const void *dy, const void *y, size_t count);
     void (*gelu)(void *out, const void *x, size_t count);
@@ -86,7 +90,12 @@ typedef struct tn_kernels {
     bool (*finite)(const void *a, size_t count);
 } tn_kernels;
 
-extern const tn_kernels tn_kernels_float32, tn_kernels_float64;
+extern const tn_kernels tn_kernels_float64, tn_kernels_float32, tn_kernels_float32_avx2,
+    tn_kernels_float32_avx512;
 const tn_kernels *tn_kernels_of(tn_real real);
+
+/* The float32 kernels that this machine runs, the fastest first; how many. */
+enum { TN_KERNEL_SETS = 3 };
+size_t tn_kernels_float32_sets(const tn_kernels *set[TN_KERNEL_SETS]);
 
 #endif

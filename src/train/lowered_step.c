@@ -2,12 +2,13 @@
 
 #include "base/checked.h"
 #include "model/graph.h"
+#include "train/axis_order.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum { ALIGN_BYTES = 64, TOKEN = 0 };
+enum { ALIGN_BYTES = 64 };
 
 typedef struct lowering {
     const tn_model *model;
@@ -16,6 +17,8 @@ typedef struct lowering {
     tn_lowered_step *to;
     uint32_t *touches; /* [arrays] operations that touch it and are still to come */
     bool *live;        /* [arrays] */
+    tn_axis_order *order;
+    uint32_t orders;
     tn_error *error;
 } lowering;
 
@@ -62,37 +65,36 @@ static tn_status attention_views(const lowering *l, const tn_operation *operatio
                    part);
 }
 
-/* A tensor of a layer's program. Of a look-up, cores and their gradients are cut at the tokens' digits. */
-static tn_status view_of_tensor(const lowering *l, const tn_operation *operation, uint32_t array, uint32_t t,
-                                tn_view *view) {
-    const tn_program *program = l->to->step.layer[operation->layer].program;
-    const tn_program_tensor *tensor = &program->tensor[t];
+/* Those of the layer's program; repeated layers share one. */
+static tn_status order_axes(lowering *l, const tn_operation *operation, const tn_axis_order **found) {
+    const tn_step *step = &l->to->step;
+    const tn_program *program = step->layer[operation->layer].program;
     bool looked_up = l->model->layer[operation->layer].kind->is_lookup;
-    uint64_t others = 1, elements = l->to->step.array[array].elements;
-    bool has_token = false;
-    *view = (tn_view){0};
-    for (uint32_t i = 0; i < tensor->indices.count; i++) {
-        uint32_t index = tensor->indices.index[i];
-        TN_TRY(tn_view_add(view, index, program->index_size[index], l->error));
-        has_token |= index == TOKEN;
-        if (index != TOKEN) others *= program->index_size[index];
+    for (uint32_t i = 0; i < l->orders; i++) {
+        *found = &l->order[i];
+        if (l->order[i].program == program && l->order[i].looked_up == looked_up) return TN_OK;
     }
-    if (looked_up && has_token && tensor->role != TN_ROLE_INTERMEDIATE && tensor->role != TN_ROLE_Y &&
-        tensor->role != TN_ROLE_DY) {
-        bool first = tensor->role == TN_ROLE_X || tensor->role == TN_ROLE_DX;
-        view->cut = true;
-        view->token = TOKEN;
-        view->digit = first ? 0 : tensor->core + 1;
+    tn_axis_order *made = &l->order[l->orders++];
+    *made = (tn_axis_order){.program = program, .looked_up = looked_up};
+    *found = made;
+    TN_TRY(tn_arena_alloc(l->arena, program->tensors, sizeof *made->elements, &made->elements, l->error));
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *o = &step->operation[i];
+        if (o->layer != operation->layer || !o->program_step) continue;
+        made->elements[o->program_step->a] = step->array[o->reads[0]].elements;
+        made->elements[o->program_step->b] = step->array[o->reads[1]].elements;
+        made->elements[o->program_step->out] = step->array[o->writes[0]].elements;
     }
-    tn_view_lay(view, elements / others);
-    return TN_OK;
+    return tn_axis_order_choose(made, l->arena, l->error);
 }
 
-static tn_status program_views(const lowering *l, const tn_operation *operation, tn_view view[3]) {
+static tn_status program_views(lowering *l, const tn_operation *operation, tn_view view[3]) {
     const tn_program_step *step = operation->program_step;
-    TN_TRY(view_of_tensor(l, operation, operation->reads[0], step->a, &view[0]));
-    TN_TRY(view_of_tensor(l, operation, operation->reads[1], step->b, &view[1]));
-    return view_of_tensor(l, operation, operation->writes[0], step->out, &view[2]);
+    const tn_axis_order *order;
+    TN_TRY(order_axes(l, operation, &order));
+    TN_TRY(tn_axis_order_view(order, step->a, &view[0], l->error));
+    TN_TRY(tn_axis_order_view(order, step->b, &view[1], l->error));
+    return tn_axis_order_view(order, step->out, &view[2], l->error);
 }
 
 static const tn_table_digits *digits_of(const lowering *l, uint32_t layer) {
@@ -289,6 +291,7 @@ static tn_status lower(lowering *l) {
     TN_TRY(tn_arena_alloc(l->arena, step->operations, sizeof *to->instruction, &to->instruction, l->error));
     TN_TRY(tn_arena_alloc(l->arena, step->layers, sizeof *to->head, &to->head, l->error));
     TN_TRY(tn_arena_alloc(l->arena, step->layers, sizeof *to->table, &to->table, l->error));
+    TN_TRY(tn_arena_alloc(l->arena, step->layers, sizeof *l->order, &l->order, l->error));
     for (uint32_t i = 0; i < step->layers; i++) {
         if (strcmp(l->model->layer[i].kind->name, "input") == 0)
             return tn_fail_at(

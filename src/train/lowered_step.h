@@ -63,6 +63,11 @@ typedef struct tn_lowered_step {
     tn_table_digits *table;
 } tn_lowered_step;
 
+/* Whether the operands of this product are rounded as they are read. */
+static inline bool tn_is_rounded(const tn_lowered_step *of, const tn_operation *operation) {
+    return of->rounding && of->rounding[operation - of->step.operation][0].format;
+}
+
 /* Lowers the model's step; the model must outlive it. A model that takes features from outside is TN_INPUT. */
 tn_status tn_lower_step(const tn_model *model, tn_program_cache *cache, tn_real real, tn_arena *arena,
                         tn_lowered_step *lowered, tn_error *error);

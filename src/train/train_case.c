@@ -32,6 +32,7 @@ typedef struct reference {
     tn_train_checks *checks;
     const char *flow; /* being run */
     tn_real real;
+    uint32_t threads;
     tn_error *error;
 } reference;
 
@@ -444,6 +445,7 @@ static tn_status check_norms(reference *r, tn_trainer *t, const char *member, co
 static tn_status run_flow(reference *r) {
     tn_trainer *t;
     TN_TRY(tn_trainer_new(r->model, &r->settings, r->real, &t, r->error));
+    tn_trainer_set_threads(t, r->threads);
     tn_status status = r->drawn ? draw_initial(r, t) : load_initial(r, t);
     if (status == TN_OK && r->drawn) status = check_norms(r, t, "norm_initial", "generator");
     for (size_t i = 0; status == TN_OK && !r->drawn && i < r->samples; i++)
@@ -496,8 +498,8 @@ static tn_status run_all(reference *r) {
     return TN_OK;
 }
 
-tn_status tn_train_case(const char *folder, tn_train_checks *checks, tn_error *error) {
-    reference r = {.folder = folder, .checks = checks, .error = error};
+tn_status tn_train_case(const char *folder, uint32_t threads, tn_train_checks *checks, tn_error *error) {
+    reference r = {.folder = folder, .threads = threads, .checks = checks, .error = error};
     tn_status status = open_reference(&r);
     if (status == TN_OK) status = run_all(&r);
     json_decref(r.root);

@@ -39,7 +39,7 @@ typedef struct tn_train_checks {
     bool failed;
 } tn_train_checks;
 
-tn_status tn_train_case(const char *folder, tn_train_checks *checks, tn_error *error);
+tn_status tn_train_case(const char *folder, uint32_t threads, tn_train_checks *checks, tn_error *error);
 void tn_train_checks_free(tn_train_checks *checks);
 
 #endif

@@ -252,6 +252,10 @@ void tn_trainer_free(tn_trainer *t) {
     tn_free(t);
 }
 
+void tn_trainer_set_threads(tn_trainer *t, uint32_t threads) {
+    t->threads = threads;
+}
+
 uint32_t tn_trainer_heads(const tn_trainer *t) {
     return t->whole->lowered.heads;
 }

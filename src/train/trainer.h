@@ -59,6 +59,9 @@ tn_status tn_trainer_new(const tn_model *model, const tn_train_settings *setting
                          tn_trainer **trainer, tn_error *error);
 void tn_trainer_free(tn_trainer *trainer);
 
+/* How many threads execute a step (1 until this is called). Results are the same for any number. */
+void tn_trainer_set_threads(tn_trainer *trainer, uint32_t threads);
+
 uint32_t tn_trainer_heads(const tn_trainer *trainer);
 tn_head_info tn_trainer_head(const tn_trainer *trainer, uint32_t head);
 size_t tn_trainer_parameters(const tn_trainer *trainer);

@@ -47,7 +47,25 @@ struct tn_trainer {
     void *watcher_user;
     bool timed;
     double product_seconds;
+    uint32_t threads;
 };
+
+/* One step or forward pass on its way. */
+typedef struct tn_step_run {
+    tn_trainer *t;
+    const tn_sized_step *sized;
+    uint64_t examples;
+    double rate;
+    uint32_t *const *class_of;
+    tn_step_result *result;
+    uint64_t live_elements;
+} tn_step_run;
+
+/* Executes the operations from..end-1 of the step, counting multiply-adds and live elements into run->result. */
+void tn_run_operations(tn_step_run *run, uint32_t from, uint32_t end);
+/* The losses of what the forward phase left, without gradients. */
+void tn_run_losses(tn_step_run *run);
+void *tn_array_values(const tn_step_run *run, uint32_t array);
 
 /* The step of that size, lowered now if it was not yet. */
 tn_status tn_trainer_sized(tn_trainer *trainer, uint64_t batch, uint64_t tokens, const tn_sized_step **sized,

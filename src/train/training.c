@@ -311,6 +311,7 @@ static tn_status train(session *s) {
 static tn_status run_session(session *s) {
     const tn_training *run = s->run;
     TN_TRY(tn_trainer_new(run->model, &run->settings, run->real, &s->trainer, s->error));
+    tn_trainer_set_threads(s->trainer, run->threads);
     if (run->data) TN_TRY(tn_dataset_check(run->data, s->trainer, s->error));
     s->batch_examples = tn_trainer_batch(s->trainer);
     s->result->parameters = tn_trainer_parameter_elements(s->trainer);

@@ -43,6 +43,7 @@ typedef struct tn_training {
     tn_train_settings settings;
     tn_real real;
     uint64_t steps;      /* without data */
+    uint32_t threads;    /* that execute a step; 0: one. The result is the same for any number */
     uint64_t stop_after; /* epochs of this run; 0: all */
     const char *weights; /* file of initial parameters; NULL: drawn */
     const char *folder;  /* of checkpoint and weights; NULL: none */

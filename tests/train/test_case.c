@@ -30,7 +30,7 @@ static size_t count_quantity(const tn_train_checks *checks, const char *quantity
 static void holds(const char *name, size_t flows, size_t gradients) {
     tn_train_checks checks = {0};
     tn_error error = {0};
-    tn_status status = tn_train_case(test_shared_or_skip(name), &checks, &error);
+    tn_status status = tn_train_case(test_shared_or_skip(name), 1, &checks, &error);
     if (status != TN_OK) print_error("%s: %s\n", name, error.message);
     assert_int_equal(status, TN_OK);
     for (size_t i = 0; i < checks.count; i++) {
@@ -71,7 +71,7 @@ static void absent_case(void **state) {
     (void)state;
     tn_train_checks checks = {0};
     tn_error error = {0};
-    assert_int_equal(tn_train_case("/no/such/folder", &checks, &error), TN_INPUT);
+    assert_int_equal(tn_train_case("/no/such/folder", 1, &checks, &error), TN_INPUT);
     assert_int_equal(checks.count, 0);
     tn_train_checks_free(&checks);
 }

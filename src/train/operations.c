@@ -1,0 +1,411 @@
+/* The operations of a step, executed one after the other by a team of threads.
+ *
+ * What is worth sharing is shared: products by train/contraction.h, vector operations by rows or elements, sums over
+ * rows by columns. The rest is done by the first thread while the others wait for the next shared operation.
+ */
+#include "base/blas.h"
+#include "model/graph.h"
+#include "train/trainer_state.h"
+
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+#include <time.h>
+
+/* Elements that a share is a multiple of: a cache line of float32. */
+enum { GRAIN = 16 };
+
+/* Below these an operation takes less time than waiting for each other does. */
+enum { SHARED_MACS = 1 << 15, SHARED_ELEMENTS = 1 << 12 };
+
+typedef struct member {
+    tn_step_run *r;
+    tn_team team; /* of the operation: the first one alone, or all */
+    uint64_t macs;
+} member;
+
+/* Of this thread's work. */
+static double cpu_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void *tn_array_values(const tn_step_run *r, uint32_t array) {
+    const tn_lowered_step *of = &r->sized->lowered;
+    return of->resident[array] ? (char *)r->t->resident[of->place[array]] : r->t->pool + of->place[array];
+}
+
+static inline char *at(const tn_step_run *r, uint32_t array) {
+    return tn_array_values(r, array);
+}
+
+static inline uint64_t elements(const tn_step_run *r, uint32_t array) {
+    return r->sized->lowered.step.array[array].elements;
+}
+
+static void product(member *m, const tn_instruction *to) {
+    const tn_step_run *r = m->r;
+    const tn_operation *o = to->operation;
+    const tn_lowered_step *of = &r->sized->lowered;
+    const tn_contraction_rounding rounding = {&r->t->rounding,
+                                              of->rounding ? of->rounding[o - of->step.operation] : NULL};
+    const tn_contraction_call call = {.kernels = r->t->kernels,
+                                      .digit = to->digits,
+                                      .rounding = tn_is_rounded(of, o) ? &rounding : NULL,
+                                      .a = at(r, o->reads[0]),
+                                      .b = at(r, o->reads[1]),
+                                      .out = at(r, o->writes[0]),
+                                      .scratch = r->t->scratch,
+                                      .scratch_elements = r->t->scratch_elements,
+                                      .macs = &m->macs,
+                                      .team = m->team};
+    tn_contraction_run(to->contraction, &call);
+}
+
+/* Rows of a table at the tokens, or of all tokens at the first of each example. */
+static void lookup(const tn_step_run *r, const tn_operation *o) {
+    size_t row = o->columns * r->t->kernels->bytes;
+    const char *from = at(r, o->reads[0]);
+    char *to = at(r, o->writes[0]);
+    bool table = r->sized->lowered.step.array[o->reads[0]].role == TN_ARRAY_PARAMETER;
+    for (uint64_t i = 0; i < o->rows; i++)
+        memcpy(to + i * row, from + (table ? r->t->batch.token[i] : i * r->sized->tokens) * row, row);
+}
+
+/* rows x columns of `from`, row i added to row target(i) of `to`. */
+static void scatter(const tn_step_run *r, const tn_operation *o) {
+    const tn_kernels *k = r->t->kernels;
+    const tn_step *step = &r->sized->lowered.step;
+    size_t row = o->columns * k->bytes;
+    const char *from = at(r, o->reads[0]);
+    char *to = at(r, o->writes[0]);
+    bool parameter = step->array[o->writes[0]].role == TN_ARRAY_GRADIENT;
+    bool embedding = r->t->model->layer[o->layer].kind->is_lookup;
+    if (o->read_count == 1) memset(to, 0, elements(r, o->writes[0]) * k->bytes);
+    for (uint64_t i = 0; i < o->rows; i++) {
+        uint64_t target = embedding   ? r->t->batch.token[i]
+                          : parameter ? i % r->sized->tokens
+                                      : i * r->sized->tokens;
+        k->add(to + target * row, to + target * row, from + i * row, o->columns, o->columns);
+    }
+}
+
+/* This member's rows, all within one example at a time: each has its own length. */
+static void softmax(const member *m, const tn_instruction *to) {
+    const tn_step_run *r = m->r;
+    const tn_operation *o = to->operation;
+    const tn_kernels *k = r->t->kernels;
+    uint64_t rows = o->rows / r->sized->batch;
+    char *scores = at(r, o->writes[0]);
+    for (uint64_t e = 0; e < r->sized->batch; e++) {
+        tn_share share = tn_team_share(m->team, rows, 1);
+        uint64_t length = r->t->batch.length[e] < o->columns ? r->t->batch.length[e] : o->columns;
+        k->softmax(scores + (e * rows + share.from) * o->columns * k->bytes, share.to - share.from,
+                   o->columns, length, to->scale);
+    }
+}
+
+static int32_t label_of(const tn_step_run *r, bool of_example, uint64_t row) {
+    return of_example ? r->t->batch.intent[row] : r->t->batch.slot[row];
+}
+
+/* Loss and, where `gradient` is not NULL, gradient of the logits of every labelled row. */
+static void cross_entropy(tn_step_run *r, const tn_operation *o, uint32_t head, char *gradient) {
+    const tn_kernels *k = r->t->kernels;
+    const tn_head *of = &r->sized->lowered.head[head];
+    const char *logits = at(r, of->logits);
+    size_t row = o->columns * k->bytes, best;
+    uint64_t labels = 0;
+    double sum = 0;
+    for (uint64_t i = 0; i < o->rows; i++) labels += label_of(r, of->of_example, i) >= 0;
+    bool mean = of->of_example || r->t->settings.token_loss == TN_TOKEN_MEAN;
+    double share = mean && labels ? 1.0 / (double)labels : 1.0;
+    for (uint64_t i = 0; i < o->rows; i++) {
+        int32_t label = label_of(r, of->of_example, i);
+        if (label >= 0)
+            sum += k->cross_entropy(gradient ? gradient + i * row : NULL, logits + i * row, o->columns,
+                                    (size_t)label, share * r->t->weight[head], &best);
+        else if (gradient)
+            memset(gradient + i * row, 0, row);
+    }
+    r->result->labels[head] = labels;
+    r->result->head_loss[head] = sum * share;
+    r->result->loss += r->t->weight[head] * sum * share;
+}
+
+/* A step of fewer tokens has the first rows of the positions alone: the gradient of the others is 0, which moves
+ * those of an optimizer with a state all the same. */
+static void update_some(const member *m, const tn_operation *o, const tn_train_parameter *p,
+                        const char *gradient, uint64_t from, uint64_t count) {
+    const tn_step_run *r = m->r;
+    const tn_kernels *k = r->t->kernels;
+    const tn_train_settings *set = &r->t->settings;
+    tn_update_rule rule = {r->rate, set->momentum, set->beta1, set->beta2, set->adam_epsilon};
+    double now = (double)r->t->steps + 1, first = 1 - pow(rule.beta1, now),
+           second = sqrt(1 - pow(rule.beta2, now));
+    tn_share share = tn_team_share(m->team, count, GRAIN);
+    size_t size = share.to - share.from, at = (from + share.from) * k->bytes;
+    char *values = (char *)p->values + at, *state = p->state ? (char *)p->state + at : NULL;
+    if (gradient) gradient += share.from * k->bytes;
+    switch (o->kind) {
+    case TN_OP_UPDATE_MOMENTUM:
+        k->momentum(values, gradient, state, size, &rule);
+        break;
+    case TN_OP_UPDATE_ADAM:
+        rule.rate *= second / first;
+        rule.epsilon *= second;
+        k->adam(values, gradient, state, p->elements, size, &rule);
+        break;
+    default:
+        k->sgd(values, gradient, size, &rule);
+    }
+}
+
+static void update(const member *m, const tn_operation *o) {
+    const tn_step_run *r = m->r;
+    size_t number = r->sized->lowered.place[o->reads[0]];
+    const tn_train_parameter *p = &r->t->parameter[r->t->resident_parameter[number]];
+    uint64_t given = elements(r, o->reads[0]);
+    update_some(m, o, p, at(r, o->reads[1]), 0, given);
+    if (p->elements > given) update_some(m, o, p, NULL, given, p->elements - given);
+}
+
+/* out[i] = a[i] + b[i mod period] */
+static void add(const member *m, const tn_operation *o) {
+    const tn_step_run *r = m->r;
+    const tn_kernels *k = r->t->kernels;
+    uint64_t count = o->rows * o->columns, period = elements(r, o->reads[1]);
+    tn_share share = tn_team_share(m->team, count, period == count ? GRAIN : period);
+    size_t size = share.to - share.from, from = share.from * k->bytes;
+    if (size == 0) return;
+    k->add(at(r, o->writes[0]) + from, at(r, o->reads[0]) + from,
+           at(r, o->reads[1]) + (period == count ? from : 0), size, period == count ? size : period);
+}
+
+/* Operations on elements. */
+static void map_elements(const member *m, const tn_operation *o) {
+    const tn_step_run *r = m->r;
+    const tn_kernels *k = r->t->kernels;
+    tn_share share = tn_team_share(m->team, o->rows * o->columns, GRAIN);
+    size_t count = share.to - share.from, from = share.from * k->bytes;
+    char *out = at(r, o->writes[0]) + from;
+    const char *a = at(r, o->reads[0]) + from, *b = o->read_count > 1 ? at(r, o->reads[1]) + from : NULL;
+    switch (o->kind) {
+    case TN_OP_SUBTRACT:
+        k->subtract(out, a, b, count);
+        break;
+    case TN_OP_GELU:
+        k->gelu(out, a, count);
+        break;
+    case TN_OP_GELU_GRADIENT:
+        k->gelu_gradient(out, a, b, count);
+        break;
+    case TN_OP_TANH:
+        k->tanh(out, a, count);
+        break;
+    case TN_OP_TANH_GRADIENT:
+        k->tanh_gradient(out, a, b, count);
+        break;
+    case TN_OP_RELU:
+        k->relu(out, a, count);
+        break;
+    default:
+        k->relu_gradient(out, a, b, count);
+    }
+}
+
+/* Operations on rows: a norm keeps two statistics a row, or one. */
+static void map_rows(const member *m, const tn_instruction *to) {
+    const tn_step_run *r = m->r;
+    const tn_operation *o = to->operation;
+    const tn_kernels *k = r->t->kernels;
+    tn_share share = tn_team_share(m->team, o->rows, 1);
+    size_t rows = share.to - share.from, from = share.from * o->columns * k->bytes;
+    size_t statistic = share.from * k->bytes;
+    double epsilon = r->t->settings.layer_norm_epsilon;
+    char *out = at(r, o->writes[0]) + from;
+    const char *a = at(r, o->reads[0]) + from, *b = at(r, o->reads[1]);
+    const char *c = o->read_count > 2 ? at(r, o->reads[2]) : NULL,
+               *d = o->read_count > 3 ? at(r, o->reads[3]) : NULL;
+    switch (o->kind) {
+    case TN_OP_SOFTMAX_GRADIENT:
+        k->softmax_gradient(a, out, rows, o->columns, to->scale);
+        break;
+    case TN_OP_LAYER_NORM:
+        k->layer_norm(out, at(r, o->writes[1]) + 2 * statistic, a, b, c, rows, o->columns, epsilon);
+        break;
+    case TN_OP_LAYER_NORM_GRADIENT:
+        k->layer_norm_gradient(out, a, b + from, c + 2 * statistic, d, rows, o->columns);
+        break;
+    case TN_OP_RMS_NORM:
+        k->rms_norm(out, at(r, o->writes[1]) + statistic, a, b, rows, o->columns, epsilon);
+        break;
+    default:
+        k->rms_norm_gradient(out, a, b + from, c + statistic, d, rows, o->columns);
+    }
+}
+
+/* Sums over all rows, of this member's columns. */
+static void sum_rows(const member *m, const tn_operation *o) {
+    const tn_step_run *r = m->r;
+    const tn_kernels *k = r->t->kernels;
+    tn_share share = tn_team_share(m->team, o->columns, GRAIN);
+    size_t columns = share.to - share.from, from = share.from * k->bytes;
+    char *out = at(r, o->writes[0]) + from;
+    const char *a = at(r, o->reads[0]) + from, *b = o->read_count > 1 ? at(r, o->reads[1]) + from : NULL;
+    const char *statistics = o->read_count > 2 ? at(r, o->reads[2]) : NULL;
+    if (o->kind == TN_OP_COLUMN_SUM)
+        k->column_sum(out, a, o->rows, columns, o->columns);
+    else if (o->kind == TN_OP_SCALE_GRADIENT)
+        k->column_sum_normalised(out, a, b, statistics, o->rows, columns, o->columns);
+    else
+        k->rms_scale_gradient(out, a, b, statistics, o->rows, columns, o->columns);
+}
+
+static void execute(member *m, const tn_instruction *to) {
+    const tn_operation *o = to->operation;
+    switch (o->kind) {
+    case TN_OP_PRODUCT:
+        product(m, to);
+        break;
+    case TN_OP_LOOKUP:
+        lookup(m->r, o);
+        break;
+    case TN_OP_SCATTER:
+        scatter(m->r, o);
+        break;
+    case TN_OP_ADD:
+        add(m, o);
+        break;
+    case TN_OP_COLUMN_SUM:
+    case TN_OP_SCALE_GRADIENT:
+    case TN_OP_RMS_SCALE_GRADIENT:
+        sum_rows(m, o);
+        break;
+    case TN_OP_SOFTMAX:
+        softmax(m, to);
+        break;
+    case TN_OP_SOFTMAX_GRADIENT:
+    case TN_OP_LAYER_NORM:
+    case TN_OP_LAYER_NORM_GRADIENT:
+    case TN_OP_RMS_NORM:
+    case TN_OP_RMS_NORM_GRADIENT:
+        map_rows(m, to);
+        break;
+    case TN_OP_SUBTRACT:
+    case TN_OP_GELU:
+    case TN_OP_GELU_GRADIENT:
+    case TN_OP_TANH:
+    case TN_OP_TANH_GRADIENT:
+    case TN_OP_RELU:
+    case TN_OP_RELU_GRADIENT:
+        map_elements(m, o);
+        break;
+    case TN_OP_CROSS_ENTROPY:
+        cross_entropy(m->r, o, to->head, at(m->r, o->writes[0]));
+        break;
+    case TN_OP_UPDATE_SGD:
+    case TN_OP_UPDATE_MOMENTUM:
+    case TN_OP_UPDATE_ADAM:
+        update(m, o);
+        break;
+    case TN_OPERATION_KINDS:
+        break;
+    }
+}
+
+/* Whether all members take part. What is shared does not change what is computed. */
+static bool is_shared(const tn_lowered_step *of, const tn_operation *o) {
+    switch (o->kind) {
+    case TN_OP_PRODUCT:
+        return o->macs >= SHARED_MACS && !tn_is_rounded(of, o);
+    case TN_OP_LOOKUP:
+    case TN_OP_SCATTER:
+    case TN_OP_CROSS_ENTROPY:
+        return false;
+    default:
+        return o->rows * o->columns >= SHARED_ELEMENTS;
+    }
+}
+
+static void tell_watcher(const tn_step_run *r, uint32_t position) {
+    const tn_step *step = &r->sized->lowered.step;
+    const tn_operation *o = &step->operation[position];
+    for (uint32_t i = 0; i < o->write_count; i++)
+        r->t->watcher(r->t->watcher_user, step, position, o->writes[i], at(r, o->writes[i]));
+}
+
+/* One operation, by the first member. */
+static void run_alone(member *m, uint32_t position) {
+    tn_step_run *r = m->r;
+    const tn_instruction *to = &r->sized->lowered.instruction[position];
+    bool timed = r->t->timed && to->operation->kind == TN_OP_PRODUCT;
+    double started = timed ? cpu_seconds() : 0;
+    m->team = (tn_team){0, 1};
+    for (uint32_t c = 0; c < to->clear_count; c++)
+        memset(at(r, to->clear[c]), 0, elements(r, to->clear[c]) * r->t->kernels->bytes);
+    execute(m, to);
+    if (timed) r->t->product_seconds += cpu_seconds() - started;
+}
+
+/* The same by all of them. */
+static void run_shared(member *m, uint32_t position, tn_team team) {
+    tn_step_run *r = m->r;
+    const tn_instruction *to = &r->sized->lowered.instruction[position];
+    bool timed = tn_team_first(team) && r->t->timed && to->operation->kind == TN_OP_PRODUCT;
+    double started = timed ? cpu_seconds() : 0;
+    m->team = team;
+    tn_team_wait(team);
+    for (uint32_t c = 0; c < to->clear_count; c++) {
+        tn_share share = tn_team_share(team, elements(r, to->clear[c]) * r->t->kernels->bytes, GRAIN);
+        memset(at(r, to->clear[c]) + share.from, 0, share.to - share.from);
+    }
+    if (to->clear_count) tn_team_wait(team);
+    execute(m, to);
+    tn_team_wait(team);
+    if (timed) r->t->product_seconds += cpu_seconds() - started;
+}
+
+/* Only the first member counts what is live, and speaks. */
+static void run_member(tn_step_run *r, uint32_t from, uint32_t end, tn_team team) {
+    const tn_lowered_step *of = &r->sized->lowered;
+    member m = {.r = r};
+    for (uint32_t i = from; i < end; i++) {
+        const tn_instruction *to = &of->instruction[i];
+        bool shared = team.members > 1 && is_shared(of, to->operation);
+        if (tn_team_first(team)) {
+            r->live_elements += to->made_elements;
+            if (r->live_elements > r->result->peak_elements) r->result->peak_elements = r->live_elements;
+        }
+        if (shared)
+            run_shared(&m, i, team);
+        else if (tn_team_first(team))
+            run_alone(&m, i);
+        if (tn_team_first(team)) {
+            if (r->t->watcher) tell_watcher(r, i);
+            r->live_elements -= to->dead_elements;
+        }
+    }
+#pragma omp atomic
+    r->result->macs += m.macs;
+}
+
+void tn_run_operations(tn_step_run *r, uint32_t from, uint32_t end) {
+    tn_blas_serial();
+    if (from == 0) r->live_elements = r->sized->lowered.resident_elements;
+    if (r->t->threads <= 1) {
+        run_member(r, from, end, (tn_team){0, 1});
+    } else {
+#pragma omp parallel num_threads((int)r->t->threads)
+        run_member(r, from, end, (tn_team){(uint32_t)omp_get_thread_num(), (uint32_t)omp_get_num_threads()});
+    }
+    tn_blas_restore();
+}
+
+void tn_run_losses(tn_step_run *r) {
+    const tn_lowered_step *of = &r->sized->lowered;
+    for (uint32_t i = of->forward_end; i < of->step.operations; i++)
+        if (of->instruction[i].operation->kind == TN_OP_CROSS_ENTROPY)
+            cross_entropy(r, of->instruction[i].operation, of->instruction[i].head, NULL);
+}

@@ -1,0 +1,36 @@
+/* The threads that execute a step together: each one takes its share of an operation and waits for the others. What
+ * the shares are of (rows, matrices of a batch, pieces of a product) follows from the operation alone, so that results
+ * do not depend on how many threads there are. Internal to the room.
+ */
+#ifndef TN_TRAIN_TEAM_H
+#define TN_TRAIN_TEAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tn_team {
+    uint32_t member, members; /* from 0 */
+} tn_team;
+
+typedef struct tn_share {
+    uint64_t from, to;
+} tn_share;
+
+static inline bool tn_team_first(tn_team team) {
+    return team.member == 0;
+}
+
+/* Every member of the team must come here. */
+void tn_team_wait(tn_team team);
+
+/* This member's part of `count`, in whole grains; empty where there are fewer grains than members. */
+static inline tn_share tn_team_share(tn_team team, uint64_t count, uint64_t grain) {
+    uint64_t grains = (count + grain - 1) / grain;
+    tn_share share = {grains * team.member / team.members * grain,
+                      grains * (team.member + 1) / team.members * grain};
+    if (share.from > count) share.from = count;
+    if (share.to > count) share.to = count;
+    return share;
+}
+
+#endif
