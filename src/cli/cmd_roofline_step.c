@@ -165,8 +165,8 @@ static tn_status work(request *r, tn_target *target, tn_program_cache *cache, tn
     TN_TRY(tn_step_build(target->model, cache, &r->common.arena, &r->step, error));
     TN_TRY(
         tn_roofline_step_predict(r->roofline, &r->step, r->launches, &r->common.arena, &r->predicted, error));
-    TN_TRY(tn_roofline_unverified_step(r->roofline, tn_precision_names[r->step.precision], &r->common.arena,
-                                       &r->unverified, error));
+    TN_TRY(
+        tn_roofline_unverified_step(r->roofline, r->step.precision, &r->common.arena, &r->unverified, error));
     if (r->plot) TN_TRY(tn_roofline_draw(r->plot, r->roofline, &r->step, &r->predicted, error));
     r->device = r->roofline->name;
     TN_TRY(make_answer(r, error));

@@ -19,16 +19,13 @@ static void make_phases(tn_cost *cost) {
 static void make_memory(tn_cost *cost) {
     const tn_step *step = &cost->step;
     const tn_cost_memory rows[TN_COST_MEMORIES] = {
-        {"parameter_bytes", "parameters", step->parameters, 0},
-        {"gradient_bytes", "gradients", step->gradient_elements, 0},
-        {"optimizer_bytes", "optimizer state", step->optimizer_elements, 0},
-        {"activation_bytes", "saved activations", step->activation_elements, 0},
-        {"peak_bytes", "most live at once", step->peak_elements, 0},
+        {"parameter_bytes", "parameters", step->parameters, step->parameter_bytes},
+        {"gradient_bytes", "gradients", step->gradient_elements, step->gradient_bytes},
+        {"optimizer_bytes", "optimizer state", step->optimizer_elements, step->optimizer_bytes},
+        {"activation_bytes", "saved activations", step->activation_elements, step->activation_bytes},
+        {"peak_bytes", "most live at once", step->peak_elements, step->peak_bytes},
     };
-    for (int i = 0; i < TN_COST_MEMORIES; i++) {
-        cost->memory[i] = rows[i];
-        cost->memory[i].bytes = rows[i].elements * step->element_bytes;
-    }
+    for (int i = 0; i < TN_COST_MEMORIES; i++) cost->memory[i] = rows[i];
 }
 
 static void make_resources(tn_cost *cost) {

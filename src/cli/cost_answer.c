@@ -220,7 +220,7 @@ static const tn_column cost_columns[] = {
     TN_COLUMN_AS("degrees_of_freedom", tn_cost, step.degrees_of_freedom, NULL),
     TN_COLUMN_AS("batch", tn_cost, step.batch, NULL),
     TN_COLUMN_AS("sequence", tn_cost, step.sequence, NULL),
-    TN_NAME("precision", tn_cost, step.precision, tn_precision_names, NULL),
+    TN_COLUMN_AS("precision", tn_cost, step.precision, NULL),
     TN_NAME("optimizer", tn_cost, step.optimizer, tn_optimizer_names, NULL),
     TN_ROWS_HERE("phases", tn_cost, phase, TN_PHASES, phase_record, NULL, TN_KEYED),
     TN_ROWS("layers", tn_cost, layer, step.layers, layer_record, NULL),
@@ -254,7 +254,7 @@ static void print_title(const tn_cost *cost) {
     for (int phase = 0; phase < TN_PHASES; phase++) macs += step->macs[phase];
     tn_say("%s on %s at %g MHz\n", step->name, why->device, why->clock_MHz);
     tn_say("batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s, %s steps an epoch\n", step->batch, step->sequence,
-           tn_precision_names[step->precision], tn_optimizer_names[step->optimizer],
+           step->precision, tn_optimizer_names[step->optimizer],
            tn_count_text(step->steps_per_epoch, text[0]));
     tn_say("%s parameters (%s), %s multiply-adds a training step\n", tn_count_text(step->parameters, text[0]),
            tn_bytes_text((double)cost->memory[0].bytes, text[1]), tn_count_text(macs, text[2]));

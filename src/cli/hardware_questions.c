@@ -326,7 +326,8 @@ static const tn_parameter kernel_parameters[] = {
     [COLUMNS] = {"columns", "1", NULL, "matmul: columns computed at a time"},
     [REDUCTION] = {"reduction", "1", NULL, "matmul: terms taken at a time"},
     [LANES] = {"lanes", "1", NULL, "other kinds: elements at a time"},
-    [PRECISION] = {"precision", "fp32", tn_precision_names, "of the elements"},
+    [PRECISION] = {"precision", "fp32", tn_sizes,
+                   "of the elements: fp32, fp16, bf16, int16, int8, fixed16,8 or another format"},
     [GROUP] = {"group", "0", NULL, "matmul in block floating point: values that share an exponent; 0: no"},
     [EXPONENT] = {"exponent", "3", NULL, "bits of the shared exponent"},
     [MANTISSA] = {"mantissa", "4", NULL, "mantissa bits of a value, its sign apart"},
@@ -357,10 +358,32 @@ static const tn_column kernel_columns[] = {
 };
 static const tn_record kernel_record = TN_RECORD(kernel_answer, kernel_columns);
 
+/* Of the elements; --group asks for block floating point besides. */
+static tn_status kernel_format(const tn_question_values *v, tn_number_format *format, tn_error *error) {
+    return tn_number_format_read(v->text[PRECISION], format, error);
+}
+
+/* Block floating point of --group, where that is given, is how products are multiplied; elements stay as they are. */
+static tn_status kernel_arithmetic(const tn_question_values *v, tn_arithmetic *arithmetic, tn_error *error) {
+    const uint64_t *p = v->value;
+    tn_number_format format;
+    char name[TN_NUMBER_FORMAT_NAME];
+    TN_TRY(kernel_format(v, &format, error));
+    if (p[GROUP] > 0) {
+        snprintf(name, sizeof name, "bfp%llu,%llu,%llu", (unsigned long long)p[GROUP],
+                 (unsigned long long)p[EXPONENT], (unsigned long long)p[MANTISSA]);
+        TN_TRY(tn_number_format_read(name, &format, error));
+    }
+    *arithmetic = tn_arithmetic_of(&format);
+    return TN_OK;
+}
+
 /* Adds the memory of an operand of words elements, of which the kernel wants `accesses` a cycle. */
 static tn_status add_memory(const tn_question_values *v, uint64_t words, uint64_t accesses,
                             tn_resources *used, tn_error *error) {
-    uint64_t bits = 8 * tn_precision_bytes((tn_precision)v->value[PRECISION]);
+    tn_number_format format;
+    TN_TRY(kernel_format(v, &format, error));
+    uint64_t bits = tn_number_format_word_bits(&format);
     tn_array_memory array = {.words = words,
                              .word_bits = bits,
                              .accesses = accesses < words ? accesses : words,
@@ -482,13 +505,14 @@ static tn_status ask_kernel(const tn_question_values *v, void *answer, tn_error 
     tn_lane lane = {.group = 1};
     kernel_answer *to = answer;
     const uint64_t *p = v->value;
-    const tn_arithmetic arithmetic = {(tn_precision)p[PRECISION], p[GROUP], p[EXPONENT], p[MANTISSA]};
+    tn_arithmetic arithmetic;
     TN_TRY(check_kernel(p, error));
+    TN_TRY(kernel_arithmetic(v, &arithmetic, error));
     if (p[KIND] == KIND_MATMUL) {
         TN_TRY(tn_lane_load(v->device, &arithmetic, &lane, error));
         TN_TRY(ask_matmul(v, &lane, &to->cycles, &to->used, error));
     } else {
-        TN_TRY(tn_operator_set_load(v->device, arithmetic.precision, &operators, error));
+        TN_TRY(tn_operator_set_load(v->device, &arithmetic.left, &operators, error));
         TN_TRY(ask_vector(v, &operators, &to->cycles, &to->used, error));
     }
     find_unverified(v, &operators, &lane, to);

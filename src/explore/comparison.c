@@ -35,12 +35,11 @@ static tn_status fill_gpu(const tn_roofline *r, const tn_step *step, bool dense,
     tn_roofline_step predicted;
     TN_TRY(tn_roofline_step_predict(r, step, 0, arena, &predicted, error));
     TN_TRY(check_host(r, &predicted, error));
-    double bytes = (double)step->element_bytes;
     *row = (tn_comparison_row){.model = step->name,
                                .system = r->name,
                                .is_dense = dense,
-                               .parameters_bytes = (double)step->parameters * bytes,
-                               .live_bytes = (double)step->peak_elements * bytes,
+                               .parameters_bytes = (double)step->parameter_bytes,
+                               .live_bytes = (double)step->peak_bytes,
                                .steps_per_epoch = (double)step->steps_per_epoch,
                                .seconds_per_step = 1e-6 * predicted.launched_us,
                                .joules_per_step = predicted.joules,
@@ -49,8 +48,7 @@ static tn_status fill_gpu(const tn_roofline *r, const tn_step *step, bool dense,
                                .kernels_seconds = 1e-6 * predicted.graph_us,
                                .host_seconds = 1e-6 * predicted.launched_us,
                                .power_W = r->step_power_W};
-    return tn_roofline_unverified_step(r, tn_precision_names[step->precision], arena, &row->unverified,
-                                       error);
+    return tn_roofline_unverified_step(r, step->precision, arena, &row->unverified, error);
 }
 
 tn_status tn_compare_gpu(const char *model, const char *const *set, size_t sets, const tn_roofline *roofline,
@@ -107,14 +105,13 @@ static tn_status explain(const tn_space *space, uint64_t id, tn_arena *arena, tn
     tn_status status = tn_evaluate_explain(evaluator, id, arena, &why, error);
     if (status == TN_OK) {
         const tn_step *step = tn_evaluator_step(evaluator);
-        double bytes = (double)step->element_bytes;
         *row = (tn_comparison_row){
             .model = tn_model_name(space->model),
             .system = tn_device_name(space->device),
             .is_fpga = true,
             .design = id,
-            .parameters_bytes = (double)step->parameters * bytes,
-            .live_bytes = (double)step->peak_elements * bytes,
+            .parameters_bytes = (double)step->parameter_bytes,
+            .live_bytes = (double)step->peak_bytes,
             .steps_per_epoch = (double)step->steps_per_epoch,
             .seconds_per_step = why.price.seconds_per_step,
             .joules_per_step = why.price.joules_per_step,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const char *const sharing_names[] = {"shared", "per-phase", NULL};
+static const char *const array_names[] = {"lanes", "systolic", NULL};
 static const char *const buffers_names[] = {"separate", "pooled", NULL};
 static const char *const schedule_names[] = {"sequential", "gradients-together", "parallel", "pipelined",
                                              NULL};
@@ -20,6 +21,11 @@ static const tn_field build_fields[] = {
            TN_WITHIN(1, TN_BUILD_PARALLEL_MOST)),
     TN_KEY(COUNT, tn_build, reduction, "terms of a sum that it multiplies at once and adds in a tree",
            TN_DEFAULT("4"), TN_WITHIN(1, TN_BUILD_PARALLEL_MOST)),
+    TN_KEY(CHOICE, tn_build, array,
+           "what the matmul kernel is: lanes of dot products, or a systolic array of rows x columns cells, "
+           "whose three "
+           "passes of training leave operands where they are; it takes reduction: 1",
+           TN_DEFAULT("lanes"), TN_ONE_OF(array_names)),
     TN_KEY(COUNT, tn_build, vector,
            "elements that each vector kernel (softmax, layer norm, update, ..) takes a cycle",
            TN_DEFAULT("4"), TN_WITHIN(1, TN_BUILD_PARALLEL_MOST)),
@@ -77,6 +83,15 @@ tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build,
     return tn_schema_decode(&tn_build_schema, node ? node : &empty, arena, build, error);
 }
 
+/* A cell takes a term a cycle. */
+static tn_status check_array(const tn_build *build, tn_error *error) {
+    if (build->array == TN_ARRAY_LANES || build->reduction == 1) return TN_OK;
+    return tn_fail(error, TN_INPUT,
+                   "build.array is systolic with build.reduction %" PRIu64
+                   "; a cell takes one term a cycle, so set reduction to 1 and give rows and columns",
+                   build->reduction);
+}
+
 bool tn_build_shares_vectors(const tn_build *build) {
     if (build->vector_units != TN_UNITS_AUTO) return build->vector_units == TN_UNITS_SHARED;
     return build->schedule == TN_SCHEDULE_SEQUENTIAL;
@@ -105,5 +120,5 @@ tn_status tn_build_check(const tn_build *build, tn_error *error) {
                 return tn_fail(error, TN_INPUT, "build.%s is no choice of that key", field->key);
         }
     }
-    return TN_OK;
+    return check_array(build, error);
 }

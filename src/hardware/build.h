@@ -27,6 +27,10 @@ typedef enum tn_vector_units { TN_UNITS_AUTO, TN_UNITS_OWN, TN_UNITS_SHARED } tn
  * or what it takes with the best layouts that a search finds (hardware/layouts.h) in words, rows of banks, ... */
 typedef enum tn_laying { TN_LAID_IDEALLY, TN_LAID_WORD, TN_LAID_ROWS, TN_LAID_SKEW, TN_LAID_AUTO } tn_laying;
 
+/* What the matmul kernels are: lanes of dot products (hardware/kernel.h), or a systolic array
+ * (hardware/array_kernel.h). */
+typedef enum tn_array_kind { TN_ARRAY_LANES, TN_ARRAY_SYSTOLIC } tn_array_kind;
+
 /* Where arrays live whose lifetimes do not meet: each in a memory of its own, or in pools (hardware/pool.h).
  */
 typedef enum tn_buffers { TN_BUFFERS_SEPARATE, TN_BUFFERS_POOLED } tn_buffers;
@@ -63,7 +67,7 @@ typedef struct tn_build {
     uint32_t placement;           /* tn_placing */
     uint32_t vector_units;        /* tn_vector_units */
     uint32_t layouts;             /* tn_laying */
-    uint32_t reserved;            /* 0: no padding, so that builds compare as bytes */
+    uint32_t array;               /* tn_array_kind; also: no padding, so that builds compare as bytes */
 } tn_build;
 
 extern const tn_schema tn_build_schema; /* every key with its default */

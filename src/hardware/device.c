@@ -128,6 +128,22 @@ static tn_status check_dsp_block(const tn_device *device, const tn_yaml *tree, t
     return tn_fail_at(error, status, node ? node->at : tree->at, "%s", unplaced.message);
 }
 
+/* Names of formats as the program writes them, so that they compare as text. */
+static tn_status name_formats(const tn_device *device, tn_arena *arena, tn_error *error) {
+    tn_operator_row *rows = device->operators.item;
+    for (size_t i = 0; i < device->operators.count; i++) {
+        tn_number_format format;
+        char name[TN_NUMBER_FORMAT_NAME];
+        tn_error unplaced = {0};
+        if (tn_number_format_read(rows[i].precision, &format, &unplaced) != TN_OK)
+            return tn_fail_at(error, TN_INPUT, rows[i].precision_at,
+                              "\"precision\" of operator %.60s: %.300s", rows[i].name, unplaced.message);
+        tn_number_format_name(&format, name);
+        TN_TRY(tn_arena_format(arena, &rows[i].precision, error, "%s", name));
+    }
+    return TN_OK;
+}
+
 static bool is_kind(const tn_yaml *tree, const char *kind) {
     const tn_yaml *node = tn_yaml_get(tree, "kind");
     return node && node->kind == TN_YAML_SCALAR && strcmp(node->text, kind) == 0;
@@ -143,6 +159,7 @@ static tn_status decode(const tn_yaml *tree, tn_arena *arena, tn_device *device,
         TN_TRY(tn_schema_decode(&tn_device_schema, tree, arena, device, error));
         TN_TRY(check_lists(device, tree, error));
         TN_TRY(check_dsp_block(device, tree, error));
+        TN_TRY(name_formats(device, arena, error));
     }
     device->root = tree;
     return TN_OK;
@@ -264,23 +281,34 @@ const tn_yaml *tn_device_root(const tn_device *device) {
 }
 
 /* The device's set where it has the operator, else that of high-level synthesis. */
-static uint32_t set_of(const tn_device *device, tn_precision precision, tn_operator kind) {
+static uint32_t set_of(const tn_device *device, const char *precision, tn_operator kind) {
     const tn_operator_row *rows = device->operators.item;
     for (size_t i = 0; i < device->operators.count; i++)
-        if (rows[i].set == device->operator_set && rows[i].precision == precision &&
+        if (rows[i].set == device->operator_set && strcmp(rows[i].precision, precision) == 0 &&
             rows[i].operator_kind == kind)
             return device->operator_set;
     return TN_OPERATORS_HLS;
 }
 
-tn_status tn_device_operator(const tn_device *device, tn_precision precision, tn_operator kind,
+bool tn_device_has_operator(const tn_device *device, const tn_number_format *format, tn_operator kind) {
+    const tn_operator_row *rows = device->operators.item;
+    char precision[TN_NUMBER_FORMAT_NAME];
+    tn_number_format_name(format, precision);
+    for (size_t i = 0; i < device->operators.count; i++)
+        if (rows[i].operator_kind == kind && strcmp(rows[i].precision, precision) == 0) return true;
+    return false;
+}
+
+tn_status tn_device_operator(const tn_device *device, const tn_number_format *format, tn_operator kind,
                              const tn_operator_row **row, tn_error *error) {
     const tn_operator_row *rows = device->operators.item, *best = NULL, *fastest = NULL;
+    char precision[TN_NUMBER_FORMAT_NAME];
+    tn_number_format_name(format, precision);
     uint32_t set = set_of(device, precision, kind);
     double period_ns = 1e3 / device->clock_MHz;
     for (size_t i = 0; i < device->operators.count; i++) {
         const tn_operator_row *at = &rows[i];
-        if (at->precision != precision || at->operator_kind != kind || at->set != set) continue;
+        if (at->operator_kind != kind || at->set != set || strcmp(at->precision, precision) != 0) continue;
         if (!fastest || at->period_ns < fastest->period_ns) fastest = at;
         /* A clock written with few digits (333.3 MHz for 3 ns) still meets its row. */
         if (at->period_ns > period_ns * (1 + 1e-3)) continue;
@@ -288,11 +316,11 @@ tn_status tn_device_operator(const tn_device *device, tn_precision precision, tn
     }
     *row = best;
     if (best) return TN_OK;
-    const char *precision_name = tn_precision_names[precision], *kind_name = tn_operator_names[kind];
+    const char *kind_name = tn_operator_names[kind];
     if (!fastest)
         return tn_fail(error, TN_INPUT, "device %s has no %s operator for %s; add one to its `operators`",
-                       device->name, kind_name, precision_name);
+                       device->name, kind_name, precision);
     return tn_fail(
         error, TN_INPUT, "device %s has no %s %s that meets %g MHz; the fastest one, %s, meets %g MHz",
-        device->name, precision_name, kind_name, device->clock_MHz, fastest->name, 1e3 / fastest->period_ns);
+        device->name, precision, kind_name, device->clock_MHz, fastest->name, 1e3 / fastest->period_ns);
 }

@@ -39,10 +39,13 @@ typedef enum tn_operator_source { TN_OPERATORS_HLS, TN_OPERATORS_GENERATED } tn_
 
 typedef struct tn_operator_row {
     const char *name;
-    uint32_t precision, operator_kind; /* tn_precision, tn_operator */
-    uint32_t set;                      /* tn_operator_source */
-    double period_ns;                  /* clock period that it meets */
-    uint64_t stages, lut, ff, dsp;     /* stages: cycles from operands to result */
+    const char *precision; /* name of the operands' format */
+    tn_position precision_at;
+    uint32_t operator_kind;        /* tn_operator */
+    uint32_t set;                  /* tn_operator_source */
+    double period_ns;              /* clock period that it meets */
+    uint64_t stages, lut, ff, dsp; /* stages: cycles from operands to result */
+    uint64_t packed;               /* multipliers with a common operand that the DSP blocks serve */
     uint32_t origin;
     const char *source;
 } tn_operator_row;
@@ -127,9 +130,12 @@ struct tn_device {
     const tn_yaml *variants, *root;
 };
 
+/* Whether there is any row for it, whatever the clock. */
+bool tn_device_has_operator(const tn_device *device, const tn_number_format *format, tn_operator kind);
+
 /* The row for an operator at the device's clock, of the device's set where that has the operator, else of
  * high-level synthesis; where no row meets the clock, an error that names the fastest one. */
-tn_status tn_device_operator(const tn_device *device, tn_precision precision, tn_operator kind,
+tn_status tn_device_operator(const tn_device *device, const tn_number_format *format, tn_operator kind,
                              const tn_operator_row **row, tn_error *error);
 
 TN_PUBLIC_END

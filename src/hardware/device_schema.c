@@ -31,7 +31,10 @@ static const tn_field figure_fields[] = {
 static const tn_schema figure_schema = TN_SCHEMA("device.figure", tn_sourced, figure_fields);
 
 static const tn_field operator_fields[] = {
-    TN_KEY(CHOICE, tn_operator_row, precision, "of the operands", TN_REQUIRED, TN_ONE_OF(tn_precision_names)),
+    TN_KEY(
+        TEXT, tn_operator_row, precision,
+        "of the operands: fp32, fp16, bf16, int16, int8, or any other format by its name, such as fixed16,8",
+        TN_REQUIRED, TN_SEEN(tn_operator_row, precision_at)),
     TN_KEY_AS("operator", CHOICE, tn_operator_row, operator_kind, "what it computes (add also subtracts)",
               TN_REQUIRED, TN_ONE_OF(tn_operator_names)),
     TN_KEY(CHOICE, tn_operator_row, set, "who makes it: high-level synthesis, or this program's generator",
@@ -44,6 +47,8 @@ static const tn_field operator_fields[] = {
     TN_KEY(COUNT, tn_operator_row, lut, "LUTs of one operator", TN_WITHIN(0, 1e6)),
     TN_KEY(COUNT, tn_operator_row, ff, "flip-flops of one operator", TN_WITHIN(0, 1e6)),
     TN_KEY(COUNT, tn_operator_row, dsp, "DSP blocks of one operator", TN_WITHIN(0, 1e6)),
+    TN_KEY(COUNT, tn_operator_row, packed, "multipliers with an operand in common that these blocks serve",
+           TN_DEFAULT("1"), TN_WITHIN(1, 64)),
     ORIGIN_FIELD(tn_operator_row),
     SOURCE_FIELD(tn_operator_row),
 };

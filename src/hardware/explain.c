@@ -35,12 +35,12 @@ static uint32_t served_by(const teller *with, uint32_t operation) {
 static tn_status tell_matmul(teller *with, uint32_t unit, tn_kernel_line *line) {
     const tn_build *build = with->build;
     uint32_t arithmetic = unit / TN_PHASES;
-    char text[64];
+    char text[TN_ARITHMETIC_TEXT];
     line->count = build->kernels;
     line->lanes = build->rows * build->columns * build->reduction;
     tn_resources_add(&line->used, &with->work.matmul[arithmetic], line->count);
     if (with->workload->arithmetics == 1) return TN_OK;
-    tn_arithmetic_text(&with->workload->arithmetic[arithmetic], text, sizeof text);
+    tn_arithmetic_text(&with->workload->arithmetic[arithmetic], text);
     return tn_arena_format(with->arena, &line->name, with->error, "%s %s", line->name, text);
 }
 
@@ -256,8 +256,9 @@ static uint64_t floor_of(const tn_workload *workload) {
     for (uint32_t i = 0; i < workload->step->operations; i++) {
         const tn_work *work = &workload->work[workload->work_of[i]];
         const tn_lane *lane = &workload->lane[work->arithmetic];
-        uint64_t dsp = lane->multiply.dsp + (lane->group > 1 ? lane->tree.dsp : lane->sum.dsp);
-        blocks += (double)workload->step->operation[i].macs * (double)dsp;
+        double dsp = (double)lane->multiply.dsp / (double)lane->packed +
+                     (double)(lane->group > 1 ? lane->tree.dsp : lane->sum.dsp);
+        blocks += (double)workload->step->operation[i].macs * dsp;
     }
     return has > 0 ? (uint64_t)ceil(blocks / has) : 0;
 }

@@ -65,7 +65,7 @@ static tn_status price_flow(comparison *with, tn_program_cache *cache, tn_flow_n
             return tn_fail(with->error, TN_OVERFLOW, "a step of more than 2^64 multiply-adds");
     line->saved_elements = step.activation_elements;
     line->peak_elements = step.peak_elements;
-    with->arithmetic = (tn_arithmetic){.precision = step.precision};
+    with->arithmetic = tn_arithmetic_of(&step.formats->accumulate);
     for (uint32_t i = 0; i < step.operations; i++)
         if (step.operation[i].arithmetic) with->arithmetic = *step.operation[i].arithmetic;
     TN_TRY(tn_workload_prepare(&step, with->device, &with->arena, &workload, with->error));

@@ -69,11 +69,13 @@ tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *produ
     return tn_matmul_issue_cycles(kernel, &issues, time, error);
 }
 
-tn_status tn_operator_set_load(const tn_device *device, tn_precision precision, tn_operator_set *set,
+tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *format, tn_operator_set *set,
                                tn_error *error) {
-    if (precision == TN_INT8) precision = TN_FP32;
-    for (int kind = 0; kind < TN_OPERATORS; kind++)
-        TN_TRY(tn_device_operator(device, precision, (tn_operator)kind, &set->row[kind], error));
+    for (int kind = 0; kind < TN_OPERATORS; kind++) {
+        const tn_operator_row **row = &set->row[kind];
+        bool has = format->kind == TN_FLOATING || tn_device_has_operator(device, format, (tn_operator)kind);
+        TN_TRY(tn_device_operator(device, has ? format : &tn_fp32, (tn_operator)kind, row, error));
+    }
     return TN_OK;
 }
 
@@ -90,11 +92,23 @@ static void add_operators(tn_resources *used, const tn_operator_cost *cost, uint
     tn_resources_add(used, &one, count);
 }
 
+/* Multipliers of a column of output sums have the right operand in common, those of a row the left one: so many at a
+ * time are one packed multiplier, along the side where fewer are left over. */
+static void add_multipliers(tn_resources *used, const tn_matmul *kernel) {
+    const tn_operator_cost *cost = &kernel->lane.multiply;
+    uint64_t packed = kernel->lane.packed, rows = kernel->rows, columns = kernel->columns;
+    uint64_t all = rows * columns * kernel->reduction;
+    uint64_t blocks = tn_least(rows * tn_ceil_div(columns, packed), columns * tn_ceil_div(rows, packed));
+    used->lut += cost->lut * all;
+    used->ff += cost->ff * all;
+    used->dsp += cost->dsp * blocks * kernel->reduction;
+}
+
 tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel) {
     const tn_lane *lane = &kernel->lane;
     tn_resources used = {.lut = device->control.lut, .ff = device->control.ff};
     uint64_t sums = kernel->rows * kernel->columns, groups = tn_ceil_div(kernel->reduction, lane->group);
-    add_operators(&used, &lane->multiply, sums * kernel->reduction);
+    add_multipliers(&used, kernel);
     add_operators(&used, &lane->tree, sums * (kernel->reduction - groups));
     add_operators(&used, &lane->sum, sums * groups); /* groups - 1 in the tree, one accumulating */
     /* At most twice the add latency, less one, tiles are open (interleave). */

@@ -55,8 +55,8 @@ typedef struct tn_operator_set {
     const tn_operator_row *row[TN_OPERATORS];
 } tn_operator_set;
 
-/* int8 has products only: what else it needs is done in fp32. */
-tn_status tn_operator_set_load(const tn_device *device, tn_precision precision, tn_operator_set *set,
+/* Integers and block floating point: operators that the device has not are those of fp32. */
+tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *format, tn_operator_set *set,
                                tn_error *error);
 
 /* Resources of one kernel: operators, open sums (LUTRAM), control; what lies between it and the memories is

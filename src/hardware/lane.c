@@ -1,5 +1,6 @@
 #include "hardware/lane.h"
 
+#include "base/checked.h"
 #include "hardware/dot.h"
 #include "hardware/multiply.h"
 
@@ -7,67 +8,135 @@
 #include <stdio.h>
 
 /* Beyond these a block format is no narrower than the formats it replaces. */
-enum { MANTISSA_MOST = 32, EXPONENT_MOST = 16, GROUP_MOST = 4096 };
+enum { GROUP_MOST = 4096 };
 
 static tn_operator_cost cost_of(const tn_operator_row *row) {
     return (tn_operator_cost){row->stages, row->lut, row->ff, row->dsp, row};
 }
 
-static tn_status load_plain(const tn_device *device, tn_precision precision, tn_lane *lane, tn_error *error) {
-    const tn_operator_row *multiply, *add;
-    TN_TRY(tn_device_operator(device, precision, TN_MULTIPLY, &multiply, error));
-    TN_TRY(tn_device_operator(device, precision, TN_ADDER, &add, error));
-    uint64_t bits = 8 * tn_precision_bytes(precision);
-    *lane = (tn_lane){cost_of(multiply), cost_of(add), cost_of(add), 1, precision == TN_INT8 ? 32 : bits};
+static bool is_integer(const tn_number_format *format) {
+    return format->kind == TN_FIXED_POINT || format->kind == TN_SCALED_INTEGER;
+}
+
+static bool is_block(const tn_number_format *format) {
+    return format->kind == TN_BLOCK_FLOATING;
+}
+
+static tn_operator_cost integer_add(const tn_device *device, uint64_t bits) {
+    const tn_device_integer *integer = &device->integer;
+    return (tn_operator_cost){.stages = integer->add_stages,
+                              .lut = bits * integer->add_lut_per_bit,
+                              .ff = bits * integer->ff_per_bit * integer->add_stages};
+}
+
+static tn_status integer_multiply(const tn_device *device, uint64_t a, uint64_t b, tn_lane *lane,
+                                  tn_error *error) {
+    const tn_device_integer *integer = &device->integer;
+    const tn_dsp_block *block;
+    uint64_t dsp;
+    TN_TRY(tn_dsp_block_find(device->dsp_block, &block, error));
+    TN_TRY(tn_multiply_dsp(block, a, b, TN_SIGNED, &dsp, error));
+    lane->multiply = (tn_operator_cost){.stages = integer->multiply_stages,
+                                        .dsp = dsp,
+                                        .ff = (a + b) * integer->ff_per_bit * integer->multiply_stages};
+    if (dsp == 0) lane->multiply.lut = a * b * integer->multiply_lut_per_bit_pair;
+    lane->packed = dsp == 1 ? tn_multiply_packed(block, a, b) : 1;
+    /* The borrow of the product below is added to each. */
+    if (lane->packed > 1) lane->multiply.lut += (a + b) * integer->add_lut_per_bit;
     return TN_OK;
 }
 
-static tn_status check_block(const tn_arithmetic *arithmetic, tn_error *error) {
-    bool fits = arithmetic->mantissa_bits >= 1 && arithmetic->mantissa_bits <= MANTISSA_MOST &&
-                arithmetic->exponent_bits >= 1 && arithmetic->exponent_bits <= EXPONENT_MOST &&
-                arithmetic->group <= GROUP_MOST;
-    if (fits) return TN_OK;
-    return tn_fail(error, TN_INPUT,
-                   "block floating point of group %" PRIu64 ", exponent %" PRIu64 ", mantissa %" PRIu64
-                   " bits; they are 1 to %d, %d and %d",
-                   arithmetic->group, arithmetic->exponent_bits, arithmetic->mantissa_bits, GROUP_MOST,
-                   EXPONENT_MOST, MANTISSA_MOST);
+/* The adder of sums, where these are floating point; else that of fp32. */
+static tn_status load_sum(const tn_device *device, const tn_number_format *sum, tn_lane *lane,
+                          tn_error *error) {
+    const tn_number_format *format = sum->kind == TN_FLOATING ? sum : &tn_fp32;
+    const tn_operator_row *add;
+    TN_TRY(tn_device_operator(device, format, TN_ADDER, &add, error));
+    lane->sum = cost_of(add);
+    lane->sum_bits = tn_number_format_word_bits(format);
+    return TN_OK;
 }
 
-static tn_status load_block(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
+static tn_status load_floating(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
+                               tn_error *error) {
+    const tn_operator_row *multiply;
+    bool same = tn_number_format_same(&of->left, &of->right) && of->left.kind == TN_FLOATING;
+    TN_TRY(tn_device_operator(device, same ? &of->left : &tn_fp32, TN_MULTIPLY, &multiply, error));
+    lane->multiply = cost_of(multiply);
+    TN_TRY(load_sum(device, &of->sum, lane, error));
+    lane->tree = lane->sum;
+    return TN_OK;
+}
+
+static tn_status load_integer(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
+                              tn_error *error) {
+    const tn_number_format *format = &of->left;
+    uint64_t bits = (uint64_t)of->left.bits + of->right.bits;
+    lane->sum_bits = bits + TN_SUM_GUARD_BITS;
+    lane->sum = integer_add(device, lane->sum_bits);
+    if (tn_number_format_same(&of->left, &of->right) && tn_device_has_operator(device, format, TN_MULTIPLY) &&
+        tn_device_has_operator(device, format, TN_ADDER)) {
+        const tn_operator_row *multiply, *add;
+        TN_TRY(tn_device_operator(device, format, TN_MULTIPLY, &multiply, error));
+        TN_TRY(tn_device_operator(device, format, TN_ADDER, &add, error));
+        lane->multiply = cost_of(multiply);
+        lane->packed = multiply->packed;
+        lane->sum = cost_of(add);
+    } else {
+        TN_TRY(integer_multiply(device, of->left.bits, of->right.bits, lane, error));
+    }
+    lane->tree = lane->sum;
+    return TN_OK;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+    while (b > 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static tn_status load_block(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
                             tn_error *error) {
     const tn_device_integer *integer = &device->integer;
-    const tn_operator_row *add;
-    const tn_dsp_block *block;
-    uint64_t bits = arithmetic->mantissa_bits + 1, dsp;
-    TN_TRY(check_block(arithmetic, error));
-    TN_TRY(tn_dsp_block_find(device->dsp_block, &block, error));
-    TN_TRY(tn_multiply_dsp(block, bits, bits, TN_SIGNED, &dsp, error));
-    TN_TRY(tn_device_operator(device, TN_FP32, TN_ADDER, &add, error));
-    uint64_t wide = 2 * bits + tn_tree_depth(arithmetic->group), scale = arithmetic->exponent_bits + 1;
-    *lane = (tn_lane){.group = arithmetic->group, .sum_bits = 32};
-    lane->multiply = (tn_operator_cost){.stages = integer->multiply_stages, .dsp = dsp};
-    if (dsp == 0) lane->multiply.lut = bits * bits * integer->multiply_lut_per_bit_pair;
-    lane->multiply.ff = 2 * bits * integer->ff_per_bit * integer->multiply_stages;
-    lane->tree = (tn_operator_cost){.stages = integer->add_stages,
-                                    .lut = wide * integer->add_lut_per_bit,
-                                    .ff = wide * integer->ff_per_bit * integer->add_stages};
-    lane->sum = cost_of(add);
-    lane->sum.lut += scale * integer->add_lut_per_bit;
-    lane->sum.ff += scale * integer->ff_per_bit;
+    uint64_t exponent =
+        of->left.exponent_bits > of->right.exponent_bits ? of->left.exponent_bits : of->right.exponent_bits;
+    uint64_t a = of->chunk_bits ? of->chunk_bits : of->left.mantissa_bits;
+    uint64_t b = of->chunk_bits ? of->chunk_bits : of->right.mantissa_bits;
+    lane->group = common_divisor(of->left.group, of->right.group);
+    if (lane->group > GROUP_MOST)
+        return tn_fail(error, TN_INPUT,
+                       "block floating point in groups of %" PRIu64 "; kernels take at most %d", lane->group,
+                       GROUP_MOST);
+    TN_TRY(integer_multiply(device, a + 1, b + 1, lane, error));
+    lane->tree = integer_add(device, a + b + 2 + tn_tree_depth(lane->group));
+    TN_TRY(load_sum(device, &of->sum, lane, error));
+    lane->sum.lut += (exponent + 1) * integer->add_lut_per_bit;
+    lane->sum.ff += (exponent + 1) * integer->ff_per_bit;
     return TN_OK;
 }
 
 tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                        tn_error *error) {
-    if (arithmetic->group == 0) return load_plain(device, arithmetic->precision, lane, error);
-    return load_block(device, arithmetic, lane, error);
+    *lane = (tn_lane){.group = 1, .packed = 1};
+    if (is_block(&arithmetic->left) && is_block(&arithmetic->right))
+        return load_block(device, arithmetic, lane, error);
+    if (is_integer(&arithmetic->left) && is_integer(&arithmetic->right))
+        return load_integer(device, arithmetic, lane, error);
+    return load_floating(device, arithmetic, lane, error);
 }
 
-void tn_arithmetic_text(const tn_arithmetic *arithmetic, char *text, unsigned long capacity) {
-    if (arithmetic->group == 0)
-        snprintf(text, capacity, "%s", tn_precision_names[arithmetic->precision]);
+void tn_arithmetic_text(const tn_arithmetic *arithmetic, char text[TN_ARITHMETIC_TEXT]) {
+    char left[TN_NUMBER_FORMAT_NAME], right[TN_NUMBER_FORMAT_NAME];
+    tn_number_format_name(&arithmetic->left, left);
+    tn_number_format_name(&arithmetic->right, right);
+    if (arithmetic->chunk_bits)
+        snprintf(text, TN_ARITHMETIC_TEXT, "bfp%" PRIu64 ",%" PRIu32 " in chunks of %" PRIu32,
+                 arithmetic->left.group, arithmetic->left.exponent_bits, arithmetic->chunk_bits);
+    else if (tn_number_format_same(&arithmetic->left, &arithmetic->right))
+        snprintf(text, TN_ARITHMETIC_TEXT, "%s", left);
     else
-        snprintf(text, capacity, "bfp g%" PRIu64 " e%" PRIu64 " m%" PRIu64, arithmetic->group,
-                 arithmetic->exponent_bits, arithmetic->mantissa_bits);
+        snprintf(text, TN_ARITHMETIC_TEXT, "%s x %s", left, right);
 }

@@ -1,14 +1,20 @@
 /* What a multiplier lane of a matmul kernel and the adders behind it are made of, by arithmetic.
  *
- *   fp32, fp16, bf16      the precision's multiply and add; every addition is one of these
- *   int8                  8-bit products, summed in 32 bits
- *   block floating point  `group` values share an exponent of e bits, each has a sign and m mantissa bits.
- *                         Products are (m+1)-bit integer ones, summed as integers within a group; group sums are
- *                         scaled by the sum of the two exponents (an e+1 bit adder) and summed in fp32, whose
- *                         adder shifts and normalises.
+ *   floating point        multiplies in the wider of the operands' formats, adds in that of the sums
+ *   integer, fixed point  an integer product of the operands' bits, summed as integers with TN_SUM_GUARD_BITS more bits
+ *                         (2^16 terms); a device row for the format, where both operands have it and there is one
+ *   block floating point  values of a group share an exponent of e bits, each has a sign and m mantissa bits.
+ *                         Products are integer ones of m + 1 bits, summed as integers within a group; group sums are
+ *                         scaled by the sum of the two exponents (an e + 1 bit adder) and added in the sums' format,
+ *                         whose adder shifts and normalises
+ *   the same in chunks    a multiplier of the chunk's bits and a sign on either side serves mantissas of any number of
+ *                         chunks, a pair of chunks in a pass (FAST)
+ *   mixed                 what is no floating point is converted to fp32 as it enters
  *
- * Integer operators of other widths than the device file lists follow from its `integer` figures: DSP blocks by
- * hardware/multiply.h (products too small for one go to LUTs), an adder a LUT and a flip-flop for each bit.
+ * Sums are in their own format where that is floating point, else integers, else fp32. Integer operators that the
+ * device file does not list follow from its `integer` figures: DSP blocks by hardware/multiply.h (products too small
+ * for one go to LUTs), an adder a LUT and a flip-flop for each bit. Narrow products with an operand in common share
+ * a DSP block (tn_multiply_packed).
  */
 #ifndef TN_HARDWARE_LANE_H
 #define TN_HARDWARE_LANE_H
@@ -16,6 +22,8 @@
 #include "base/error.h"
 #include "hardware/device_data.h"
 #include "model/precision.h"
+
+enum { TN_SUM_GUARD_BITS = 16 };
 
 typedef struct tn_operator_cost {
     uint64_t stages, lut, ff, dsp;
@@ -28,12 +36,14 @@ typedef struct tn_lane {
     tn_operator_cost sum;  /* adds group sums, and accumulates */
     uint64_t group;        /* terms of a group; 1: all additions are `sum` */
     uint64_t sum_bits;     /* width of an accumulated sum */
+    uint64_t packed;       /* multipliers with an operand in common that the DSP blocks of one serve */
 } tn_lane;
 
 tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
                        tn_error *error);
 
-/* "fp32", "bfp g16 e3 m4" */
-void tn_arithmetic_text(const tn_arithmetic *arithmetic, char *text, unsigned long capacity);
+/* "fp32", "bfp16,3,4", "int8 x int16", "bfp16,8 in chunks of 2" */
+enum { TN_ARITHMETIC_TEXT = 2 * TN_NUMBER_FORMAT_NAME + 16 };
+void tn_arithmetic_text(const tn_arithmetic *arithmetic, char text[TN_ARITHMETIC_TEXT]);
 
 #endif

@@ -410,10 +410,11 @@ tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_are
 }
 
 uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build) {
-    const uint64_t parallel[][2] = {[TN_SIDE_LEFT] = {build->rows, build->reduction},
-                                    [TN_SIDE_RIGHT] = {build->reduction, build->columns},
-                                    [TN_SIDE_RESULT] = {build->rows, build->columns},
-                                    [TN_SIDE_VECTOR] = {build->vector, 1}};
+    const uint64_t parallel[][2] = {
+        [TN_SIDE_LEFT] = {build->rows, build->reduction},
+        [TN_SIDE_RIGHT] = {build->reduction, build->columns},
+        [TN_SIDE_RESULT] = {build->array == TN_ARRAY_SYSTOLIC ? 1 : build->rows, build->columns},
+        [TN_SIDE_VECTOR] = {build->vector, 1}};
     uint64_t most = 1;
     for (uint32_t i = 0; i < memory->uses; i++) {
         const tn_use *use = &memory->use[i];

@@ -43,3 +43,13 @@ tn_status tn_multiply_dsp(const tn_dsp_block *block, uint64_t a_bits, uint64_t b
         *dsp = slices(wide, block->wide_bits, signedness) * slices(narrow, block->narrow_bits, signedness);
     return TN_OK;
 }
+
+static uint64_t packed_with(const tn_dsp_block *block, uint64_t wide, uint64_t shared) {
+    if (wide > block->wide_bits || shared > block->narrow_bits) return 1;
+    return 1 + (block->wide_bits - wide) / (wide + shared + TN_PACKED_GUARD_BITS);
+}
+
+uint64_t tn_multiply_packed(const tn_dsp_block *block, uint64_t a_bits, uint64_t b_bits) {
+    uint64_t one = packed_with(block, a_bits, b_bits), other = packed_with(block, b_bits, a_bits);
+    return one > other ? one : other;
+}

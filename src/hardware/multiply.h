@@ -42,6 +42,12 @@ enum { TN_MULTIPLY_MOST_BITS = 4096 };
 tn_status tn_multiply_dsp(const tn_dsp_block *block, uint64_t a_bits, uint64_t b_bits,
                           tn_signedness signedness, uint64_t *dsp, tn_error *error);
 
+/* Signed products with an operand in common that one block makes at once, the others side by side on the wide port,
+ * TN_PACKED_GUARD_BITS apart: 1 + floor((wide - a) / (a + b + 2)), with b on the narrow port; 2 of 8 x 8 bits on a
+ * DSP48E2 and 1 on a DSP48E1. Source: AMD WP486, Deep Learning with INT8 Optimization. */
+enum { TN_PACKED_GUARD_BITS = 2 };
+uint64_t tn_multiply_packed(const tn_dsp_block *block, uint64_t a_bits, uint64_t b_bits);
+
 TN_PUBLIC_END
 
 #endif

@@ -47,6 +47,7 @@ static tn_build parallelism_of(const tn_build *build) {
                       .columns = build->columns,
                       .reduction = build->reduction,
                       .vector = build->vector,
+                      .array = build->array,
                       .off_chip_over_bytes = build->off_chip_over_bytes};
 }
 

@@ -11,7 +11,23 @@ static uint64_t greater(uint64_t a, uint64_t b) {
 
 /* ---- work ---- */
 
-static void add_traffic(const tn_work *work, const tn_build *build, uint64_t issues, tn_work_price *price) {
+/* Words that a product reads of its left and right operand. */
+static void operand_words(const tn_workload *workload, const tn_work *work, const tn_build *build,
+                          uint64_t issues, double words[2]) {
+    if (build->array == TN_ARRAY_SYSTOLIC) {
+        const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
+        tn_array_time time; /* which fitted before */
+        if (tn_array_kernel_cycles(&kernel, (tn_phase)work->phase, &work->size, &time, NULL) != TN_OK) return;
+        for (int side = 0; side < 2; side++) words[side] = (double)time.words[side];
+        return;
+    }
+    double terms = (double)tn_least(build->reduction, work->size.reduction) * (double)issues;
+    words[0] = terms * (double)tn_least(build->rows, work->size.rows);
+    words[1] = terms * (double)tn_least(build->columns, work->size.columns);
+}
+
+static void add_traffic(const tn_workload *workload, const tn_work *work, const tn_build *build,
+                        uint64_t issues, tn_work_price *price) {
     double count = (double)work->count;
     double elements = count * (double)work->size.rows * (double)work->size.columns;
     if (!work->product) {
@@ -20,9 +36,10 @@ static void add_traffic(const tn_work *work, const tn_build *build, uint64_t iss
             price->words[store] += elements * (passes * work->reads[store] + work->writes[store]);
         return;
     }
-    double terms = (double)tn_least(build->reduction, work->size.reduction) * (double)issues * count;
-    price->words[work->side_store[0]] += terms * (double)tn_least(build->rows, work->size.rows);
-    price->words[work->side_store[1]] += terms * (double)tn_least(build->columns, work->size.columns);
+    double words[2] = {0};
+    operand_words(workload, work, build, issues, words);
+    for (int side = 0; side < 2; side++)
+        price->words[work->side_store[side]] += count * words[side] * fmin(1, work->cycle_ratio);
     for (int store = 0; store < TN_STORES; store++)
         price->words[store] += elements * (double)work->size.batch * work->writes[store];
 }
@@ -100,6 +117,7 @@ static tn_status lay_products(tn_workload *workload, const tn_build *build, uint
         const tn_product_layout *of = &layouts->product[operation->program_step - program->step];
         const tn_matmul_issues issues = {of->tiles, of->terms, of->read_cycles, of->write_cycles};
         TN_TRY(tn_matmul_issue_cycles(&kernel, &issues, &time, error));
+        time.cycles = tn_scaled_cycles(time.cycles, workload->work[workload->work_of[i]].cycle_ratio);
         price->product_cycles[arithmetic] += time.cycles + start - workload->cycles[i];
         workload->cycles[i] = time.cycles + start;
         workload->piece_cycles[i] =
@@ -120,9 +138,14 @@ static tn_status price_class(tn_workload *workload, uint32_t at, const tn_build 
     return tn_work_cycles(workload, work, &piece, build, &workload->piece_cycles[at], &issues, error);
 }
 
+/* An array's edges take a row of an operand in any order of time, which its own buffers skew. */
+static bool lays_products(const tn_build *build) {
+    return build->layouts != TN_LAID_IDEALLY && build->array == TN_ARRAY_LANES;
+}
+
 /* Whether cycles differ within a class of operations. */
 static bool by_operation(const tn_plan *plan, const tn_build *build) {
-    return plan->off_chip || build->layouts != TN_LAID_IDEALLY;
+    return plan->off_chip || lays_products(build);
 }
 
 void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
@@ -153,7 +176,7 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
         uint64_t cycles = workload->cycles[i] * work->count;
         sum += cycles;
         *(work->product ? &price->product_cycles[work->arithmetic] : &busy[work->vector]) += cycles;
-        add_traffic(work, build, workload->issues[i], price);
+        add_traffic(workload, work, build, workload->issues[i], price);
     }
     for (uint32_t i = 0; i < workload->arithmetics; i++) {
         const tn_matmul kernel = tn_workload_matmul(workload, build, i);
@@ -163,7 +186,7 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
     price->cycles_per_step = sum;
     if (by_operation(plan, build)) {
         spread_classes(workload);
-        if (build->layouts != TN_LAID_IDEALLY) TN_TRY(lay_products(workload, build, blocks, price, error));
+        if (lays_products(build)) TN_TRY(lay_products(workload, build, blocks, price, error));
         if (plan->off_chip) add_transfers(workload, plan, blocks);
         price->cycles_per_step = 0;
         for (uint32_t i = 0; i < workload->step->operations; i++)
@@ -243,7 +266,8 @@ static tn_status take_share(const tn_workload *workload, const tn_mapped *memory
 
 /* Of every memory of the plan; parallelism alone decides them. */
 static void find_accesses(tn_plan *plan, const tn_build *build) {
-    const uint64_t parallelism[] = {build->rows, build->columns, build->reduction, build->vector};
+    const uint64_t parallelism[] = {build->rows, build->columns, build->reduction, build->vector,
+                                    build->array};
     if (memcmp(plan->parallelism, parallelism, sizeof parallelism) == 0) return;
     memcpy(plan->parallelism, parallelism, sizeof parallelism);
     for (uint32_t i = 0; i < plan->map.memories; i++)

@@ -23,7 +23,7 @@
 
 /* Resources by number: units, streams, external memory, then two for each port of the map (read, write). */
 enum {
-    TN_ARITHMETICS_MOST = 4,                      /* of one step's products */
+    TN_ARITHMETICS_MOST = 8,                      /* of one step's products */
     TN_MATMULS = TN_ARITHMETICS_MOST * TN_PHASES, /* by arithmetic, then phase; shared: the phase's first */
     TN_UNITS = TN_MATMULS + TN_OPERATION_KINDS,
     TN_RESOURCE_STREAM = TN_UNITS,

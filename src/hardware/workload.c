@@ -25,12 +25,15 @@ static void describe(const tn_step *step, const tn_operation *operation, uint32_
         work->vector = (uint8_t)operation->kind;
         return;
     }
+    work->phase = (uint8_t)operation->phase;
+    work->cycle_ratio = operation->cycle_ratio > 0 ? operation->cycle_ratio : 1;
     for (int side = 0; side < 2; side++)
         work->side_store[side] = (uint8_t)store_of(step, operation->reads[side]);
 }
 
 static bool same_work(const tn_work *a, const tn_work *b) {
     return a->product == b->product && a->vector == b->vector && a->arithmetic == b->arithmetic &&
+           a->phase == b->phase && a->cycle_ratio == b->cycle_ratio &&
            memcmp(&a->size, &b->size, sizeof a->size) == 0 &&
            memcmp(a->reads, b->reads, sizeof a->reads) == 0 &&
            memcmp(a->writes, b->writes, sizeof a->writes) == 0 &&
@@ -93,16 +96,10 @@ static tn_status check_operation(const tn_step *step, uint32_t position, tn_erro
 /* The place of the operation's arithmetic among the workload's. */
 static tn_status find_arithmetic(tn_workload *workload, const tn_operation *operation, uint32_t *place,
                                  tn_error *error) {
-    const tn_arithmetic plain = {.precision = workload->step->precision};
+    const tn_arithmetic plain = tn_arithmetic_of(&workload->step->formats->accumulate);
     const tn_arithmetic *wanted = operation->arithmetic ? operation->arithmetic : &plain;
-    for (*place = 0; *place < workload->arithmetics; (*place)++) {
-        const tn_arithmetic *known = &workload->arithmetic[*place];
-        bool same = known->group == wanted->group &&
-                    (wanted->group ? known->exponent_bits == wanted->exponent_bits &&
-                                         known->mantissa_bits == wanted->mantissa_bits
-                                   : known->precision == wanted->precision);
-        if (same) return TN_OK;
-    }
+    for (*place = 0; *place < workload->arithmetics; (*place)++)
+        if (tn_arithmetic_same(&workload->arithmetic[*place], wanted)) return TN_OK;
     if (*place == TN_ARITHMETICS_MOST)
         return tn_fail(error, TN_LIMIT, "step %s multiplies in more than %d arithmetics",
                        workload->step->name, TN_ARITHMETICS_MOST);
@@ -193,7 +190,7 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
     *made = (tn_workload){.step = step, .device = device, .arena = arena};
     made->word_bits = 8 * step->element_bytes;
-    TN_TRY(tn_operator_set_load(device, step->precision, &made->vector_operators, error));
+    TN_TRY(tn_operator_set_load(device, &step->formats->accumulate, &made->vector_operators, error));
     TN_TRY(list_works(made, error));
     TN_TRY(check_bounds(made, error));
     size_t operations = step->operations;
@@ -431,6 +428,11 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
         const tn_vector kernel = {(tn_operation_kind)work->vector, build->vector,
                                   &workload->vector_operators};
         TN_TRY(tn_vector_cycles(&kernel, size->rows, size->columns, cycles, error));
+    } else if (build->array == TN_ARRAY_SYSTOLIC) {
+        const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
+        tn_array_time time;
+        TN_TRY(tn_array_kernel_cycles(&kernel, (tn_phase)work->phase, size, &time, error));
+        *cycles = time.cycles;
     } else {
         const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
         tn_matmul_time time;
@@ -438,6 +440,7 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
         *cycles = time.cycles;
         *issues = time.issues;
     }
+    if (work->product && work->cycle_ratio != 1) *cycles = tn_scaled_cycles(*cycles, work->cycle_ratio);
     const tn_device_control *control = &workload->device->control;
     *cycles += work->product ? control->product_cycles : control->vector_cycles;
     return TN_OK;

@@ -4,6 +4,7 @@
 #ifndef TN_HARDWARE_WORKLOAD_H
 #define TN_HARDWARE_WORKLOAD_H
 
+#include "hardware/array_kernel.h"
 #include "hardware/energy.h"
 #include "hardware/kernel.h"
 #include "hardware/layouts.h"
@@ -15,14 +16,18 @@
 #include "hardware/tasks.h"
 #include "hardware/vector.h"
 
+#include <math.h>
+
 /* Operations of one kind and size. */
 typedef struct tn_work {
     bool product;
-    uint8_t vector;                              /* tn_operation_kind, where it is no product */
-    uint8_t arithmetic;                          /* products: which of the workload's */
+    uint8_t vector;     /* tn_operation_kind, where it is no product */
+    uint8_t arithmetic; /* products: which of the workload's */
+    uint8_t phase;      /* products: tn_phase, which decides how an array does them */
     uint8_t reads[TN_STORES], writes[TN_STORES]; /* operands by store */
     uint8_t side_store[2];                       /* products: tn_store of left and right */
     tn_product_size size;                        /* vector kernels: rows x columns, batch and reduction 1 */
+    double cycle_ratio;                          /* products: cycles by those of the dense one */
     uint64_t count;                              /* operations */
 } tn_work;
 
@@ -70,7 +75,7 @@ typedef struct tn_plan {
     uint64_t *transfer_bytes; /* [operations], where off_chip */
     uint64_t off_chip_bytes, off_chip_bytes_per_step;
     tn_place *place;         /* [map.memories]: as the build at hand has them */
-    uint64_t parallelism[4]; /* rows, columns, reduction, vector that `accesses` are of; 0: none yet */
+    uint64_t parallelism[5]; /* rows, columns, reduction, vector, array that `accesses` are of; 0: none yet */
     uint64_t *accesses;      /* [map.memories]: words in a cycle */
     uint32_t shares;         /* kept of each memory */
     tn_kept_share *share;    /* [map.memories][shares] */
@@ -154,6 +159,11 @@ tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *bu
                                  const tn_memory_price *memories);
 /* The memory of the step's descriptors: one for each operation, in block RAM. */
 tn_status tn_workload_descriptors(const tn_workload *workload, tn_blocks *blocks, tn_error *error);
+
+/* At most 2^53. */
+static inline uint64_t tn_scaled_cycles(uint64_t cycles, double ratio) {
+    return (uint64_t)ceil((double)cycles * ratio);
+}
 
 /* Layouts of a program under a build, found once and kept. */
 tn_status tn_workload_layouts(tn_workload *workload, const tn_program *program, const tn_build *build,

@@ -93,6 +93,10 @@ bool tn_builder_input_learns(const tn_builder *b, uint32_t input);
 /* The updates of all parameters, layer by layer (update.c). */
 tn_status tn_builder_updates(tn_builder *b);
 
+/* array[].value from a list of operations; array[].format from the step's, once lifetimes are known (values.c). */
+tn_status tn_builder_values(tn_builder *b, const tn_operation *operation, uint32_t operations);
+tn_status tn_builder_formats(tn_builder *b);
+
 /* What follows from the list once it stands: costs of operations and their sums, and what each waits for
  * (count.c); lifetimes, peaks and what is saved (liveness.c). */
 tn_status tn_builder_count(tn_builder *b);

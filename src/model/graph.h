@@ -44,11 +44,11 @@ typedef struct tn_weight_use {
 struct tn_model {
     const char *name;
     const tn_yaml *root, *build, *checkpoint, *training;
-    tn_precision precision; /* of arrays */
-    tn_arithmetic products;
+    tn_formats formats;
     tn_optimizer optimizer;
     bool dense; /* every weight uncompressed */
     tn_model_activations activations;
+    tn_model_sparsity sparsity;
     tn_text_list train, frozen; /* patterns of what is trained (none: all), and of what of it is not */
     tn_position train_at, frozen_at;
     bool inference;  /* the forward phase alone */

@@ -150,25 +150,47 @@ static tn_status count_layer(tn_builder *b, timeline *line, const layer_runs *ru
     return peak_of(b, line, times, &step->layer[b->at].peak_elements);
 }
 
+typedef enum unit { ELEMENTS, BYTES } unit;
+
+static tn_status amount_of(tn_builder *b, const tn_array *array, unit in, uint64_t *amount) {
+    *amount = array->elements;
+    return in == ELEMENTS ? TN_OK : tn_number_format_bytes(array->format, array->elements, amount, b->error);
+}
+
+/* The most that is live at once of the arrays of a role; TN_ARRAY_ROLES: of all. */
+static tn_status count_live(tn_builder *b, timeline *line, uint32_t role, unit in, uint64_t *peak) {
+    const tn_step *step = b->step;
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        const tn_array *array = &step->array[i];
+        uint64_t amount;
+        if (role != TN_ARRAY_ROLES && array->role != role) continue;
+        TN_TRY(amount_of(b, array, in, &amount));
+        TN_TRY(live(b, line, array->first, end_of(array, step->operations), amount));
+    }
+    return peak_of(b, line, step->operations, peak);
+}
+
+static tn_status count_saved(tn_builder *b, unit in, uint64_t *saved) {
+    const tn_step *step = b->step;
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        uint64_t amount;
+        if (!is_saved(&step->array[i], step->forward_operations)) continue;
+        TN_TRY(amount_of(b, &step->array[i], in, &amount));
+        if (!tn_add(*saved, amount, saved)) return overflow(b);
+    }
+    return TN_OK;
+}
+
 static tn_status count_step(tn_builder *b, timeline *line) {
     tn_step *step = b->step;
-    for (uint32_t i = 0; i < step->arrays; i++) {
-        const tn_array *array = &step->array[i];
-        TN_TRY(live(b, line, array->first, end_of(array, step->operations), array->elements));
-        if (is_saved(array, step->forward_operations) &&
-            !tn_add(step->activation_elements, array->elements, &step->activation_elements))
-            return overflow(b);
-    }
-    TN_TRY(peak_of(b, line, step->operations, &step->peak_elements));
-    for (uint32_t i = 0; i < step->arrays; i++) {
-        const tn_array *array = &step->array[i];
-        if (array->role == TN_ARRAY_GRADIENT)
-            TN_TRY(live(b, line, array->first, end_of(array, step->operations), array->elements));
-    }
-    TN_TRY(peak_of(b, line, step->operations, &step->gradient_elements));
-    /* All that is counted of the step's memory is live at some time, so its bytes fit too. */
-    uint64_t bytes;
-    return tn_mul(step->peak_elements, step->element_bytes, &bytes) ? TN_OK : overflow(b);
+    TN_TRY(count_saved(b, ELEMENTS, &step->activation_elements));
+    TN_TRY(count_saved(b, BYTES, &step->activation_bytes));
+    TN_TRY(count_live(b, line, TN_ARRAY_ROLES, ELEMENTS, &step->peak_elements));
+    TN_TRY(count_live(b, line, TN_ARRAY_ROLES, BYTES, &step->peak_bytes));
+    TN_TRY(count_live(b, line, TN_ARRAY_GRADIENT, ELEMENTS, &step->gradient_elements));
+    TN_TRY(count_live(b, line, TN_ARRAY_GRADIENT, BYTES, &step->gradient_bytes));
+    TN_TRY(count_live(b, line, TN_ARRAY_PARAMETER, BYTES, &step->parameter_bytes));
+    return count_live(b, line, TN_ARRAY_OPTIMIZER, BYTES, &step->optimizer_bytes);
 }
 
 tn_status tn_builder_liveness(tn_builder *b) {
@@ -178,6 +200,7 @@ tn_status tn_builder_liveness(tn_builder *b) {
     layer_runs runs;
     size_t times = (size_t)step->operations + 1;
     find_lifetimes(b);
+    TN_TRY(tn_builder_formats(b));
     TN_TRY(find_runs(b, &runs));
     TN_TRY(tn_arena_alloc(b->arena, times, sizeof *line.born, &line.born, b->error));
     TN_TRY(tn_arena_alloc(b->arena, times, sizeof *line.dead, &line.dead, b->error));

@@ -17,7 +17,7 @@ static bool is_precision(const tn_field *field) {
 }
 
 /* `build.rows=8` may be set in a model that has no `build:` yet, `precision.products=fp16` in one that says
- * `precision: fp32`, which is short for {stored: fp32}. */
+ * `precision: fp32`, which is short for {accumulate: fp32}. */
 static tn_status make_parent(tn_yaml *root, const char *assignment, tn_arena *arena, tn_error *error) {
     size_t length = strcspn(assignment, ".=");
     if (assignment[length] != '.') return TN_OK;
@@ -30,7 +30,7 @@ static tn_status make_parent(tn_yaml *root, const char *assignment, tn_arena *ar
         const tn_yaml *there = tn_yaml_get(root, field->key);
         if (there && !(is_precision(field) && there->kind == TN_YAML_SCALAR)) return TN_OK;
         if (there)
-            TN_TRY(tn_arena_format(arena, &empty, error, "%s={stored: %s}", field->key, there->text));
+            TN_TRY(tn_arena_format(arena, &empty, error, "%s={accumulate: %s}", field->key, there->text));
         else
             TN_TRY(tn_arena_format(arena, &empty, error, "%s={}", field->key));
         return tn_yaml_set(root, empty, arena, error);
@@ -92,11 +92,11 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
                        .build = file.build,
                        .checkpoint = file.checkpoint,
                        .training = file.training,
-                       .precision = file.precision,
-                       .products = file.products,
+                       .formats = file.formats,
                        .optimizer = (tn_optimizer)file.optimizer,
                        .dense = file.format == TN_POLICY_DENSE,
                        .activations = file.activations,
+                       .sparsity = file.sparsity,
                        .train = file.train,
                        .frozen = file.frozen,
                        .train_at = file.train_at,

@@ -5,7 +5,7 @@
  *     name: atis-2enc
  *     batch: 1
  *     sequence: 32
- *     precision: fp32            # fp32, fp16, bf16, int8: bytes of an element
+ *     precision: fp32            # of all numbers, or {weights: .., activations: .., ..}
  *     optimizer: sgd             # sgd, momentum, adam
  *     examples: 4478             # of an epoch; steps = examples / batch, rounded up
  *     format: as-given           # as-given, or dense: every weight uncompressed

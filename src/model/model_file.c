@@ -35,6 +35,29 @@ static const tn_field weight_fields[] = {
 };
 static const tn_schema weight_schema = TN_SCHEMA("weight", tn_weight_entry, weight_fields);
 
+static const char *const balances[] = {"none", "pairs", NULL};
+static const tn_field sparsity_fields[] = {
+    TN_KEY(REAL, tn_model_sparsity, weights,
+           "share of each dense matrix that is live, the rest being zero; selected anew at each update",
+           TN_DEFAULT("1"), TN_WITHIN(1e-6, 1), TN_SEEN(tn_model_sparsity, weights_at)),
+    TN_KEY(CHOICE, tn_model_sparsity, balance,
+           "none: a product takes as long as its fullest tile; pairs: tiles are halved, the fullest half "
+           "beside the "
+           "emptiest",
+           TN_DEFAULT("none"), TN_ONE_OF(balances)),
+    TN_KEY(COUNT, tn_model_sparsity, tiles, "tiles of a matrix that wait for each other", TN_DEFAULT("16"),
+           TN_WITHIN(1, 65536)),
+    TN_KEY(REAL, tn_model_sparsity, activations, "share of zeros among activations that products skip",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1)),
+    TN_KEY(REAL, tn_model_sparsity, gradients, "share of zeros among gradients that products skip",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1)),
+    TN_KEY(COUNT, tn_model_sparsity, depth, "steps of operands that a multiplier chooses from",
+           TN_DEFAULT("3"), TN_WITHIN(1, 64)),
+    TN_KEY(REAL, tn_model_sparsity, efficiency, "share of the zeros whose place is filled", TN_DEFAULT("1"),
+           TN_WITHIN(0, 1)),
+};
+static const tn_schema sparsity_schema = TN_SCHEMA("sparsity", tn_model_sparsity, sparsity_fields);
+
 static const tn_field update_fields[] = {
     TN_KEY(CHOICE, tn_model_update, when,
            "end: of the step, all gradients are held until then; write-back: where a gradient is finished",
@@ -67,18 +90,25 @@ static const tn_schema activations_schema =
     TN_SCHEMA("activations", tn_model_activations, activations_fields);
 
 typedef struct precision_entry {
-    uint32_t stored;
-    const char *products;
-    tn_position products_at;
+    const char *products, *operand[TN_VALUES], *accumulate;
+    tn_position products_at, operand_at[TN_VALUES], accumulate_at;
 } precision_entry;
+#define OPERAND(word, value, text)                                                                           \
+    TN_KEY_AS(word, TEXT, precision_entry, operand[value], text, TN_SEEN(precision_entry, operand_at[value]))
 static const tn_field precision_fields[] = {
-    TN_KEY(CHOICE, precision_entry, stored, "of every array: 4, 2, 2 and 1 bytes an element",
-           TN_DEFAULT("fp32"), TN_ONE_OF(tn_precision_names)),
+    OPERAND(
+        "weights", TN_VALUE_WEIGHT,
+        "of parameters, and of what is made of them alone, as operands of products: fp32, fp16, bf16, "
+        "int16, int8, fixedB,F (B bits, F of them behind the point) or bfpG,E,M (block floating point: G "
+        "values share an exponent of E bits, each has a mantissa of M bits and a sign); absent: products"),
+    OPERAND("activations", TN_VALUE_ACTIVATION, "of what is made from the input; absent: products"),
+    OPERAND("gradients", TN_VALUE_GRADIENT, "of what is made from a loss; absent: products"),
     TN_KEY(TEXT, precision_entry, products,
-           "how products multiply: a precision, or bfpG,E,M: block floating point, G values sharing an "
-           "exponent of "
-           "E bits, each with a mantissa of M bits and a sign; absent: as stored",
+           "of the operands that have no key of their own; absent: accumulate",
            TN_SEEN(precision_entry, products_at)),
+    TN_KEY(TEXT, precision_entry, accumulate,
+           "of the sums of products, of all other arithmetic, and of every array that not only products read",
+           TN_DEFAULT("fp32"), TN_SEEN(precision_entry, accumulate_at)),
 };
 static const tn_schema precision_schema = TN_SCHEMA("precision", precision_entry, precision_fields);
 
@@ -93,13 +123,15 @@ static const tn_field model_fields[] = {
     TN_KEY(COUNT, tn_model_file, batch, "examples of a training step", TN_DEFAULT("1"), TN_FROM(1)),
     TN_KEY(COUNT, tn_model_file, sequence, "tokens of an example", TN_REQUIRED, TN_FROM(1)),
     TN_KEY_AS("precision", NODE, tn_model_file, precision_node,
-              "of every number, one of fp32, fp16, bf16, int8; or a mapping (below); absent: fp32"),
+              "of every number, as `accumulate` below; or a mapping of the keys there; absent: fp32"),
     TN_KEY(CHOICE, tn_model_file, optimizer, "sgd keeps no state, momentum one number a parameter, adam two",
            TN_DEFAULT("sgd"), TN_ONE_OF(tn_optimizer_names)),
     TN_KEY(MAPPING, tn_model_file, update, "when the optimizer changes the parameters",
            .sub = &update_schema),
     TN_KEY(MAPPING, tn_model_file, activations, "what is kept for the backward pass",
            .sub = &activations_schema),
+    TN_KEY(MAPPING, tn_model_file, sparsity, "what of the operands of products is zero",
+           .sub = &sparsity_schema),
     TN_KEY(TEXT_LIST, tn_model_file, train,
            "layers (encoder2.*) or parameters (*.bias) that are trained, by patterns; absent: all",
            TN_SEEN(tn_model_file, train_at)),
@@ -139,40 +171,44 @@ tn_status tn_model_name_check(const char *name, tn_position at, const char *what
                       name);
 }
 
-static tn_status unknown_precision(const tn_yaml *node, tn_error *error) {
-    const char *given = node->kind == TN_YAML_SCALAR ? node->text : "a list";
-    const char *near = tn_suggest(given, tn_precision_names, TN_PRECISIONS);
-    if (near)
-        return tn_fail_at(
-            error, TN_INPUT, node->at,
-            "\"precision\" of model is %.100s; did you mean %s? It must be fp32, fp16, bf16 or int8", given,
-            near);
-    return tn_fail_at(
-        error, TN_INPUT, node->at,
-        "\"precision\" of model is %.100s; it must be fp32, fp16, bf16 or int8, or a mapping such as "
-        "{stored: fp32, products: \"bfp16,8,4\"}",
-        given);
+static const char formats_known[] = "fp32, fp16, bf16, int16, int8, fixedBITS,FRACTION such as fixed16,8, or "
+                                    "bfpGROUP,EXPONENT,MANTISSA such as "
+                                    "bfp16,8,4";
+
+/* A format by its name; what is absent becomes `fallback`. */
+static tn_status read_format(const char *text, tn_position at, const char *key,
+                             const tn_number_format *fallback, tn_number_format *format, tn_error *error) {
+    *format = *fallback;
+    if (!text || tn_number_format_read(text, format, NULL) == TN_OK) return TN_OK;
+    static const char *const names[] = {"fp32", "fp16", "bf16", "int16", "int8"};
+    const char *near = tn_suggest(text, names, sizeof names / sizeof *names);
+    return tn_fail_at(error, TN_INPUT, at, "\"%s\" is %.100s%s%s%s It must be %s", key, text,
+                      near ? "; did you mean " : ".", near ? near : "", near ? "?" : "", formats_known);
 }
 
 static tn_status decode_precision(const tn_yaml *node, tn_arena *arena, tn_model_file *file,
                                   tn_error *error) {
-    precision_entry entry = {.stored = TN_FP32};
-    if (node && node->kind == TN_YAML_MAPPING) {
+    static const char *const keys[] = {"weights", "activations", "gradients"};
+    precision_entry entry = {.accumulate = NULL};
+    tn_formats *formats = &file->formats;
+    tn_number_format products;
+    if (node && node->kind == TN_YAML_MAPPING)
         TN_TRY(tn_schema_decode(&precision_schema, node, arena, &entry, error));
-    } else if (node) {
-        while (entry.stored < TN_PRECISIONS &&
-               (node->kind != TN_YAML_SCALAR || strcmp(node->text, tn_precision_names[entry.stored]) != 0))
-            entry.stored++;
-        if (entry.stored == TN_PRECISIONS) return unknown_precision(node, error);
-    }
-    file->precision = (tn_precision)entry.stored;
-    file->products = (tn_arithmetic){.precision = file->precision};
-    if (!entry.products || tn_arithmetic_read(entry.products, &file->products)) return TN_OK;
-    return tn_fail_at(
-        error, TN_INPUT, entry.products_at,
-        "\"products\" of precision is %.100s; it must be fp32, fp16, bf16, int8, or block floating "
-        "point as bfp16,8,4: values that share an exponent, bits of the exponent, bits of a mantissa",
-        entry.products);
+    else if (node && node->kind == TN_YAML_SCALAR)
+        entry = (precision_entry){.accumulate = node->text, .accumulate_at = node->at};
+    else if (node)
+        return tn_fail_at(
+            error, TN_INPUT, node->at,
+            "\"precision\" is a list; it must be %s, or a mapping such as {products: \"bfp16,8,4\"}",
+            formats_known);
+    const char *key = node && node->kind == TN_YAML_SCALAR ? "precision" : "accumulate";
+    TN_TRY(read_format(entry.accumulate, entry.accumulate_at, key, &tn_fp32, &formats->accumulate, error));
+    TN_TRY(
+        read_format(entry.products, entry.products_at, "products", &formats->accumulate, &products, error));
+    for (int i = 0; i < TN_VALUES; i++)
+        TN_TRY(read_format(entry.operand[i], entry.operand_at[i], keys[i], &products, &formats->operand[i],
+                           error));
+    return TN_OK;
 }
 
 /* Segments without a policy mean to recompute; budget and policy optimal belong together. */

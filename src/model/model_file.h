@@ -47,17 +47,27 @@ typedef struct tn_model_activations {
 } tn_model_activations;
 extern const tn_schema tn_block_activations_schema; /* the policy alone */
 
+typedef enum tn_balance { TN_BALANCE_NONE, TN_BALANCE_PAIRS } tn_balance;
+typedef struct tn_model_sparsity {
+    double weights;                /* share that is not zero; 1: all */
+    uint32_t balance;              /* tn_balance */
+    uint64_t tiles, depth;         /* that wait for each other; operands ahead */
+    double activations, gradients; /* shares that are zero */
+    double efficiency;
+    tn_position weights_at;
+} tn_model_sparsity;
+
 typedef struct tn_model_file {
     uint32_t kind, phase, optimizer, format, flow; /* phase: tn_model_phase */
     const tn_yaml *precision_node;
-    tn_precision precision; /* of arrays */
-    tn_arithmetic products;
+    tn_formats formats;
     const char *name;
     uint64_t batch, sequence, examples;
     tn_item_list weights;   /* of tn_weight_entry */
     tn_item_list overrides; /* of tn_override (model/layer_weight.h) */
     tn_model_update update;
     tn_model_activations activations;
+    tn_model_sparsity sparsity;
     tn_text_list train, frozen; /* patterns */
     const tn_yaml *layers, *build, *checkpoint, *training;
     tn_position name_at, train_at, frozen_at;

@@ -115,6 +115,8 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
      * product more, as most programs do, so that e keeps its meaning. */
     [TN_OP_UPDATE_ADAM] = {"update", "update-adam", TN_ELEMENTWISE,
         {MAP({4, 3, 0, 1, 0, 0, 1}, {7, 4, 0, 1, 0, 0, 1}, -1)}},
+    /* |w| against the threshold, which follows the wanted quantile by one step up or down (Procrustes, section 4.3) */
+    [TN_OP_SELECT] = {"select", "select", TN_ELEMENTWISE, {MAP({0, 1, 1}, {0, 1, 1}, 0)}},
 };
 /* clang-format on */
 
@@ -143,7 +145,11 @@ tn_status tn_operation_count(tn_operation *operation, tn_error *error) {
     operation->macs = operation->flops = 0;
     if (operation->kind == TN_OP_PRODUCT) {
         const uint64_t size[] = {operation->batch, rows, operation->reduction, operation->columns};
-        fits = tn_product(size, 4, &operation->macs) && tn_mul(2, operation->macs, &operation->flops);
+        fits = tn_product(size, 4, &operation->macs);
+        /* Every element of a parameter is multiplied equally often. */
+        if (fits && operation->live > 0)
+            operation->macs = operation->macs / operation->live_of * operation->live;
+        fits = fits && tn_mul(2, operation->macs, &operation->flops);
     } else {
         tn_vector_cost cost = tn_vector_cost_of(operation->kind);
         fits = fits && tn_mul_add(elements, cost.per_element, &operation->flops) &&

@@ -1,27 +1,37 @@
-/* The format of every value of a training step. */
+/* The number formats of a training step: of what its products read, by what that is, and of everything else. */
 #ifndef TN_MODEL_PRECISION_H
 #define TN_MODEL_PRECISION_H
 
 #include "base/public.h"
+#include "tensor/number_format.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 TN_PUBLIC_BEGIN
 
-typedef enum tn_precision { TN_FP32, TN_FP16, TN_BF16, TN_INT8, TN_PRECISIONS } tn_precision;
-extern const char *const tn_precision_names[]; /* "fp32", "fp16", "bf16", "int8"; ended by NULL */
-uint64_t tn_precision_bytes(tn_precision precision);
+/* What an array holds: parameters, and what is made of nothing else inside a layer; what is made from the input; what is
+ * made from a loss. */
+typedef enum tn_value { TN_VALUE_WEIGHT, TN_VALUE_ACTIVATION, TN_VALUE_GRADIENT, TN_VALUES } tn_value;
 
-/* How products are multiplied: in a precision, or in block floating point, where `group` values share an
- * exponent and each has a sign and a mantissa. Group 0: the precision. */
+/* `operand`: of the operands of products. `accumulate`: of their sums, and of all other arithmetic. An array that
+ * products alone read is kept in its operands' format, any other in `accumulate`. */
+typedef struct tn_formats {
+    tn_number_format operand[TN_VALUES], accumulate;
+} tn_formats;
+
+/* How a product is multiplied. Mantissas of block floating point may be multiplied in chunks of `chunk_bits`, each
+ * with a sign, a pair of chunks in a pass (FAST); `passes` is how many that takes on average. 0: whole, in one. */
 typedef struct tn_arithmetic {
-    tn_precision precision;
-    uint64_t group, exponent_bits, mantissa_bits;
+    tn_number_format left, right, sum;
+    uint32_t chunk_bits;
+    double passes;
 } tn_arithmetic;
 
-/* Reads "fp32", .., or "bfp16,8,4": group, exponent bits, mantissa bits. False where it is neither. */
-bool tn_arithmetic_read(const char *text, tn_arithmetic *arithmetic);
+/* Both operands of a format; sums in the same, of block floating point in fp32. */
+tn_arithmetic tn_arithmetic_of(const tn_number_format *format);
+/* Whether one kernel serves both: the same operands in either order, the same sums; chunks serve all mantissas. */
+bool tn_arithmetic_same(const tn_arithmetic *a, const tn_arithmetic *b);
 
 TN_PUBLIC_END
 

@@ -115,6 +115,9 @@ static tn_status add_backward(tn_builder *b) {
 
 static tn_status build(tn_builder *b) {
     tn_step *step = b->step;
+    char precision[TN_NUMBER_FORMAT_NAME];
+    tn_number_format_name(&step->formats->accumulate, precision);
+    TN_TRY(tn_arena_format(b->arena, &step->precision, b->error, "%s", precision));
     TN_TRY(tn_arena_alloc(b->arena, b->model->layers, sizeof *step->layer, &step->layer, b->error));
     TN_TRY(tn_arena_alloc(b->arena, b->model->layers, sizeof *b->made, &b->made, b->error));
     TN_TRY(use_weights(b));
@@ -130,11 +133,11 @@ tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena
                         tn_error *error) {
     tn_builder b = {.model = model, .cache = cache, .arena = arena, .error = error, .step = step};
     *step = (tn_step){.name = model->name,
-                      .precision = model->precision,
+                      .formats = &model->formats,
                       .optimizer = model->optimizer,
                       .batch = model->batch,
                       .sequence = model->sequence,
-                      .element_bytes = tn_precision_bytes(model->precision),
+                      .element_bytes = tn_ceil_div(tn_number_format_word_bits(&model->formats.accumulate), 8),
                       .steps_per_epoch = model->steps_per_epoch,
                       .layers = model->layers};
     return tn_fail_placed(error, build(&b), model->root->at);

@@ -57,6 +57,8 @@ extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; end
  *   update-sgd          parameter, gradient                         = parameter
  *   update-momentum     parameter, gradient, v                      = parameter, = v
  *   update-adam         parameter, gradient, m and v behind it      = parameter, = m and v
+ *   select              parameter                                   = parameter, all but the `live` greatest zero;
+ *                                                                   mask
  *
  * Of a layer's program (tn_step_layer.program) a product says which step it is, and program and tensors say
  * what the axes of its arrays are. Attention's products have none: with Q, K, V, O as tokens x features, heads
@@ -88,6 +90,7 @@ typedef enum tn_operation_kind {
     TN_OP_UPDATE_SGD,    /* rows * columns parameters */
     TN_OP_UPDATE_MOMENTUM,
     TN_OP_UPDATE_ADAM,
+    TN_OP_SELECT, /* of a parameter's elements the greatest stay */
     TN_OPERATION_KINDS
 } tn_operation_kind;
 
@@ -104,6 +107,9 @@ typedef struct tn_operation {
     uint32_t after_count;
     const uint32_t *after;           /* earlier operations, ascending */
     const tn_arithmetic *arithmetic; /* of a product; NULL: that of the step's precision */
+    uint64_t live,
+        live_of;        /* of a product: elements of its parameter that are not zero, of so many; 0: all */
+    double cycle_ratio; /* of a product: its cycles by those of the dense one; 0: 1 */
     uint32_t read_count, write_count;
     uint32_t reads[TN_OPERATION_READS], writes[TN_OPERATION_WRITES]; /* arrays */
 } tn_operation;
@@ -124,8 +130,12 @@ typedef struct tn_array {
     tn_array_role role;
     uint32_t layer;
     uint64_t elements;
-    uint32_t first, last; /* operations; resident: 0 and UINT32_MAX */
-    bool is_again;        /* made a second time, by checkpointing */
+    uint32_t first, last;           /* operations; resident: 0 and UINT32_MAX */
+    bool is_again;                  /* made a second time, by checkpointing */
+    uint64_t live;                  /* elements that are not zero; 0: any */
+    bool is_mask;                   /* a bit for each element of a parameter */
+    uint32_t value;                 /* tn_value */
+    const tn_number_format *format; /* in which it is kept */
     bool is_core; /* a small tensor core (may be grouped in one memory), or its gradient or optimizer state */
 } tn_array;
 
@@ -151,7 +161,8 @@ typedef struct tn_step_layer {
 
 typedef struct tn_step {
     const char *name;
-    tn_precision precision;
+    const tn_formats *formats;
+    const char *precision; /* name of formats->accumulate */
     tn_optimizer optimizer;
     uint64_t batch, sequence, element_bytes, steps_per_epoch;
     uint32_t layers, operations, arrays;
@@ -165,6 +176,9 @@ typedef struct tn_step {
      * earlier), the optimizer's state, saved activations (made in the forward phase and read later), and the
      * most that is live at once, all roles together. */
     uint64_t gradient_elements, optimizer_elements, activation_elements, peak_elements;
+    /* The same and the parameters in bytes, each array in its format; the most at once of either need not fall at
+     * the same time. */
+    uint64_t parameter_bytes, gradient_bytes, optimizer_bytes, activation_bytes, peak_bytes;
 } tn_step;
 
 /* "encoder1.query.core2", in the arena. */

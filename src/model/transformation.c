@@ -2,14 +2,9 @@
 
 #include <string.h>
 
-const tn_transformation *const tn_transformations[] = {&tn_inference,
-                                                       &tn_trained_layers,
-                                                       &tn_reversible,
-                                                       &tn_checkpointing,
-                                                       &tn_optimal_checkpointing,
-                                                       &tn_write_back,
-                                                       &tn_product_arithmetic,
-                                                       NULL};
+const tn_transformation *const tn_transformations[] = {
+    &tn_inference,  &tn_trained_layers, &tn_reversible,    &tn_checkpointing,      &tn_optimal_checkpointing,
+    &tn_write_back, &tn_sparse_weights, &tn_zero_skipping, &tn_product_arithmetic, NULL};
 
 static bool excludes(const tn_transformation *one, const tn_transformation *other) {
     for (const char *const *name = one->excludes; name && *name; name++)

@@ -30,7 +30,7 @@ static tn_status put_definition(const tn_roofline *roofline, const tn_step *step
                                 tn_error *error) {
     const tn_roofline_precision *precision;
     const tn_roofline_law *law;
-    const char *name = tn_precision_names[step->precision];
+    const char *name = step->precision;
     TN_TRY(tn_roofline_precision_find(roofline, name, &precision, error));
     TN_TRY(tn_roofline_law_find(roofline, name, TN_TIME_GRAPH, &law, error));
     tn_define_text(definition, "device", roofline->name);

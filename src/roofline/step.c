@@ -98,9 +98,8 @@ static void add_launches(const tn_roofline *r, uint64_t given, tn_roofline_step 
 tn_status tn_roofline_step_predict(const tn_roofline *roofline, const tn_step *step, uint64_t launches,
                                    tn_arena *arena, tn_roofline_step *predicted, tn_error *error) {
     tn_roofline_step made = {0};
-    pricing p = {.roofline = roofline,
-                 .precision = tn_precision_names[step->precision],
-                 .element_bytes = (double)step->element_bytes};
+    pricing p = {
+        .roofline = roofline, .precision = step->precision, .element_bytes = (double)step->element_bytes};
     const tn_roofline_precision *known;
     TN_TRY(tn_roofline_precision_find(roofline, p.precision, &known, error));
     TN_TRY(tn_roofline_law_find(roofline, p.precision, TN_TIME_GRAPH, &p.law, error));

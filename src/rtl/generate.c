@@ -46,11 +46,11 @@ static tn_status find_layer(generator *with) {
 static tn_status read_options(const generator *with, tn_rtl_layer_options *options) {
     const tn_rtl_request *r = with->request;
     const tn_operator_row *multiply, *add;
-    if (r->step->precision != TN_FP32)
+    if (!tn_number_format_same(&r->step->formats->accumulate, &tn_fp32))
         return tn_fail(with->error, TN_INPUT, "precision %s; the templates compute in fp32",
-                       tn_precision_names[r->step->precision]);
-    TN_TRY(tn_device_operator(r->device, TN_FP32, TN_MULTIPLY, &multiply, with->error));
-    TN_TRY(tn_device_operator(r->device, TN_FP32, TN_ADDER, &add, with->error));
+                       r->step->precision);
+    TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_MULTIPLY, &multiply, with->error));
+    TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_ADDER, &add, with->error));
     static const tn_banking banking[] = {[TN_LAID_IDEALLY] = TN_BANKING_AUTO,
                                          [TN_LAID_WORD] = TN_BANKING_WORD,
                                          [TN_LAID_ROWS] = TN_BANKING_ROWS,

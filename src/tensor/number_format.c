@@ -1,26 +1,32 @@
 #include "tensor/number_format.h"
 
+#include "base/checked.h"
 #include "base/random.h"
 #include "text/number.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PARTS_MOST = 3 };
 
 /* --- names */
 
+const tn_number_format tn_fp32 = {TN_FLOATING, .exponent_bits = 8, .mantissa_bits = 23};
+const tn_number_format tn_fp16 = {TN_FLOATING, .exponent_bits = 5, .mantissa_bits = 10};
+const tn_number_format tn_bf16 = {TN_FLOATING, .exponent_bits = 8, .mantissa_bits = 7};
+const tn_number_format tn_int16 = {TN_SCALED_INTEGER, .bits = 16};
+const tn_number_format tn_int8 = {TN_SCALED_INTEGER, .bits = 8};
+const tn_number_format tn_bit = {TN_FIXED_POINT, .bits = 1}; /* yes or no */
+
 static const struct {
     const char *name;
-    tn_number_format format;
+    const tn_number_format *format;
 } plain[] = {
-    {"fp32", {TN_FLOATING, .exponent_bits = 8, .mantissa_bits = 23}},
-    {"fp16", {TN_FLOATING, .exponent_bits = 5, .mantissa_bits = 10}},
-    {"bf16", {TN_FLOATING, .exponent_bits = 8, .mantissa_bits = 7}},
-    {"int16", {TN_SCALED_INTEGER, .bits = 16}},
-    {"int8", {TN_SCALED_INTEGER, .bits = 8}},
-};
+    {"fp32", &tn_fp32}, {"fp16", &tn_fp16}, {"bf16", &tn_bf16}, {"int16", &tn_int16}, {"int8", &tn_int8}};
+enum { PLAIN = sizeof plain / sizeof *plain };
 
 /* "16,8,4" */
 static bool read_parts(const char *text, size_t count, uint64_t *part) {
@@ -73,15 +79,54 @@ static tn_status read_fixed(const char *text, const char *parts, tn_number_forma
 tn_status tn_number_format_read(const char *text, tn_number_format *format, tn_error *error) {
     if (strncmp(text, "bfp", 3) == 0) return read_block(text, text + 3, format, error);
     if (strncmp(text, "fixed", 5) == 0) return read_fixed(text, text + 5, format, error);
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+    for (size_t i = 0; i < PLAIN; i++) {
         if (strcmp(text, plain[i].name) != 0) continue;
-        *format = plain[i].format;
+        *format = *plain[i].format;
         return TN_OK;
     }
     return tn_fail(error, TN_INPUT,
                    "no format called '%.60s'; it is fp32, fp16, bf16, int16, int8, fixedBITS,FRACTION or "
                    "bfpGROUP,EXPONENT,MANTISSA",
                    text);
+}
+
+bool tn_number_format_same(const tn_number_format *a, const tn_number_format *b) {
+    return a->kind == b->kind && a->bits == b->bits && a->fraction_bits == b->fraction_bits &&
+           a->exponent_bits == b->exponent_bits && a->mantissa_bits == b->mantissa_bits &&
+           a->group == b->group;
+}
+
+void tn_number_format_name(const tn_number_format *format, char name[TN_NUMBER_FORMAT_NAME]) {
+    for (size_t i = 0; i < PLAIN; i++)
+        if (tn_number_format_same(format, plain[i].format)) {
+            snprintf(name, TN_NUMBER_FORMAT_NAME, "%s", plain[i].name);
+            return;
+        }
+    if (format->kind == TN_FIXED_POINT)
+        snprintf(name, TN_NUMBER_FORMAT_NAME, "fixed%" PRIu32 ",%" PRIu32, format->bits,
+                 format->fraction_bits);
+    else
+        snprintf(name, TN_NUMBER_FORMAT_NAME, "bfp%" PRIu64 ",%" PRIu32 ",%" PRIu32, format->group,
+                 format->exponent_bits, format->mantissa_bits);
+}
+
+uint64_t tn_number_format_word_bits(const tn_number_format *format) {
+    uint64_t bits = (uint64_t)1 + format->mantissa_bits;
+    if (format->kind == TN_FLOATING) return bits + format->exponent_bits;
+    if (format->kind == TN_BLOCK_FLOATING) return bits + tn_ceil_div(format->exponent_bits, format->group);
+    return format->bits;
+}
+
+tn_status tn_number_format_bytes(const tn_number_format *format, uint64_t values, uint64_t *bytes,
+                                 tn_error *error) {
+    bool block = format->kind == TN_BLOCK_FLOATING;
+    uint64_t each = block ? (uint64_t)1 + format->mantissa_bits : tn_number_format_word_bits(format);
+    uint64_t bits = 0, groups = block ? tn_ceil_div(values, format->group) : 0;
+    if (!tn_mul_add(values, each, &bits) || !tn_mul_add(groups, format->exponent_bits, &bits))
+        return tn_fail(error, TN_OVERFLOW, "%" PRIu64 " values take more than 2^64 bits; use smaller sizes",
+                       values);
+    *bytes = tn_ceil_div(bits, 8);
+    return TN_OK;
 }
 
 double tn_number_format_bits(const tn_number_format *format) {

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/public.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,8 +42,20 @@ typedef struct tn_number_format {
  * bits with 0..1000 behind the point, groups of 1..2^32, exponents of 1..11 bits, mantissas of 1..24. */
 tn_status tn_number_format_read(const char *text, tn_number_format *format, tn_error *error);
 
+extern const tn_number_format tn_fp32, tn_fp16, tn_bf16, tn_int16, tn_int8, tn_bit;
+bool tn_number_format_same(const tn_number_format *a, const tn_number_format *b);
+
+/* The name, at most TN_NUMBER_FORMAT_NAME bytes with its end. */
+enum { TN_NUMBER_FORMAT_NAME = 48 };
+void tn_number_format_name(const tn_number_format *format, char name[TN_NUMBER_FORMAT_NAME]);
+
 /* Bits of one value in memory, a group's exponent shared out; the one scale of an int is not counted. */
 double tn_number_format_bits(const tn_number_format *format);
+/* Bits of a word that holds one value, the share of an exponent rounded up. */
+uint64_t tn_number_format_word_bits(const tn_number_format *format);
+/* Bytes of so many values, one behind the other: their bits with the exponents of their groups, rounded up. */
+tn_status tn_number_format_bytes(const tn_number_format *format, uint64_t values, uint64_t *bytes,
+                                 tn_error *error);
 
 /* Rounds values[rows][columns], element (r, c) at values[r * columns + c], all finite. `noise`: NULL for the
  * nearest, else the state of the random numbers (base/random.h, splitmix64) of stochastic rounding, one drawn

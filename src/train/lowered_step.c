@@ -282,6 +282,14 @@ static tn_status plan_rounding(lowering *l) {
         size_t elements = tn_contraction_operand_elements(to->instruction[i].contraction);
         if (elements > to->rounded_elements) to->rounded_elements = elements;
     }
+    for (uint32_t i = 0; i < to->step.arrays; i++)
+        if (to->step.array[i].live && 2 * to->step.array[i].elements > to->rounded_elements)
+            to->rounded_elements = 2 * to->step.array[i].elements;
+    if (tn_number_format_same(&to->step.formats->accumulate, &tn_fp32)) return TN_OK;
+    to->kept = &to->step.formats->accumulate;
+    for (uint32_t i = 0; i < to->step.arrays; i++)
+        if (to->step.array[i].elements > to->rounded_elements)
+            to->rounded_elements = to->step.array[i].elements;
     return TN_OK;
 }
 

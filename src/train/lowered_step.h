@@ -56,7 +56,9 @@ typedef struct tn_lowered_step {
     uint64_t resident_elements;
     size_t pool_bytes, scratch_elements;
     tn_operand_rounding (*rounding)[2]; /* [operations]; NULL: no product is rounded */
-    size_t rounded_elements;            /* of the largest operand of a product, where some are rounded */
+    const tn_number_format
+        *kept;               /* what operations make is rounded to it; NULL: no wider than the run's own */
+    size_t rounded_elements; /* of the largest array that is rounded */
     uint32_t heads;
     tn_head *head;
     uint32_t tables;

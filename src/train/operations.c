@@ -5,6 +5,7 @@
  */
 #include "base/blas.h"
 #include "model/graph.h"
+#include "train/selection.h"
 #include "train/trainer_state.h"
 
 #include <math.h>
@@ -61,6 +62,28 @@ static void product(member *m, const tn_instruction *to) {
                                       .macs = &m->macs,
                                       .team = m->team};
     tn_contraction_run(to->contraction, &call);
+}
+
+/* A product with a sparse parameter multiplies its live elements alone; that the others give zeros is not used. */
+static void count_live_macs(member *m, const tn_operation *o, uint64_t before) {
+    const tn_step_run *r = m->r;
+    for (uint32_t k = 0; k < o->read_count; k++) {
+        const tn_array *array = &r->sized->lowered.step.array[o->reads[k]];
+        if (!array->live || array->role != TN_ARRAY_PARAMETER) continue;
+        uint64_t each = (m->macs - before) / array->elements;
+        m->macs = before + each * tn_count_live(r->t->kernels, at(r, o->reads[k]), array->elements,
+                                                r->t->rounding.values);
+    }
+}
+
+/* What the operation made, as an array of the step's format holds it. Rows are those of the operation where they
+ * divide the array. */
+static void round_results(const tn_step_run *r, const tn_operation *o) {
+    const tn_number_format *kept = r->sized->lowered.kept;
+    for (uint32_t i = 0; i < o->write_count; i++) {
+        uint64_t all = elements(r, o->writes[i]), columns = all % o->columns == 0 ? o->columns : all;
+        tn_round_array(&r->t->rounding, kept, r->t->kernels, all / columns, columns, at(r, o->writes[i]));
+    }
 }
 
 /* Rows of a table at the tokens, or of all tokens at the first of each example. */
@@ -266,8 +289,16 @@ static void sum_rows(const member *m, const tn_operation *o) {
 static void execute(member *m, const tn_instruction *to) {
     const tn_operation *o = to->operation;
     switch (o->kind) {
-    case TN_OP_PRODUCT:
+    case TN_OP_PRODUCT: {
+        uint64_t before = m->macs;
         product(m, to);
+        if (o->live) count_live_macs(m, o, before);
+        break;
+    }
+    case TN_OP_SELECT:
+        tn_select_greatest(m->r->t->kernels, at(m->r, o->writes[0]), o->columns,
+                           m->r->sized->lowered.step.array[o->writes[0]].live, at(m->r, o->writes[1]),
+                           m->r->t->rounding.values);
         break;
     case TN_OP_LOOKUP:
         lookup(m->r, o);
@@ -317,12 +348,15 @@ static void execute(member *m, const tn_instruction *to) {
 
 /* Whether all members take part. What is shared does not change what is computed. */
 static bool is_shared(const tn_lowered_step *of, const tn_operation *o) {
+    if (of->kept) return false; /* results are rounded whole */
     switch (o->kind) {
     case TN_OP_PRODUCT:
+        if (o->live) return false;
         return o->macs >= SHARED_MACS && !tn_is_rounded(of, o);
     case TN_OP_LOOKUP:
     case TN_OP_SCATTER:
     case TN_OP_CROSS_ENTROPY:
+    case TN_OP_SELECT:
         return false;
     default:
         return o->rows * o->columns >= SHARED_ELEMENTS;
@@ -346,6 +380,7 @@ static void run_alone(member *m, uint32_t position) {
     for (uint32_t c = 0; c < to->clear_count; c++)
         memset(at(r, to->clear[c]), 0, elements(r, to->clear[c]) * r->t->kernels->bytes);
     execute(m, to);
+    if (r->sized->lowered.kept) round_results(r, to->operation);
     if (timed) r->t->product_seconds += cpu_seconds() - started;
 }
 

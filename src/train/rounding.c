@@ -1,23 +1,8 @@
 #include "train/rounding.h"
 
 #include "base/memory.h"
-#include "model/precision.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 
 /* --- the plan */
-
-/* The format of a product's operands. */
-static tn_status format_of(const tn_arithmetic *arithmetic, tn_number_format *format, tn_error *error) {
-    char name[80];
-    if (arithmetic->group > 0)
-        snprintf(name, sizeof name, "bfp%" PRIu64 ",%" PRIu64 ",%" PRIu64, arithmetic->group,
-                 arithmetic->exponent_bits, arithmetic->mantissa_bits);
-    else
-        snprintf(name, sizeof name, "%s", tn_precision_names[arithmetic->precision]);
-    return tn_number_format_read(name, format, error);
-}
 
 /* gradient[array]: made from a loss, by what is done before the updates. */
 static tn_status find_gradients(const tn_step *step, tn_arena *arena, bool **gradient, tn_error *error) {
@@ -34,21 +19,15 @@ static tn_status find_gradients(const tn_step *step, tn_arena *arena, bool **gra
     return TN_OK;
 }
 
-static tn_status plan_products(const tn_step *step, const bool *gradient, tn_arena *arena,
-                               tn_operand_rounding (*rounding)[2], tn_error *error) {
-    const tn_arithmetic *known = NULL; /* neighbours mostly share one */
-    tn_number_format *format = NULL;
+static void plan_products(const tn_step *step, const bool *gradient, tn_operand_rounding (*rounding)[2]) {
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *o = &step->operation[i];
         if (o->kind != TN_OP_PRODUCT || !o->arithmetic) continue;
-        if (o->arithmetic != known) {
-            TN_TRY(tn_arena_alloc(arena, 1, sizeof *format, &format, error));
-            TN_TRY(format_of(o->arithmetic, format, error));
-            known = o->arithmetic;
-        }
-        for (int k = 0; k < 2; k++) rounding[i][k] = (tn_operand_rounding){format, gradient[o->reads[k]]};
+        const tn_number_format *format[] = {&o->arithmetic->left, &o->arithmetic->right};
+        for (int k = 0; k < 2; k++) /* what is computed is no wider than fp32 */
+            rounding[i][k] = (tn_operand_rounding){
+                tn_number_format_same(format[k], &tn_fp32) ? NULL : format[k], gradient[o->reads[k]]};
     }
-    return TN_OK;
 }
 
 tn_status tn_rounding_plan(const tn_step *step, tn_arena *arena, tn_operand_rounding (**rounding)[2],
@@ -60,7 +39,8 @@ tn_status tn_rounding_plan(const tn_step *step, tn_arena *arena, tn_operand_roun
     if (!wanted) return TN_OK;
     TN_TRY(tn_arena_alloc(arena, step->operations, sizeof **rounding, rounding, error));
     TN_TRY(find_gradients(step, arena, &gradient, error));
-    return plan_products(step, gradient, arena, *rounding, error);
+    plan_products(step, gradient, *rounding);
+    return TN_OK;
 }
 
 /* --- products */
@@ -98,6 +78,13 @@ static void round_operand(tn_rounding_room *room, const tn_operand_rounding *how
     tn_number_format_round(how->format, room->values, rows, reduction,
                            how->gradient && room->stochastic ? &room->noise : NULL);
     kernels->from_double(room->values, operand, rows * reduction);
+}
+
+void tn_round_array(tn_rounding_room *room, const tn_number_format *format, const tn_kernels *kernels,
+                    size_t rows, size_t columns, void *values) {
+    kernels->to_double(values, room->values, rows * columns);
+    tn_number_format_round(format, room->values, rows, columns, NULL);
+    kernels->from_double(room->values, values, rows * columns);
 }
 
 void tn_rounded_gemm(tn_rounding_room *room, const tn_operand_rounding how[2], const tn_kernels *kernels,

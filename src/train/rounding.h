@@ -41,6 +41,10 @@ typedef struct tn_rounding_room {
 tn_status tn_rounding_grow(tn_rounding_room *room, size_t elements, size_t bytes, tn_error *error);
 void tn_rounding_free(tn_rounding_room *room);
 
+/* Rounds an array of rows x columns in place, to the nearest: what is kept in a format narrower than the run's. */
+void tn_round_array(tn_rounding_room *room, const tn_number_format *format, const tn_kernels *kernels,
+                    size_t rows, size_t columns, void *values);
+
 /* As kernels->gemm, of rounded operands, first a's. */
 void tn_rounded_gemm(tn_rounding_room *room, const tn_operand_rounding how[2], const tn_kernels *kernels,
                      const tn_gemm *gemm, const void *a, const void *b, void *out);

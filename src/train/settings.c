@@ -59,8 +59,7 @@ static const tn_field train_fields[] = {
         TN_DEFAULT("0.5"), TN_WITHIN(0, 1)),
     TN_KEY(CHOICE, tn_train_settings, gradient_rounding,
            "gradients that enter a product are rounded to the nearest, or up with the probability of the "
-           "rest; where the "
-           "model has precision.products",
+           "rest; where `precision` gives gradients a format",
            TN_DEFAULT("nearest"), TN_ONE_OF(roundings)),
     TN_KEY(BOOL, tn_train_settings, shuffle,
            "the examples in another order every epoch; false: as in the file", TN_DEFAULT("true")),

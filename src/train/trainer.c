@@ -157,7 +157,7 @@ static tn_status make_parameters(tn_trainer *t, tn_error *error) {
         if (array->role == TN_ARRAY_PARAMETER) {
             TN_TRY(describe_parameter(t, array, &t->parameter[parameter], error));
             t->parameter[parameter++].values = memory;
-        } else { /* stands behind its parameter */
+        } else if (!array->is_mask) { /* stands behind its parameter */
             t->parameter[parameter - 1].state = memory;
             t->parameter[parameter - 1].state_elements = array->elements;
         }

@@ -43,6 +43,7 @@ struct tn_trainer {
     tn_batch batch;
     double weight[TN_HEADS_MOST];
     uint64_t steps;
+    bool selected; /* sparse parameters have their first live elements */
     tn_trainer_watcher watcher;
     void *watcher_user;
     bool timed;

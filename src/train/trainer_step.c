@@ -1,6 +1,7 @@
 /* One training step or forward pass: the examples laid out, the operations of their step executed, the answers read. */
 #include "base/random.h"
 #include "model/graph.h"
+#include "train/selection.h"
 #include "train/trainer_state.h"
 
 #include <inttypes.h>
@@ -57,6 +58,18 @@ static tn_status take_examples(tn_step_run *r, const tn_example *example, uint64
     return TN_OK;
 }
 
+/* Sparse parameters begin with their greatest initial elements. */
+static void select_once(tn_step_run *r) {
+    tn_trainer *t = r->t;
+    const tn_step *step = &r->sized->lowered.step;
+    if (t->selected) return;
+    t->selected = true;
+    for (uint32_t i = 0; i < step->arrays; i++)
+        if (step->array[i].live)
+            tn_select_greatest(t->kernels, tn_array_values(r, i), step->array[i].elements,
+                               step->array[i].live, NULL, t->rounding.values);
+}
+
 static uint64_t predicted_macs(const tn_step *step, bool forward) {
     uint64_t macs = 0;
     uint32_t end = forward ? step->forward_operations : step->operations;
@@ -78,6 +91,7 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     TN_TRY(take_examples(&r, example, count, padded, error));
     const tn_step *step = &r.sized->lowered.step;
     draw_noise(t);
+    select_once(&r);
     tn_run_operations(&r, 0, step->operations);
     t->steps++;
     result->macs_predicted = predicted_macs(step, false);
@@ -106,6 +120,7 @@ tn_status tn_trainer_forward(tn_trainer *t, const tn_example *example, uint64_t 
     *result = (tn_step_result){0};
     TN_TRY(take_examples(&r, example, count, padded, error));
     const tn_lowered_step *of = &r.sized->lowered;
+    select_once(&r);
     tn_run_operations(&r, 0, of->forward_end);
     tn_run_losses(&r);
     classify(&r, example, count);

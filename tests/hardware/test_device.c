@@ -141,7 +141,7 @@ static void operators_by_clock(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const tn_operator_row *row;
         const tn_device *device = load(rows[i].device, 1, &rows[i].clock);
-        assert_int_equal(tn_device_operator(device, TN_FP32, rows[i].kind, &row, NULL), TN_OK);
+        assert_int_equal(tn_device_operator(device, &tn_fp32, rows[i].kind, &row, NULL), TN_OK);
         assert_int_equal(row->stages, rows[i].stages);
         assert_int_equal(row->dsp, rows[i].dsp);
         assert_int_equal(row->lut, rows[i].lut);
@@ -150,9 +150,10 @@ static void operators_by_clock(void **state) {
     tn_error error;
     const tn_operator_row *row;
     const char *fast = "clock_MHz=400";
-    assert_int_equal(tn_device_operator(load("u50", 1, &fast), TN_FP32, TN_MULTIPLY, &row, &error), TN_INPUT);
+    assert_int_equal(tn_device_operator(load("u50", 1, &fast), &tn_fp32, TN_MULTIPLY, &row, &error),
+                     TN_INPUT);
     assert_non_null(strstr(error.message, "meets 200 MHz"));
-    assert_int_equal(tn_device_operator(load("u50", 0, NULL), TN_INT8, TN_DIVIDE, &row, &error), TN_INPUT);
+    assert_int_equal(tn_device_operator(load("u50", 0, NULL), &tn_int8, TN_DIVIDE, &row, &error), TN_INPUT);
     assert_non_null(strstr(error.message, "no divide operator for int8"));
 }
 
@@ -161,13 +162,13 @@ static void every_fpga_has_all_operators(void **state) {
     static const char *const names[] = {"u50", "u280", "u55c", "zcu102", "kv260", "pynq-z2", "vck190"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const tn_device *device = load(names[i], 0, NULL);
-        for (int precision = TN_FP32; precision <= TN_INT8; precision++)
+        const tn_number_format *const formats[] = {&tn_fp32, &tn_fp16, &tn_bf16, &tn_int8};
+        for (int precision = 0; precision < 4; precision++)
             for (int kind = 0; kind < TN_OPERATORS; kind++) {
                 const tn_operator_row *row;
-                if (precision == TN_INT8 && kind > TN_ADDER) continue; /* fp32 serves there */
+                if (precision == 3 && kind > TN_ADDER) continue; /* fp32 serves there */
                 assert_int_equal(
-                    tn_device_operator(device, (tn_precision)precision, (tn_operator)kind, &row, NULL),
-                    TN_OK);
+                    tn_device_operator(device, formats[precision], (tn_operator)kind, &row, NULL), TN_OK);
                 assert_true(row->source != NULL && row->source[0] != '\0');
             }
     }
@@ -182,7 +183,7 @@ static void sets(void **state) {
     assert_string_equal(tn_device_name(device), "u50@whole");
     assert_int_equal(tn_device_resources(device).dsp, 100);
     assert_int_equal(tn_device_resources(device).lut, 870720);
-    assert_int_equal(tn_device_operator(device, TN_FP32, TN_ADDER, &row, NULL), TN_OK);
+    assert_int_equal(tn_device_operator(device, &tn_fp32, TN_ADDER, &row, NULL), TN_OK);
     assert_int_equal(row->stages, 9);
     assert_true(device->energy.static_W.value == 20);
     /* Another variant than that of the name is refused, as is what the file alone can say. */

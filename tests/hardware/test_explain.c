@@ -3,6 +3,7 @@
 #include "hardware/explain.h"
 #include "hardware/figure_range.h"
 #include "hardware/workload.h"
+#include "support/formats.h"
 #include "support/prices.h"
 #include "support/steps.h"
 
@@ -170,7 +171,7 @@ static void floor_of_a_step(void **state) {
 /* Precision, sparsity and recomputation are changes of the list of operations; no kernel knows of them. */
 static void transformations(void **state) {
     (void)state;
-    static const tn_arithmetic bfp = {TN_FP32, 16, 3, 4};
+    const tn_arithmetic bfp = test_arithmetic("bfp16,3,4");
     const tn_step *step = test_step_trains(2, 12, &arena);
     tn_build build = test_build();
     build.kernels = 2;
@@ -190,11 +191,11 @@ static void transformations(void **state) {
         for (uint32_t k = 0; k < told.kernels; k++) {
             if (!strstr(told.kernel[k].name, "matmul")) continue;
             matmuls++;
-            bool block = strstr(told.kernel[k].name, "bfp g16 e3 m4") != NULL;
+            bool block = strstr(told.kernel[k].name, "bfp16,3,4") != NULL;
             blocks += block;
             assert_int_equal(told.kernel[k].count, 2);
-            /* 5 x 5 bits a DSP block each, one fp32 adder for each of 16 sums. */
-            assert_int_equal(told.kernel[k].used.dsp, 2 * (block ? 64 + 16 * 2 : 64 * 5));
+            /* Two of 5 x 5 bits a DSP block, one fp32 adder for each of 16 sums. */
+            assert_int_equal(told.kernel[k].used.dsp, 2 * (block ? 32 + 16 * 2 : 64 * 5));
         }
         assert_int_equal(matmuls, build.sharing ? 3 : 2);
         assert_int_equal(blocks, 1);

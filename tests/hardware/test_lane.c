@@ -1,12 +1,16 @@
 /* Lanes: plain ones are the device's operators; adders of block floating point hold every sum of their group. */
 #include "hardware/lane.h"
 
+#include "hardware/multiply.h"
+#include "support/formats.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 static tn_arena arena;
@@ -15,24 +19,98 @@ static tn_error error;
 
 static void plain_lanes_are_operators(void **state) {
     (void)state;
-    for (int precision = 0; precision < TN_PRECISIONS; precision++) {
-        const tn_arithmetic plain = {.precision = (tn_precision)precision};
+    static const struct {
+        const char *name;
+        uint64_t sum_bits;
+    } row[] = {{"fp32", 32}, {"fp16", 16}, {"bf16", 16}, {"int8", 32}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const tn_arithmetic plain = test_arithmetic(row[i].name);
         const tn_operator_row *multiply, *add;
         tn_lane lane;
-        char text[32];
-        bool has = tn_device_operator(device, plain.precision, TN_MULTIPLY, &multiply, &error) == TN_OK &&
-                   tn_device_operator(device, plain.precision, TN_ADDER, &add, &error) == TN_OK;
-        assert_int_equal(tn_lane_load(device, &plain, &lane, &error) == TN_OK, has);
-        tn_arithmetic_text(&plain, text, sizeof text);
-        assert_string_equal(text, tn_precision_names[precision]);
-        if (!has) continue;
+        char text[TN_ARITHMETIC_TEXT];
+        assert_int_equal(tn_device_operator(device, &plain.left, TN_MULTIPLY, &multiply, &error), TN_OK);
+        assert_int_equal(tn_device_operator(device, &plain.left, TN_ADDER, &add, &error), TN_OK);
+        assert_int_equal(tn_lane_load(device, &plain, &lane, &error), TN_OK);
+        tn_arithmetic_text(&plain, text);
+        assert_string_equal(text, row[i].name);
         assert_int_equal(lane.group, 1);
         assert_ptr_equal(lane.multiply.row, multiply);
         assert_ptr_equal(lane.tree.row, add);
         assert_int_equal(lane.multiply.dsp, multiply->dsp);
         assert_int_equal(lane.sum.stages, add->stages);
-        assert_int_equal(lane.sum_bits, precision == TN_INT8 ? 32 : 8 * tn_precision_bytes(plain.precision));
+        assert_int_equal(lane.sum_bits, row[i].sum_bits);
     }
+}
+
+/* Integers that the device lists nothing for: a product's blocks, a sum that 2^16 of the largest products fit. */
+static void integers_follow_from_their_bits(void **state) {
+    (void)state;
+    static const char *const names[] = {"int16", "fixed16,8", "fixed24,12", "fixed9,4", "fixed4,2"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
+            tn_arithmetic mixed = {
+                .left = test_format(names[i]), .right = test_format(names[j]), .sum = test_format("int16")};
+            const tn_dsp_block *block;
+            uint64_t dsp, a = mixed.left.bits, b = mixed.right.bits;
+            tn_lane lane;
+            assert_int_equal(tn_lane_load(device, &mixed, &lane, &error), TN_OK);
+            assert_int_equal(tn_dsp_block_find("dsp48e2", &block, NULL), TN_OK);
+            assert_int_equal(tn_multiply_dsp(block, a, b, TN_SIGNED, &dsp, NULL), TN_OK);
+            assert_int_equal(lane.multiply.dsp, dsp);
+            assert_int_equal(lane.sum_bits, a + b + 16);
+            assert_int_equal(lane.sum.lut, lane.sum_bits * device->integer.add_lut_per_bit);
+            assert_true(lane.packed == 1 || dsp == 1);
+        }
+    char text[TN_ARITHMETIC_TEXT];
+    const tn_arithmetic mixed = {
+        .left = test_format("int16"), .right = test_format("fixed16,8"), .sum = test_format("fp32")};
+    tn_arithmetic_text(&mixed, text);
+    assert_string_equal(text, "int16 x fixed16,8");
+}
+
+/* Two products on one wide port: each lower one borrows at most one from the next, so the upper is found by adding the
+ * lower one's sign. All pairs of all 5-bit mantissas, and 8-bit extremes, on 27 bits. */
+static void packed_products_come_apart(void **state) {
+    (void)state;
+    static const uint64_t bits[] = {4, 5, 8};
+    for (size_t i = 0; i < 3; i++) {
+        int64_t width = (int64_t)bits[i], least = -(INT64_C(1) << (width - 1)),
+                shift = 2 * width + TN_PACKED_GUARD_BITS;
+        int64_t step = width == 8 ? 15 : 1;
+        assert_int_equal(tn_multiply_packed(&tn_dsp48e2, bits[i], bits[i]), bits[i] == 4 ? 3 : 2);
+        for (int64_t a = least; a < -least; a += step)
+            for (int64_t b = least; b < -least; b += step)
+                for (int64_t c = least; c < -least; c += step) {
+                    int64_t wide = a * (INT64_C(1) << shift) + b;
+                    assert_true(wide >= -(INT64_C(1) << 26) && wide < INT64_C(1) << 26);
+                    int64_t product = wide * c, low = (product & ((INT64_C(1) << shift) - 1));
+                    if (low >= INT64_C(1) << (shift - 1)) low -= INT64_C(1) << shift;
+                    assert_true(low == b * c && (product - low) / (INT64_C(1) << shift) == a * c);
+                }
+    }
+    assert_int_equal(tn_multiply_packed(&tn_dsp48e1, 8, 8), 1);
+    assert_int_equal(tn_multiply_packed(&tn_dsp48e2, 16, 16), 1);
+    assert_int_equal(tn_multiply_packed(&tn_dsp48e2, 30, 4), 1);
+}
+
+/* Any format may have operators of the device's own. */
+static void devices_define_operators(void **state) {
+    (void)state;
+    const char *const set[] = {
+        "operators.mine={precision: \"fixed16,8\", operator: multiply, period_ns: 5, stages: 2, "
+        "dsp: 1, packed: 3, source: here}",
+        "operators.sum={precision: \"fixed16,08\", operator: add, period_ns: 5, stages: 1, lut: 7}"};
+    const char *wrong = "operators.mine={precision: fp31, operator: multiply, period_ns: 5, stages: 2}";
+    tn_device *own;
+    tn_lane lane;
+    const tn_arithmetic fixed = test_arithmetic("fixed16,8");
+    assert_int_equal(tn_device_load("u50", set, 2, &arena, &own, &error), TN_OK);
+    assert_int_equal(tn_lane_load(own, &fixed, &lane, &error), TN_OK);
+    assert_int_equal(lane.packed, 3);
+    assert_int_equal(lane.multiply.stages, 2);
+    assert_int_equal(lane.sum.lut, 7);
+    assert_int_equal(tn_device_load("u50", &wrong, 1, &arena, &own, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "fp31"));
 }
 
 /* The largest sum is that of a group of products of the most negative mantissas, -2^m each. */
@@ -40,7 +118,9 @@ static void adders_hold_every_sum_of_a_group(void **state) {
     (void)state;
     for (uint64_t mantissa = 1; mantissa <= 12; mantissa++)
         for (uint64_t group = 1; group <= 256; group *= 2) {
-            const tn_arithmetic block = {TN_FP32, group, 4, mantissa};
+            char name[32];
+            snprintf(name, sizeof name, "bfp%d,4,%d", (int)group, (int)mantissa);
+            const tn_arithmetic block = test_arithmetic(name);
             tn_lane lane;
             assert_int_equal(tn_lane_load(device, &block, &lane, &error), TN_OK);
             assert_int_equal(lane.group, group);
@@ -49,38 +129,33 @@ static void adders_hold_every_sum_of_a_group(void **state) {
             assert_true(largest <= UINT64_C(1) << (bits - 1));     /* fits, with a sign */
             assert_true(largest > UINT64_C(1) << (bits - 1) >> 3); /* and not with two bits to spare */
             assert_true(lane.multiply.dsp > 0 || lane.multiply.lut > 0);
-            assert_false(lane.multiply.dsp > 0 && lane.multiply.lut > 0);
+            assert_int_equal(lane.multiply.lut > 0, lane.multiply.dsp == 0 || lane.packed > 1);
         }
 }
 
 static void group_sums_are_scaled_and_added_in_fp32(void **state) {
     (void)state;
-    const tn_arithmetic plain = {.precision = TN_FP32};
+    const tn_arithmetic plain = test_arithmetic("fp32"), three = test_arithmetic("bfp16,3,4"),
+                        eight = test_arithmetic("bfp16,8,4");
     tn_lane fp32, narrow, wide;
     assert_int_equal(tn_lane_load(device, &plain, &fp32, &error), TN_OK);
-    assert_int_equal(tn_lane_load(device, &(tn_arithmetic){TN_FP32, 16, 3, 4}, &narrow, &error), TN_OK);
-    assert_int_equal(tn_lane_load(device, &(tn_arithmetic){TN_FP32, 16, 8, 4}, &wide, &error), TN_OK);
+    assert_int_equal(tn_lane_load(device, &three, &narrow, &error), TN_OK);
+    assert_int_equal(tn_lane_load(device, &eight, &wide, &error), TN_OK);
     assert_int_equal(narrow.sum.stages, fp32.sum.stages);
     assert_int_equal(narrow.sum.lut - fp32.sum.lut, 4 * device->integer.add_lut_per_bit);
     assert_int_equal(wide.sum.lut - narrow.sum.lut, 5 * device->integer.add_lut_per_bit);
     assert_int_equal(narrow.sum_bits, 32);
-    char text[32];
-    tn_arithmetic_text(&(tn_arithmetic){TN_FP32, 16, 3, 4}, text, sizeof text);
-    assert_string_equal(text, "bfp g16 e3 m4");
+    char text[TN_ARITHMETIC_TEXT];
+    tn_arithmetic_text(&three, text);
+    assert_string_equal(text, "bfp16,3,4");
 }
 
 static void impossible_blocks_are_refused(void **state) {
     (void)state;
-    static const tn_arithmetic cases[] = {{TN_FP32, 16, 3, 0},
-                                          {TN_FP32, 16, 3, 33},
-                                          {TN_FP32, 16, 0, 4},
-                                          {TN_FP32, 16, 17, 4},
-                                          {TN_FP32, 4097, 3, 4}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tn_lane lane;
-        assert_int_equal(tn_lane_load(device, &cases[i], &lane, &error), TN_INPUT);
-        assert_non_null(strstr(error.message, "block floating point"));
-    }
+    const tn_arithmetic wide = test_arithmetic("bfp4097,3,4");
+    tn_lane lane;
+    assert_int_equal(tn_lane_load(device, &wide, &lane, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "block floating point"));
 }
 
 static int begin(void **state) {
@@ -97,6 +172,9 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_lanes_are_operators),
+        cmocka_unit_test(integers_follow_from_their_bits),
+        cmocka_unit_test(packed_products_come_apart),
+        cmocka_unit_test(devices_define_operators),
         cmocka_unit_test(adders_hold_every_sum_of_a_group),
         cmocka_unit_test(group_sums_are_scaled_and_added_in_fp32),
         cmocka_unit_test(impossible_blocks_are_refused),

@@ -28,7 +28,7 @@ static void sequential_sum(void **state) {
     const tn_step *step = test_step_trains(3, 12, &arena);
     tn_workload *workload = test_prepare(step, device, &arena);
     tn_operator_set set;
-    assert_int_equal(tn_operator_set_load(device, TN_FP32, &set, NULL), TN_OK);
+    assert_int_equal(tn_operator_set_load(device, &tn_fp32, &set, NULL), TN_OK);
     tn_build build = test_build();
     for (build.rows = 1; build.rows <= 16; build.rows *= 4)
         for (build.vector = 1; build.vector <= 8; build.vector *= 8) {
@@ -63,7 +63,7 @@ static uint64_t laid_cycles(const tn_step *step, const tn_build *build, tn_banki
     const tn_matmul kernel = {build->rows, build->columns, build->reduction, lane};
     tn_operator_set set;
     uint64_t sum = 0;
-    assert_int_equal(tn_operator_set_load(device, TN_FP32, &set, NULL), TN_OK);
+    assert_int_equal(tn_operator_set_load(device, &tn_fp32, &set, NULL), TN_OK);
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *of = &step->operation[i];
         const tn_program *program = step->layer[of->layer].program;

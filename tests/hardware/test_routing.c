@@ -1,5 +1,6 @@
 /* Multiplexers against what was synthesised, and a whole matmul engine against its synthesis. */
 #include "hardware/routing.h"
+#include "support/formats.h"
 
 #include "hardware/kernel.h"
 #include "hardware/memory.h"
@@ -33,7 +34,7 @@ static int tear_down(void **state) {
 /* What the prototype's engine takes by the parts of a price: `memories` of square banks before its ports. */
 static tn_resources engine_of(const uint64_t kernel[3], uint64_t memories, uint64_t banks, uint64_t words,
                               uint64_t *lutram) {
-    const tn_arithmetic fp32 = {.precision = TN_FP32};
+    const tn_arithmetic fp32 = test_arithmetic("fp32");
     tn_matmul matmul = {kernel[0], kernel[1], kernel[2], {.group = 1}};
     tn_blocks block, open;
     assert_int_equal(tn_lane_load(device, &fp32, &matmul.lane, NULL), TN_OK);

@@ -2,6 +2,7 @@
 #include "model/transformation.h"
 
 #include "hardware/price.h"
+#include "support/formats.h"
 #include "support/models.h"
 
 #include <setjmp.h>
@@ -144,28 +145,45 @@ static void write_back_on_a_device(void **state) {
 static void arithmetic_of_products(void **state) {
     (void)state;
     static const struct {
-        const char *set;
-        tn_arithmetic wanted;
-    } row[] = {{"precision.products=bfp16,8,4", {TN_FP32, 16, 8, 4}},
-               {"precision.products=fp16", {.precision = TN_FP16}},
-               {"precision={products: \"bfp8,3,2\", stored: bf16}", {TN_FP32, 8, 3, 2}}};
+        const char *set, *weights, *activations, *gradients, *accumulate;
+    } row[] = {
+        {"precision.products=bfp16,8,4", "bfp16,8,4", "bfp16,8,4", "bfp16,8,4", "fp32"},
+        {"precision.products=fp16", "fp16", "fp16", "fp16", "fp32"},
+        {"precision={products: \"bfp8,3,2\", accumulate: bf16}", "bfp8,3,2", "bfp8,3,2", "bfp8,3,2", "bf16"},
+        {"precision={weights: int8, activations: \"fixed16,8\", gradients: int16}", "int8", "fixed16,8",
+         "int16", "fp32"},
+        {"precision={gradients: bf16}", "fp32", "fp32", "bf16", "fp32"},
+    };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         tn_arena arena = {0};
         tn_step plain = loaded(NULL, 0, &arena), step = loaded(&row[i].set, 1, &arena);
         check_same_work(&plain, &step);
         assert_int_equal(step.peak_elements, plain.peak_elements);
-        assert_int_equal(step.precision, i == 2 ? TN_BF16 : TN_FP32);
+        assert_string_equal(step.precision, row[i].accumulate);
+        const tn_number_format of[] = {test_format(row[i].weights), test_format(row[i].activations),
+                                       test_format(row[i].gradients)},
+                               sum = test_format(row[i].accumulate);
         for (uint32_t o = 0; o < step.operations; o++) {
             const tn_arithmetic *arithmetic = step.operation[o].arithmetic;
             assert_int_equal(arithmetic != NULL, step.operation[o].kind == TN_OP_PRODUCT);
             if (!arithmetic) continue;
-            assert_int_equal(arithmetic->precision, row[i].wanted.precision);
-            assert_int_equal(arithmetic->group, row[i].wanted.group);
-            assert_int_equal(arithmetic->exponent_bits, row[i].wanted.exponent_bits);
-            assert_int_equal(arithmetic->mantissa_bits, row[i].wanted.mantissa_bits);
+            const tn_array *left = &step.array[step.operation[o].reads[0]],
+                           *right = &step.array[step.operation[o].reads[1]];
+            assert_true(tn_number_format_same(&arithmetic->left, &of[left->value]));
+            assert_true(tn_number_format_same(&arithmetic->right, &of[right->value]));
+            assert_true(tn_number_format_same(&arithmetic->sum, &sum));
+            /* Parameters are weights; forward nothing is a gradient, and a product of two layers' values no weight. */
+            if (left->role == TN_ARRAY_PARAMETER) assert_int_equal(left->value, TN_VALUE_WEIGHT);
+            if (step.operation[o].phase == TN_FORWARD) assert_true(left->value < TN_VALUE_GRADIENT);
+            if (step.operation[o].phase != TN_FORWARD)
+                assert_true(left->value == TN_VALUE_GRADIENT || right->value == TN_VALUE_GRADIENT ||
+                            step.array[step.operation[o].writes[0]].value < TN_VALUE_GRADIENT);
         }
+        if (i < 4)
+            assert_true(step.activation_bytes < plain.activation_bytes && step.peak_bytes < plain.peak_bytes);
+        if (i != 2) assert_int_equal(step.parameter_bytes, 4 * step.parameters); /* updates read them */
         tn_price one = price_of(&plain, &arena), other = price_of(&step, &arena);
-        assert_true(other.used.dsp < one.used.dsp);
+        if (i < 3) assert_true(other.used.dsp < one.used.dsp);
         tn_arena_free(&arena);
     }
     static const char *const wrong[] = {"precision.products=bfp16,8",

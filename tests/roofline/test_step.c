@@ -61,7 +61,7 @@ static void added_up_by_hand(void **state) {
         {.kind = TN_OP_PRODUCT, .batch = 1, .rows = 8, .reduction = 10, .columns = 8, .flops = 1280},
     };
     tn_step step = {
-        .name = "small", .precision = TN_FP32, .element_bytes = 4, .operations = 3, .operation = operation};
+        .name = "small", .precision = "fp32", .element_bytes = 4, .operations = 3, .operation = operation};
     tn_roofline_step predicted;
     assert_int_equal(tn_roofline_step_predict(roofline, &step, 0, &arena, &predicted, NULL), TN_OK);
     /* 1280 flops at 1e3 a us; 1.2 MB at 1e5 bytes a us. */
@@ -78,7 +78,7 @@ static void added_up_by_hand(void **state) {
     assert_true(fabs(predicted.launched_us - 90) < 1e-9);
     assert_int_equal(tn_roofline_step_predict(roofline, &step, 1, &arena, &predicted, NULL), TN_OK);
     assert_true(fabs(predicted.launched_us - predicted.graph_us) < 1e-9);
-    step.precision = TN_BF16;
+    step.precision = "bf16";
     tn_error error;
     assert_int_equal(tn_roofline_step_predict(roofline, &step, 0, &arena, &predicted, &error), TN_INPUT);
     assert_non_null(strstr(error.message, "bf16"));

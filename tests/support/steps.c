@@ -11,13 +11,17 @@ static void *get(tn_arena *arena, size_t count, size_t size) {
     return items;
 }
 
+static tn_formats formats;
+
 void test_step_begin(test_step *made, const char *name, tn_arena *arena) {
     *made = (test_step){.arena = arena};
+    formats.accumulate = tn_fp32;
     made->step = (tn_step){.name = name,
                            .batch = 1,
                            .sequence = 32,
                            .element_bytes = 4,
-                           .precision = TN_FP32,
+                           .formats = &formats,
+                           .precision = "fp32",
                            .steps_per_epoch = 1};
     made->step.array = get(arena, ARRAYS_MOST, sizeof *made->step.array);
     made->step.operation = get(arena, OPERATIONS_MOST, sizeof *made->step.operation);

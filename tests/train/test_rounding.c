@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "support/trained.h"
 #include "train/initial.h"
 #include "train/trainer.h"
 
@@ -75,6 +76,25 @@ static void products_are_those_of_rounded_rows(void **state) {
         }
     }
     tn_rounding_free(&room);
+}
+
+typedef struct watched {
+    const tn_number_format *format;
+    uint32_t arrays;
+} watched;
+
+static void check_format(void *user, const tn_step *step, uint32_t operation, uint32_t array,
+                         const void *values) {
+    watched *w = user;
+    const float *given = values;
+    (void)operation;
+    w->arrays++;
+    for (uint64_t i = 0; i < step->array[array].elements; i++) {
+        double value = given[i];
+        if (!isfinite(value)) continue;
+        tn_number_format_round(w->format, &value, 1, 1, NULL);
+        assert_true(value == (double)given[i]);
+    }
 }
 
 /* --- whole steps */
@@ -260,9 +280,31 @@ static void memory_that_is_not_to_be_had(void **state) {
     tn_rounding_free(&room);
 }
 
+/* All arrays in one format: whatever an operation makes is a value of it. */
+static void arrays_are_kept_in_their_format(void **state) {
+    (void)state;
+    static const char *const names[] = {"fp16", "bf16", "fixed16,10"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tn_arena arena = {0};
+        tn_number_format format;
+        char set[64];
+        const char *sets[] = {set, "sequence=6"};
+        tn_model *model;
+        snprintf(set, sizeof set, "precision=\"%s\"", names[i]);
+        assert_int_equal(tn_number_format_read(names[i], &format, NULL), TN_OK);
+        assert_int_equal(tn_model_load("atis-2enc", sets, 2, &arena, &model, NULL), TN_OK);
+        watched of = {.format = &format};
+        test_trained trained = test_train(model, TN_FLOAT32, 1, check_format, &of);
+        assert_true(of.arrays > 300);
+        free(trained.values);
+        tn_arena_free(&arena);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_those_of_rounded_rows),
+        cmocka_unit_test(arrays_are_kept_in_their_format),
         cmocka_unit_test(gradients_are_what_a_doubled_loss_doubles),
         cmocka_unit_test(errors_fall_with_the_mantissa),
         cmocka_unit_test(stochastic_rounding_follows_the_seed),
