@@ -46,6 +46,9 @@ static tn_status find_layer(generator *with) {
 static tn_status read_options(const generator *with, tn_rtl_layer_options *options) {
     const tn_rtl_request *r = with->request;
     const tn_operator_row *multiply, *add;
+    if (r->build->array != TN_ARRAY_LANES)
+        return tn_fail(with->error, TN_INPUT,
+                       "build.array is systolic, of which there are no templates; set it to lanes");
     if (!tn_number_format_same(&r->step->formats->accumulate, &tn_fp32))
         return tn_fail(with->error, TN_INPUT, "precision %s; the templates compute in fp32",
                        r->step->precision);

@@ -67,7 +67,9 @@ typedef struct tn_lowered_step {
 
 /* Whether the operands of this product are rounded as they are read. */
 static inline bool tn_is_rounded(const tn_lowered_step *of, const tn_operation *operation) {
-    return of->rounding && of->rounding[operation - of->step.operation][0].format;
+    if (!of->rounding) return false;
+    const tn_operand_rounding *how = of->rounding[operation - of->step.operation];
+    return how[0].format || how[1].format;
 }
 
 /* Lowers the model's step; the model must outlive it. A model that takes features from outside is TN_INPUT. */
