@@ -3,7 +3,7 @@
 #       index 1: the best at each rank
 #       index 2: the recommended design (knee)
 #       index 3: the model as its file has it, on the same device
-# variables: heading, budget_MiB, budget_dsp, rank_label, rank_most, rank_step, quality_label, quality_log, given_label,
+# variables: heading, budget_MiB, budget_dsp, rank_label, rank_most, rank_step, quality_label, quality_log, shown_label, given_label,
 #            gpu_label, gpu_ms, gpu_least_ms, gpu_most_ms, gpu_kernels_ms (0: no GPU)
 # columns: memory_MiB dsp quality latency_ms rank
 set logscale y
@@ -70,7 +70,7 @@ if (quality_log) {
     if (narrow(Q_min / 1.4, Q_max * 1.4)) { unset logscale x }
 } else { unset logscale x; set xrange [* : *] }
 # One key and the colour scale for all panels, below them.
-set label 11 "designs of the front, thinned" at screen 0.05, screen 0.085 point pointtype 7 pointsize 0.6 linecolor rgb "#21918c" offset 1, 0
+set label 11 shown_label at screen 0.05, screen 0.085 point pointtype 7 pointsize 0.6 linecolor rgb "#21918c" offset 1, 0
 set label 12 "best at each rank" at screen 0.05, screen 0.04 point pointtype 65 pointsize 1.1 linewidth 1.5 linecolor rgb "#21918c" offset 1, 0
 set label 13 given_label at screen 0.27, screen 0.085 point pointtype 9 pointsize 1.8 linecolor rgb "#d35400" offset 1, 0 noenhanced
 set label 14 "recommended (knee)" at screen 0.27, screen 0.04 point pointtype 3 pointsize 2 linewidth 3 linecolor rgb "#e84393" offset 1, 0

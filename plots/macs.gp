@@ -1,20 +1,19 @@
 # MACs of one training step by flow, for every distinct weight of the recommended design.
-# data: x of the bar, MACs, number of its flow (1..), label
-# variables: heading, flows (number), flow_1 .. (names), groups (number), group_1 .. (names), place_1 .. (their x),
-#            right (end of the x axis), least, most
-# columns: x macs flow label
+# data: row, MACs, number of the flow (1..), the MACs as text, the flow's name
+# variables: heading, groups (number), group_1 .. (names), place_1 .. (their rows), bottom (end of the y axis), most
+# columns: row macs flow label name
 set title heading noenhanced
-set logscale y
-set ylabel "multiply-adds (MACs) of one training step"
+set xlabel "multiply-adds (MACs) of one training step"
 set style fill solid 0.85 border rgb "#444444"
-set boxwidth 0.85
-set grid ytics mytics linecolor rgb "#dddddd", linecolor rgb "#eeeeee"
-set key outside above center horizontal samplen 1.5 noenhanced
-set yrange [10 ** floor(log10(least) - 0.3) : most * 3]
-eval("set ytics " . log_marks(10 ** floor(log10(least) - 0.3), most * 3))
-set xrange [-1 : right]
-set xtics nomirror scale 0 noenhanced ("" 0)
-do for [i = 1:groups] { set xtics add (value(sprintf("group_%d", i)) value(sprintf("place_%d", i))) }
-array colour[5] = ["#7f8c8d", "#e67e22", "#2980b9", "#8e44ad", "#27ae60"]
-plot for [i = 1:flows] data using ($3 == i ? $1 : NaN):2 with boxes linecolor rgb colour[i] title value(sprintf("flow_%d", i)), \
-     data using 1:2:4 with labels offset 0, 0.6 notitle
+set grid xtics linecolor rgb "#dddddd"
+set key off
+set format x "%.0s %c"
+set xrange [0 : most * 1.15]
+set yrange [bottom : -1.4]
+set ytics nomirror scale 0 noenhanced
+do for [i = 1:groups] {
+    set label i value(sprintf("group_%d", i)) at graph 0, first value(sprintf("place_%d", i)) left offset 0.5, 0 noenhanced
+}
+array colour[5] = [0x7f8c8d, 0xe67e22, 0x2980b9, 0x8e44ad, 0x27ae60]
+plot data using (0.5 * $2):1:(0.5 * $2):(0.36):(colour[int($3)]):yticlabels(5) with boxxyerror linecolor rgb variable, \
+     data using 2:1:4 with labels left offset 0.7, 0

@@ -6,14 +6,18 @@ set title heading noenhanced
 set xlabel "capacity of the blocks taken (light) and what is stored in them (dark), KiB"
 set style fill solid 1 noborder
 set yrange [rows - 0.4 : -0.6]
-set xrange [0 : most * 1.75]
+set xrange [0 : most * 1.3]
 set ytics noenhanced nomirror scale 0
 set grid xtics linetype 1 linecolor rgb "#e4e4e4"
 set key bottom right samplen 1.5
+number = "0 0 0"
+of(k) = int(word(number, k + 1))
+count(k) = (number = sprintf("%d %d %d", of(0) + (k == 0), of(1) + (k == 1), of(2) + (k == 2)), k)
+stats data using (count(int($4))) nooutput
 array light[3] = ["#aed6f1", "#a9dfbf", "#f5cba7"]
 array dark[3] = ["#2471a3", "#1e8449", "#af601a"]
 array kind[3] = ["block RAM", "UltraRAM", "LUTRAM"]
 plot for [k = 0:2] data using (0.5 * $2):($4 == k ? $0 : NaN):(0.5 * $2):(0.36) with boxxyerror linecolor rgb light[k + 1] notitle, \
-     for [k = 0:2] data using (0.5 * $3):($4 == k ? $0 : NaN):(0.5 * $3):(0.36) with boxxyerror linecolor rgb dark[k + 1] title kind[k + 1], \
+     for [k = 0:2] data using (0.5 * $3):($4 == k ? $0 : NaN):(0.5 * $3):(0.36) with boxxyerror linecolor rgb dark[k + 1] title (of(k) ? kind[k + 1] : ""), \
      data using (0):0:yticlabels(1) with points pointsize 0 notitle, \
      data using 2:0:5 with labels left offset 0.7, 0 noenhanced font ",8" notitle

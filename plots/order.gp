@@ -30,13 +30,31 @@ set xtics nomirror rotate by 40 right
 set ytics nomirror
 set xlabel 'MACs'
 set ylabel 'peak live (elements)'
-set format x '%.2s%c'
-set format y '%.2s%c'
+set format x '%.0s%c'
+set format y '%.0s%c'
 set key below maxcols 2
 set grid
 set autoscale
-set offsets graph 0.12, graph 0.12, graph 0.12, graph 0.12
-if (flows > 1) set logscale xy
+unset logscale
+stats data index 4 using 1:2 nooutput
+left = STATS_min_x / 1.8
+right = STATS_max_x * 1.8
+low = STATS_min_y / 1.8
+high = STATS_max_y * 1.8
+if (points > 0) {
+    stats data index 3 using 1:2 nooutput
+    left = STATS_min_x / 1.8 < left ? STATS_min_x / 1.8 : left
+    right = STATS_max_x * 1.8 > right ? STATS_max_x * 1.8 : right
+    low = STATS_min_y / 1.8 < low ? STATS_min_y / 1.8 : low
+    high = STATS_max_y * 1.8 > high ? STATS_max_y * 1.8 : high
+}
+set logscale xy
+set xrange [left:right]
+set yrange [low:high]
+if (narrow(left, right)) { unset logscale x }
+eval("set xtics " . log_marks(left, right))
+if (narrow(low, high)) { unset logscale y }
+eval("set ytics " . log_marks(low, high))
 plot for [i=1:(points > 0)] data index 3 using 1:2 with steps linewidth 1.5 linecolor rgb '#c0504d' notitle, \
      for [i=1:(points > 0)] data index 3 using 1:2 with points pointtype 7 pointsize 1.4 linecolor rgb '#c0504d' title 'front', \
      for [i=1:flows] data index 4 every ::i-1::i-1 using 1:2 with points pointtype 2*i+2 pointsize 1.8 \

@@ -53,16 +53,21 @@ static tn_status draw(drawing *with, const char *name, const char *heading, tn_e
 
 static tn_status draw_front(drawing *with, tn_error *error) {
     const tn_result *result = with->result;
-    char text[160];
+    char text[256];
     size_t shown;
     TN_TRY(tn_sweep_front(result, with->options->gpu, with->options->epsilon, with->arena, &with->data,
                           &with->definition, &shown, error));
     tn_define_real(&with->definition, "size_x", 1250);
     tn_define_real(&with->definition, "size_y", 560);
-    snprintf(text, sizeof text,
-             "%s on %s: %zu of the %zu designs of the front, each other within %g %% of one",
-             result->space->name, tn_device_name(result->space->device), shown, result->front_count,
-             100 * with->options->epsilon);
+    int length = snprintf(text, sizeof text, "%.60s on %.40s: ", result->space->name,
+                          tn_device_name(result->space->device));
+    if (shown < result->front_count)
+        snprintf(text + length, sizeof text - (size_t)length,
+                 "%zu of the %zu designs of the front, each other within %g %% of one", shown,
+                 result->front_count, 100 * with->options->epsilon);
+    else
+        snprintf(text + length, sizeof text - (size_t)length, "a front of %zu design%s", shown,
+                 shown == 1 ? "" : "s");
     return draw(with, "front", text, error);
 }
 
@@ -116,7 +121,7 @@ static tn_status flow_macs(const tn_weight *weight, tn_flow_name flow, uint64_t 
 
 /* The bars of one weight, from *bar on. */
 static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_t tokens, int *bar,
-                            double *least, double *most, tn_error *error) {
+                            double *most, tn_error *error) {
     tn_arena arena = {0};
     tn_status status = TN_OK;
     for (int flow = 0; flow < TN_FLOWS && status != TN_MEMORY; flow++) {
@@ -128,8 +133,9 @@ static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_
         snprintf(label, sizeof label, macs < 1e6 ? "%.3g k" : "%.3g M", macs / (macs < 1e6 ? 1e3 : 1e6));
         tn_buffer_format(&with->data, "%d %.17g %d ", (*bar)++, macs, flow + 1);
         tn_figure_cell(&with->data, label);
+        tn_buffer_text(&with->data, " ");
+        tn_figure_cell(&with->data, tn_flow_names[flow]);
         tn_buffer_text(&with->data, "\n");
-        *least = fmin(*least, macs);
         *most = fmax(*most, macs);
     }
     tn_arena_free(&arena);
@@ -155,28 +161,24 @@ static int linear_layers(const tn_step *step, const char *weight) {
 
 static tn_status draw_macs(drawing *with, tn_evaluator *evaluator, tn_error *error) {
     char text[160];
-    double least = INFINITY, most = 0;
+    double most = 0;
     int groups = 0, bar = 0;
     tn_model *model = tn_evaluator_model(evaluator);
     const tn_step *step = tn_evaluator_step(evaluator);
     for (size_t i = 0; i < tn_model_weights(model); i++) {
         const tn_model_weight *entry = tn_model_weight_at(model, i);
-        int layers = linear_layers(step, entry->name), first = bar;
+        int layers = linear_layers(step, entry->name), heading = bar - 1;
         if (layers == 0) continue;
-        TN_TRY(put_weight(with, entry, step->batch * step->sequence, &bar, &least, &most, error));
+        TN_TRY(put_weight(with, entry, step->batch * step->sequence, &bar, &most, error));
         snprintf(text, sizeof text, layers > 1 ? "%s (%d layers)" : "%s", entry->name, layers);
         define_numbered(&with->definition, "group", ++groups, text);
         snprintf(text, sizeof text, "place_%d", groups);
-        tn_define_real(&with->definition, text, (first + bar - 1) / 2.0);
-        bar++; /* a gap */
+        tn_define_real(&with->definition, text, heading);
+        bar += 2; /* a gap, and the next one's heading */
     }
     if (groups == 0) return TN_OK;
-    tn_define_real(&with->definition, "right", bar - 1);
-    for (int flow = 0; flow < TN_FLOWS; flow++)
-        define_numbered(&with->definition, "flow", flow + 1, tn_flow_names[flow]);
-    tn_define_real(&with->definition, "flows", TN_FLOWS);
+    tn_define_real(&with->definition, "bottom", bar - 2.2);
     tn_define_real(&with->definition, "groups", groups);
-    tn_define_real(&with->definition, "least", least);
     tn_define_real(&with->definition, "most", most);
     snprintf(text, sizeof text,
              "%s, design %" PRIu64 ": training MACs of a layer by flow (%" PRIu64 " tokens)",

@@ -117,7 +117,7 @@ static tn_status define_gpu(const figure *of, const tn_roofline *gpu, tn_error *
     return TN_OK;
 }
 
-static void define(const figure *of) {
+static void define(const figure *of, size_t shown) {
     const tn_space *space = of->result->space;
     const tn_resources has = space->budget; /* what the caps leave of the device */
     double capacity_bits =
@@ -136,6 +136,9 @@ static void define(const figure *of) {
                    strcmp(of->quality, "relative_error") == 0 ? "relative error of the weights"
                                                               : "degrees of freedom of the varied weights");
     tn_define_real(of->definition, "quality_log", positive);
+    tn_define_text(of->definition, "shown_label",
+                   shown < of->result->front_count ? "designs of the front, thinned"
+                                                   : "designs of the front");
     tn_define_text(of->definition, "given_label", "the model as its file has it");
 }
 
@@ -150,6 +153,6 @@ tn_status tn_sweep_front(const tn_result *result, const tn_roofline *gpu, double
     put_design(&of, &result->recommended[0]);
     tn_buffer_text(data, "\n\n");
     TN_TRY(put_given(&of, error));
-    define(&of);
+    define(&of, *shown);
     return define_gpu(&of, gpu, error);
 }
