@@ -67,7 +67,7 @@ if (quality_log) {
     set logscale x
     set xrange [Q_min / 1.4 : Q_max * 1.4]
     eval("set xtics " . log_marks(Q_min / 1.4, Q_max * 1.4))
-    if (narrow(Q_min / 1.4, Q_max * 1.4)) { unset logscale x }
+    if (narrow(Q_min / 1.4, Q_max * 1.4)) { unset logscale x; set format x "%.0s%c" }
 } else { unset logscale x; set xrange [* : *] }
 # One key and the colour scale for all panels, below them.
 set label 11 shown_label at screen 0.05, screen 0.085 point pointtype 7 pointsize 0.6 linecolor rgb "#21918c" offset 1, 0

@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/interrupt.h"
+#include "flow/cut_bound.h"
 #include "flow/relaxation.h"
 #include "flow/search_state.h"
 
@@ -16,8 +17,8 @@ enum { ANYTIME_ROUNDS = 8 };
 static const char *const stops[] = {
     [TN_STOP_PROVEN] = "proven: nothing better exists",
     [TN_STOP_WORK] = "the exact search reached its limit of work or memory; the anytime search went on",
-    [TN_STOP_TOO_LARGE] =
-        "more tensors or indices than the exact search takes; anytime search, bound from a part of them",
+    [TN_STOP_TOO_LARGE] = "more tensors or indices than the exact search takes; anytime search, bound from "
+                          "cuts and from a part of them",
     [TN_STOP_INTERRUPTED] = "interrupted",
 };
 
@@ -198,6 +199,15 @@ static tn_status raise_by_relaxation(tn_search_state *state, uint64_t *bound, ui
     return TN_OK;
 }
 
+static tn_status raise_by_cuts(tn_search_state *state, uint64_t *bound, uint64_t *work) {
+    uint64_t most = tn_saturating_mul(USUAL_BOUND_WORK, state->options.effort), proven;
+    if (most > state->options.work_most) most = state->options.work_most;
+    tn_arena_reset(&state->scratch);
+    TN_TRY(tn_cut_bound(state->network, most, &state->scratch, &proven, work, state->error));
+    if (proven > *bound) *bound = proven;
+    return TN_OK;
+}
+
 tn_status tn_search_least_macs(tn_search_state *state, tn_search_result *result) {
     tn_exact_options options = {.no_outer = state->options.no_outer,
                                 .work_most = state->options.work_most,
@@ -220,6 +230,7 @@ tn_status tn_search_least_macs(tn_search_state *state, tn_search_result *result)
     if (!result->found) return none_found(state, false);
     uint64_t floor = structural_bound(state);
     result->lower_bound = exact.level > floor ? exact.level : floor;
+    if (!tn_interrupted()) TN_TRY(raise_by_cuts(state, &result->lower_bound, &result->work));
     if (!state->fits && !tn_interrupted())
         TN_TRY(raise_by_relaxation(state, &result->lower_bound, &result->work));
     return TN_OK;
