@@ -40,6 +40,7 @@
 #include "finetune/batch.h"
 #include "finetune/bill.h"
 #include "finetune/cross_validation.h"
+#include "finetune/estimate.h"
 #include "finetune/transfer.h"
 #include "flow/named.h"
 #include "flow/program.h"

@@ -1,5 +1,6 @@
 /* tenfold finetune cost: hours and dollars of a fine-tuning, cheapest GPU first. */
 #include "cli/cmd_finetune.h"
+#include "cli/finetune_estimate.h"
 #include "cli/output.h"
 #include "finetune/bill.h"
 #include "finetune/transfer.h"
@@ -10,7 +11,8 @@
 
 typedef struct {
     tn_common common;
-    const char *law_name, *gpu, *model, *dataset, *table_name, *plot;
+    const char *law_name, *gpu, *model, *dataset, *table_name, *plot, *method, *measured;
+    tn_option_list tokens, set;
     uint64_t queries, batch;                                  /* 0: not given */
     double epochs, throughput, price, sparsity, c3, model_GB; /* NAN: not given */
     bool unmeasured;
@@ -244,12 +246,44 @@ static tn_status plot(const request *r, tn_arena *arena, tn_error *error) {
     return tn_finetune_cost_figure(r->plot, heading, r->bill, r->bills, error);
 }
 
+/* Options of one form alone: estimates of a model, or laws of measurements. */
+static tn_status check_form(const request *r, bool model, tn_error *error) {
+    static const char *const of_models[] = {"--method", "--tokens", "--data", "--set"},
+                             *const of_data[] = {"--model",      "--dataset",  "--law",        "--c3",
+                                                 "--unmeasured", "--model-GB", "--throughput", "--price"};
+    const char *const *other = model ? of_data : of_models;
+    size_t count = model ? sizeof of_data / sizeof *of_data : sizeof of_models / sizeof *of_models;
+    for (size_t i = 0; i < tn_finetune_cost_command.options; i++)
+        for (size_t k = 0; k < count; k++)
+            if (r->common.given[i] && strcmp(tn_finetune_cost_command.option[i].name, other[k]) == 0)
+                return tn_fail(error, TN_INPUT, "%s goes with %s", other[k],
+                               model ? "measurements, not with a model" : "a model, not with measurements");
+    return TN_OK;
+}
+
 static tn_status answer(void *asked, int *answer, tn_error *error) {
     request *r = asked;
     tn_arena *arena = &r->common.arena;
+    bool model = r->common.argument[0] && tn_estimate_names_model(r->common.argument[0]);
+    TN_TRY(check_form(r, model, error));
     if (r->queries == 0) return tn_fail(error, TN_INPUT, "--queries must be given, 1 or more");
     if (isnan(r->epochs)) return tn_fail(error, TN_INPUT, "--epochs must be given");
     TN_TRY(tn_need_positive("--epochs", r->epochs, 1e9, error));
+    if (model)
+        return tn_finetune_estimate_bill(&(tn_estimate_asked){.common = &r->common,
+                                                              .model = r->common.argument[0],
+                                                              .gpus = r->gpu,
+                                                              .method = r->method,
+                                                              .data = r->measured,
+                                                              .table = r->table_name,
+                                                              .plot = r->plot,
+                                                              .tokens = r->tokens,
+                                                              .set = r->set,
+                                                              .queries = r->queries,
+                                                              .batch = r->batch,
+                                                              .epochs = r->epochs,
+                                                              .sparsity = r->sparsity},
+                                         answer, error);
     TN_TRY(r->common.argument[0] ? bill_data(r, r->common.argument[0], arena, error)
                                  : bill_by_hand(r, arena, error));
     if (r->plot && r->bills) TN_TRY(plot(r, arena, error));
@@ -270,7 +304,8 @@ static const tn_option options[] = {
     {"--epochs", TN_INTO(request, epochs), "N", "passes over them"},
     {"--model", TN_INTO(request, model), "NAME", "of the measurements"},
     {"--dataset", TN_INTO(request, dataset), "NAME", "of the measurements"},
-    {"--gpu", TN_INTO(request, gpu), "NAME", "only this GPU"},
+    {"--gpu", TN_INTO(request, gpu), "NAME",
+     "only this GPU; of a model also several, a100,h100; default all"},
     {"--sparsity", TN_INTO(request, sparsity), "S", "default the measured one, where there is one"},
     {"--batch", TN_INTO(request, batch), "B", "batch on every GPU; default the largest measured one"},
     {"--law", TN_INTO(request, law_name), "log|step|best", "law; default best"},
@@ -280,13 +315,21 @@ static const tn_option options[] = {
     {"--gpus", TN_INTO(request, table_name), "TABLE", "table of GPUs and prices; default gpus"},
     {"--throughput", TN_INTO(request, throughput), "Q", "without DATA.csv: queries per second"},
     {"--price", TN_INTO(request, price), "USD", "without DATA.csv: dollars an hour"},
+    {"--method", TN_INTO(request, method), "full|lora|qlora", "of a model; default that of its file"},
+    {"--tokens", TN_INTO(request, tokens), "[DATASET=]N",
+     "of a model: tokens of a query, as padded; repeatable"},
+    {"--data", TN_INTO(request, measured), "DATA.csv",
+     "of a model: measurements to set the estimates beside"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of the model; repeatable"},
     {"--plot", TN_INTO(request, plot), "FILE", "figure, .png, .svg or .pdf"},
 };
 
 const tn_command tn_finetune_cost_command = {
     .name = "finetune cost",
     .summary = "hours and dollars, cheapest GPU first",
-    .usage = "DATA.csv --queries N --epochs N [--model NAME] [--dataset NAME] [--sparsity S]\n"
+    .usage = "MODEL --tokens N --queries N --epochs N [--gpu NAME,NAME] [--method full|lora|qlora] [--data "
+             "DATA.csv]\n"
+             "DATA.csv --queries N --epochs N [--model NAME] [--dataset NAME] [--sparsity S]\n"
              "--queries N --epochs N --throughput Q --price USD",
     .arguments = {0, 1},
     TN_OPTIONS(options),

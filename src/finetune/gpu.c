@@ -7,6 +7,7 @@
 #include "text/yaml.h"
 
 #include <string.h>
+#include <strings.h>
 
 static const char folder[] = "models/prices";
 static const char *const kind_names[] = {"gpu-table", NULL};
@@ -20,8 +21,16 @@ typedef struct {
 typedef struct {
     double usd_per_hour;
     uint32_t origin; /* tn_origin */
-    const char *source;
+    const char *source, *date;
 } price;
+
+typedef struct {
+    double compute_share, bandwidth_share, host_us_per_kernel;
+    tn_real_list compute_share_range, bandwidth_share_range, host_us_per_kernel_range;
+    uint32_t origin; /* tn_origin */
+    const char *source;
+    tn_position at;
+} framework;
 
 typedef struct {
     const char *name, *device, *precision;
@@ -33,6 +42,7 @@ typedef struct {
 typedef struct {
     uint32_t kind;
     tn_item_list gpus; /* row */
+    framework framework;
 } table_file;
 
 static const tn_field figures_fields[] = {
@@ -52,6 +62,7 @@ static const tn_field price_fields[] = {
     TN_KEY(CHOICE, price, origin, "where the price comes from", TN_DEFAULT("unverified"),
            TN_ONE_OF(tn_origin_names)),
     TN_KEY(TEXT, price, source, "what it was read in"),
+    TN_KEY(TEXT, price, date, "when it was asked, year and month"),
 };
 static const tn_schema price_schema = TN_SCHEMA("gpu-table.gpu.price", price, price_fields);
 
@@ -66,10 +77,29 @@ static const tn_field row_fields[] = {
 };
 static const tn_schema row_schema = TN_SCHEMA("gpu-table.gpu", row, row_fields);
 
+#define SHARE(name, meaning)                                                                                 \
+    TN_KEY(REAL, framework, name, meaning, TN_REQUIRED, TN_WITHIN(1e-6, 1)),                                 \
+        TN_KEY(REAL_LIST, framework, name##_range, "its least and greatest", TN_REQUIRED,                    \
+               TN_WITHIN(1e-6, 1))
+static const tn_field framework_fields[] = {
+    SHARE(compute_share, "of the peak that a step's products reach"),
+    SHARE(bandwidth_share, "of the bandwidth that its kernels reach"),
+    TN_KEY(REAL, framework, host_us_per_kernel, "microseconds that the host takes to launch a kernel",
+           TN_REQUIRED, TN_WITHIN(1e-3, 1e6)),
+    TN_KEY(REAL_LIST, framework, host_us_per_kernel_range, "its least and greatest", TN_REQUIRED,
+           TN_WITHIN(1e-3, 1e6)),
+    TN_KEY(CHOICE, framework, origin, "where the figures come from", TN_DEFAULT("unverified"),
+           TN_ONE_OF(tn_origin_names)),
+    TN_KEY(TEXT, framework, source, "what they were taken from"),
+};
+static const tn_schema framework_schema = TN_SCHEMA("gpu-table.framework", framework, framework_fields);
+
 static const tn_field fields[] = {
     TN_KEY(CHOICE, table_file, kind, "tells this kind of file apart", TN_REQUIRED, TN_ONE_OF(kind_names)),
     TN_KEY(TABLE, table_file, gpus, "GPUs by the names that measurements use", TN_REQUIRED,
            .sub = &row_schema),
+    TN_KEY(MAPPING, table_file, framework, "what a training framework makes of them, for estimates",
+           .sub = &framework_schema, TN_SEEN(table_file, framework.at)),
 };
 const tn_schema tn_gpu_table_schema = TN_SCHEMA("gpu-table", table_file, fields);
 
@@ -99,7 +129,7 @@ static tn_status from_device(const row *from, tn_arena *arena, tn_gpu *gpu, tn_e
 }
 
 static tn_status make(const row *from, tn_position at, tn_arena *arena, tn_gpu *gpu, tn_error *error) {
-    *gpu = (tn_gpu){.name = from->name};
+    *gpu = (tn_gpu){.name = from->name, .device = from->device};
     if ((from->device_at.line != 0) == (from->figures_at.line != 0))
         return tn_fail_at(error, TN_INPUT, at, "gpu %s needs a device or figures, and only one of them",
                           from->name);
@@ -122,8 +152,34 @@ static tn_status make(const row *from, tn_position at, tn_arena *arena, tn_gpu *
         gpu->usd_per_hour = from->price.usd_per_hour;
         gpu->price_unverified = from->price.origin == TN_UNVERIFIED;
         gpu->price_source = from->price.source;
+        gpu->price_date = from->price.date;
     }
     return TN_OK;
+}
+
+/* [least, greatest] around the value. */
+static tn_status make_range(const tn_real_list *list, double value, const char *key, tn_position at,
+                            double range[2], tn_error *error) {
+    if (list->count != 2 || !(list->item[0] <= value && value <= list->item[1]))
+        return tn_fail_at(error, TN_INPUT, at, "%s_range must be [least, greatest] around %s", key, key);
+    range[0] = list->item[0];
+    range[1] = list->item[1];
+    return TN_OK;
+}
+
+static tn_status make_framework(const framework *from, tn_framework *made, tn_error *error) {
+    if (!from->at.line) return TN_OK;
+    *made = (tn_framework){.compute_share = from->compute_share,
+                           .bandwidth_share = from->bandwidth_share,
+                           .host_us = from->host_us_per_kernel,
+                           .source = from->source,
+                           .given = true};
+    TN_TRY(make_range(&from->compute_share_range, made->compute_share, "compute_share", from->at,
+                      made->compute_share_range, error));
+    TN_TRY(make_range(&from->bandwidth_share_range, made->bandwidth_share, "bandwidth_share", from->at,
+                      made->bandwidth_share_range, error));
+    return make_range(&from->host_us_per_kernel_range, made->host_us, "host_us_per_kernel", from->at,
+                      made->host_us_range, error);
 }
 
 tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *table, tn_error *error) {
@@ -139,6 +195,7 @@ tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *tab
     TN_TRY(tn_arena_alloc(arena, made.count, sizeof *made.gpu, &made.gpu, error));
     for (size_t i = 0; i < made.count; i++)
         TN_TRY(make(&rows[i], list->key[i]->at, arena, &made.gpu[i], error));
+    TN_TRY(make_framework(&file.framework, &made.framework, error));
     *table = made;
     return TN_OK;
 }
@@ -147,6 +204,11 @@ tn_status tn_gpu_find(const tn_gpu_table *table, const char *name, const tn_gpu 
     const char *near = NULL;
     for (size_t i = 0; i < table->count; i++) {
         if (strcmp(table->gpu[i].name, name) == 0) {
+            *gpu = &table->gpu[i];
+            return TN_OK;
+        }
+        if (strcasecmp(table->gpu[i].name, name) == 0 ||
+            (table->gpu[i].device && strcasecmp(table->gpu[i].device, name) == 0)) {
             *gpu = &table->gpu[i];
             return TN_OK;
         }

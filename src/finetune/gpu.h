@@ -14,19 +14,30 @@
 TN_PUBLIC_BEGIN
 
 typedef struct tn_gpu {
-    const char *name; /* as in the column gpu of measurements */
+    const char *name;   /* as in the column gpu of measurements */
+    const char *device; /* its roofline device; NULL: figures of its own */
     double memory_GB, peak_TFLOPS, bandwidth_GBps;
     const char *figures_source; /* the device file, or the row's own source */
     bool figures_unverified;
     double usd_per_hour; /* 0: not known */
     bool price_unverified;
-    const char *price_source;
+    const char *price_source, *price_date; /* NULL: not said */
 } tn_gpu;
+
+/* What a framework makes of any of the GPUs, each with its range, least first (finetune/estimate.h). */
+typedef struct tn_framework {
+    double compute_share, bandwidth_share; /* of the peak and the bandwidth that are reached */
+    double host_us;                        /* that the host takes for a kernel */
+    double compute_share_range[2], bandwidth_share_range[2], host_us_range[2];
+    const char *source;
+    bool given; /* the table has it */
+} tn_framework;
 
 typedef struct tn_gpu_table {
     const char *file;
     size_t count;
     tn_gpu *gpu;
+    tn_framework framework;
 } tn_gpu_table;
 
 /* The file's form, for its reference page. */
@@ -35,7 +46,8 @@ extern const tn_schema tn_gpu_table_schema;
 /* Loads a path or a bare name of models/prices/ ("gpus"). Lives in `arena`. */
 tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *table, tn_error *error);
 
-/* The row of that name, or TN_INPUT with the nearest one. */
+/* The row of that name, or of that roofline device (the first of them), upper and lower case alike; else TN_INPUT with
+ * the nearest one. */
 tn_status tn_gpu_find(const tn_gpu_table *table, const char *name, const tn_gpu **gpu, tn_error *error);
 
 TN_PUBLIC_END

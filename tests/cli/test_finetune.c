@@ -413,8 +413,76 @@ static void refusals(void **state) {
             "H100-80GB");
 }
 
+/* A bill of a model that nobody measured, and beside measurements. */
+static void a_price_without_a_measurement(void **state) {
+    (void)state;
+    json_t *told =
+        test_program_json(0, "finetune", "cost", "llama3-8b", "--gpu", "a100,h100", "--method", "lora",
+                          "--tokens", "512", "--queries", "50000", "--epochs", "1", "--json", NULL);
+    assert_true(number(told, "parameters") == 8030261248.0);
+    assert_true(number(told, "trained_parameters") == 41943040);
+    const json_t *bills = json_object_get(told, "bills");
+    assert_int_equal(json_array_size(bills), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *bill = json_array_get(bills, i);
+        const json_t *range = json_object_get(bill, "usd_interval");
+        double usd = number(bill, "usd"), hours = 50000 / number(bill, "queries_per_s") / 3600;
+        assert_string_equal(json_string_value(json_object_get(bill, "basis")), "estimate");
+        assert_true(fabs(number(bill, "hours") - hours) < 1e-9 * hours);
+        assert_true(fabs(usd - hours * number(bill, "usd_per_hour")) < 1e-9 * usd);
+        assert_true(json_number_value(json_array_get(range, 0)) < usd &&
+                    usd < json_number_value(json_array_get(range, 1)));
+        assert_true(number(bill, "batch_size") >= 1);
+    }
+    json_decref(told);
+    static const struct {
+        const char *option, *value, *says;
+    } wrong[] = {
+        {"--method", "lara", "full, lora or qlora"},
+        {"--gpu", "a1000", "no gpu called"},
+        {"--tokens", "many", "--tokens takes"},
+        {"--law", "log", "goes with measurements"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        test_run run =
+            test_program("finetune", "cost", "llama3-8b", wrong[i].option, wrong[i].value,
+                         i == 2 ? "--quiet" : "--tokens=512", "--queries", "10", "--epochs", "1", NULL);
+        assert_int_equal(run.status, 2);
+        if (!strstr(run.err, wrong[i].says)) fail_msg("%s: %s", wrong[i].value, run.err);
+        test_run_free(&run);
+    }
+}
+
+static void estimates_beside_measurements(void **state) {
+    (void)state;
+    FILE *file = fopen(test_in_folder("three.csv"), "w");
+    assert_non_null(file);
+    fputs("gpu,model,dataset,sparsity,batch_size,queries_per_s\n"
+          "A40-48GB,mixtral-8x7b,CS,1.0,1,0.3213791846\nA40-48GB,mixtral-8x7b,CS,0.25,1,0.341252845\n"
+          "A40-48GB,mixtral-8x7b,CS,0.25,8,1.655243555\n",
+          file);
+    fclose(file);
+    json_t *told =
+        test_program_json(0, "finetune", "cost", "mixtral-8x7b", "--data", test_in_folder("three.csv"),
+                          "--tokens", "CS=160", "--queries", "15000", "--epochs", "10", "--json", NULL);
+    const json_t *row = json_array_get(json_object_get(told, "beside_measurements"), 0);
+    assert_true(number(row, "points") == 3 && number(row, "within") == 3);
+    assert_true(number(row, "most_ratio") <= 1.5 && number(row, "least_ratio") >= 1 / 1.5);
+    assert_true(json_is_true(json_object_get(row, "all_in_range")));
+    const json_t *bill = json_array_get(json_object_get(told, "bills"), 0);
+    assert_string_equal(json_string_value(json_object_get(bill, "basis")), "measured");
+    json_decref(told);
+    test_run run = test_program("finetune", "cost", "mixtral-8x7b", "--data", test_in_folder("three.csv"),
+                                "--queries", "1", "--epochs", "1", NULL);
+    assert_int_equal(run.status, 2);
+    assert_non_null(strstr(run.err, "--tokens CS=TOKENS"));
+    test_run_free(&run);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_price_without_a_measurement),
+        cmocka_unit_test(estimates_beside_measurements),
         cmocka_unit_test(published_errors_of_the_log_law),
         cmocka_unit_test(step_law_beats_the_log_law),
         cmocka_unit_test(step_law_carries_further),

@@ -1,0 +1,20 @@
+/* tenfold finetune cost MODEL: a bill from counts, roofline and memory, where nothing was measured; beside the laws of
+ * measurements, where some were. */
+#ifndef TN_CLI_FINETUNE_ESTIMATE_H
+#define TN_CLI_FINETUNE_ESTIMATE_H
+
+#include "cli/options.h"
+
+typedef struct tn_estimate_asked {
+    tn_common *common;
+    const char *model, *gpus, *method, *data, *table, *plot; /* NULL: not given; gpus: names between commas */
+    tn_option_list tokens, set;                              /* tokens: N or DATASET=N */
+    uint64_t queries, batch;                                 /* batch 0: by memory */
+    double epochs, sparsity;                                 /* sparsity NAN: the model's own */
+} tn_estimate_asked;
+
+/* Whether `name` is a model and no file of measurements. */
+bool tn_estimate_names_model(const char *name);
+tn_status tn_finetune_estimate_bill(const tn_estimate_asked *asked, int *answer, tn_error *error);
+
+#endif
