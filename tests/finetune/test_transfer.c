@@ -23,7 +23,7 @@ static tn_gpu gpus[] = {
     {.name = "wide", .memory_GB = 96, .peak_TFLOPS = 300, .bandwidth_GBps = 4000},
 };
 enum { GPUS = sizeof gpus / sizeof *gpus, BATCHES = 6 };
-static const tn_gpu_table table = {"t.yaml", GPUS, gpus};
+static const tn_gpu_table table = {.file = "t.yaml", .count = GPUS, .gpu = gpus};
 
 static double seconds_on(const tn_gpu *gpu, double a, double c, double batch, double sparsity) {
     const test_step_law law = {.fixed = 2 * pow(gpu->bandwidth_GBps / 1000, -a),
