@@ -86,7 +86,13 @@ static tn_status try_choice(search *with, const tn_field *field, const char *key
 
 /* The next smaller change of a count than `value`; false where there is none. */
 static bool next_count(const tn_field *field, uint64_t given, uint64_t *value) {
-    enum { GROUP_MOST = 64, OFF_CHIP_FIRST = 1 << 20, OFF_CHIP_LAST = 256 };
+    enum {
+        GROUP_MOST = 64,
+        OFF_CHIP_FIRST = 1 << 20,
+        OFF_CHIP_LAST = 256,
+        TILE_FIRST = 1 << 16,
+        TILE_LAST = 1 << 10
+    };
     if (strcmp(field->key, "group") == 0) {
         *value *= 2;
         return *value <= GROUP_MOST;
@@ -94,6 +100,10 @@ static bool next_count(const tn_field *field, uint64_t given, uint64_t *value) {
     if (strcmp(field->key, "off_chip_over_bytes") == 0) {
         *value = *value == 0 ? OFF_CHIP_FIRST : *value / 4;
         return *value >= OFF_CHIP_LAST && (given == 0 || *value < given);
+    }
+    if (strcmp(field->key, "off_chip_tile_bytes") == 0) {
+        *value = *value == 0 ? TILE_FIRST : *value / 4;
+        return *value >= TILE_LAST && (given == 0 || *value < given);
     }
     *value /= 2;
     return *value >= (uint64_t)field->minimum && *value > 0;

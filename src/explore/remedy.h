@@ -4,6 +4,7 @@
  *   counts (rows, columns, reduction, vector, read_ports, kernels)  halved until it fits
  *   group                                                           doubled until it fits
  *   off_chip_over_bytes                                             from 1 MiB down by factors of 4
+ *   off_chip_tile_bytes                                             from 64 KiB down by factors of 4
  *   choices (sharing, memories, split, buffers, placement)          every other one
  *   the ranks of a weight                                           three quarters, a half, .. until it fits
  */

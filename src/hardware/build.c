@@ -64,6 +64,11 @@ static const tn_field build_fields[] = {
     TN_KEY(COUNT, tn_build, off_chip_over_bytes,
            "arrays of more bytes live in the device's first external memory; 0: none does", TN_DEFAULT("0"),
            TN_WITHIN(0, 1e15)),
+    TN_KEY(COUNT, tn_build, off_chip_tile_bytes,
+           "of an operand that lives there, how many bytes are on chip at a time, twice; the shape of the "
+           "tiles is "
+           "searched for the least traffic; 0: whole operands",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e15)),
     TN_KEY(CHOICE, tn_build, placement,
            "style, split and grouping of memories by the keys above, or searched for the least waste that "
            "fits the device",

@@ -58,6 +58,7 @@ typedef struct tn_build {
     uint64_t read_ports;          /* copies of each memory that are read independently */
     uint64_t blocks;              /* pieces of an operation, schedule pipelined */
     uint64_t off_chip_over_bytes; /* larger arrays live in external memory; 0: none does */
+    uint64_t off_chip_tile_bytes; /* of an operand that is staged at a time; 0: all of it */
     uint32_t sharing;             /* tn_sharing */
     uint32_t core_memory;         /* tn_memory_style of parameters, gradients, optimizer state */
     uint32_t activation_memory;   /* tn_memory_style of activations and intermediates */

@@ -317,6 +317,18 @@ uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation,
     return tn_product(factor, 3, &moved) && moved < whole ? moved : whole;
 }
 
+tn_status tn_operation_tiling(const tn_operation *operation, const bool *off_chip, uint64_t tile_elements,
+                              tn_tiling *tiling, tn_error *error) {
+    *tiling = (tn_tiling){0};
+    if (operation->kind != TN_OP_PRODUCT || tile_elements == 0) return TN_OK;
+    const bool off[TN_TILED_OPERANDS] = {off_chip[operation->reads[LEFT]], off_chip[operation->reads[RIGHT]],
+                                         off_chip[operation->writes[0]]};
+    const tn_product_size size = {operation->batch, operation->rows, operation->reduction,
+                                  operation->columns};
+    if (!off[TN_TILED_LEFT] && !off[TN_TILED_RIGHT] && !off[TN_TILED_RESULT]) return TN_OK;
+    return tn_tiling_find(&size, off, tile_elements, tiling, error);
+}
+
 static void choose_off_chip(maker *with) {
     uint64_t over = with->options->off_chip_over_bytes;
     for (uint32_t i = 0; i < with->step->arrays; i++)
@@ -333,9 +345,16 @@ static tn_status stage(maker *with, staged *at, const tn_operation *operation, u
                        unsigned position) {
     if (!with->map->off_chip[array]) return TN_OK;
     uint64_t elements = tn_operand_elements(with->step, operation, array, position);
-    uint64_t burst = tn_ceil_div(with->options->burst_bytes, with->step->element_bytes);
-    bool once = operation->kind != TN_OP_PRODUCT && tn_vector_passes(operation->kind) == 1;
-    if (once && elements > burst) elements = burst;
+    uint64_t burst = tn_ceil_div(with->options->burst_bytes, with->step->element_bytes),
+             tile = tn_ceil_div(with->options->tile_bytes, with->step->element_bytes);
+    bool vector = operation->kind != TN_OP_PRODUCT;
+    if (vector && tn_vector_passes(operation->kind) == 1)
+        elements = tn_least(elements, burst);
+    else if (vector && tile)
+        elements = tn_least(elements, tile > operation->columns ? tile : operation->columns);
+    tn_tiling tiling;
+    TN_TRY(tn_operation_tiling(operation, with->map->off_chip, tile, &tiling, with->error));
+    if (tiling.tiles) elements = tiling.staged[position == WRITTEN ? TN_TILED_RESULT : position];
     if (elements > at->elements) {
         at->elements = elements;
         at->array = array;

@@ -6,7 +6,8 @@
  * state are grouped by the build in either case: a class of cores has equal sizes, equal uses and no two
  * cores of one layer, so no operation wants two arrays of a group at once. Arrays over a given size live off
  * chip; operations reach them through staging memories, two for each operand position (one is filled while
- * the other is used), which hold whole operands, or a burst where a kernel goes over its operand only once.
+ * the other is used), which hold whole operands, or a burst where a kernel goes over its operand only once. With
+ * tile_bytes they hold tiles of so many bytes (hardware/tiling.h), of a vector kernel whole rows.
  * Equal memories are merged with a count: pricing walks over some dozens of entries.
  */
 #ifndef TN_HARDWARE_MAP_H
@@ -16,6 +17,7 @@
 #include "base/error.h"
 #include "base/public.h"
 #include "hardware/build.h"
+#include "hardware/tiling.h"
 #include "model/step.h"
 
 #include <stdbool.h>
@@ -73,10 +75,15 @@ typedef struct tn_map_options {
     tn_buffers buffers;
     uint64_t off_chip_over_bytes; /* 0: all arrays on chip */
     uint64_t burst_bytes;         /* what a staging memory holds of an array that a kernel goes over once */
+    uint64_t tile_bytes;          /* of an operand that is staged at a time; 0: all of it */
 } tn_map_options;
 
 tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,
                       tn_error *error);
+
+/* The tiles of a product of which an operand lies off chip; tiles 0: it is none, or operands are staged whole. */
+tn_status tn_operation_tiling(const tn_operation *operation, const bool *off_chip, uint64_t tile_elements,
+                              tn_tiling *tiling, tn_error *error);
 
 /* Words that the memory must serve in a cycle: its widest use. */
 uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build);

@@ -48,7 +48,8 @@ static tn_build parallelism_of(const tn_build *build) {
                       .reduction = build->reduction,
                       .vector = build->vector,
                       .array = build->array,
-                      .off_chip_over_bytes = build->off_chip_over_bytes};
+                      .off_chip_over_bytes = build->off_chip_over_bytes,
+                      .off_chip_tile_bytes = build->off_chip_over_bytes ? build->off_chip_tile_bytes : 0};
 }
 
 static tn_build work_key(const tn_build *build) {

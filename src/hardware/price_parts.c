@@ -86,17 +86,41 @@ static void spread_classes(tn_workload *workload) {
     }
 }
 
+/* What tiles take more than the whole product: each is a product of its own, whose pipeline fills and drains, and is
+ * rounded up to the kernel's edges. And what they add to transfers: the first ones are awaited, and the last result is
+ * written, with no product beside them. */
+static tn_status add_tiles(tn_workload *workload, const tn_plan *plan, const tn_build *build, uint32_t i,
+                           uint64_t *fill, tn_error *error) {
+    const tn_tiling *tiling = &plan->tiling[i];
+    const tn_work *work = &workload->work[workload->work_of[i]];
+    uint64_t one, all, issues, tiled, latency, elements = 0;
+    *fill = 0;
+    if (tiling->tiles == 0) return TN_OK;
+    const tn_product_size tile = {1, tiling->rows, work->size.reduction, tiling->columns};
+    TN_TRY(tn_work_cycles(workload, work, &tile, build, &one, &issues, error));
+    TN_TRY(tn_work_cycles(workload, work, &work->size, build, &all, &issues, error));
+    if (!tn_mul(one, tiling->tiles, &tiled) ||
+        !tn_add(workload->cycles[i], tiled > all ? tiled - all : 0, &workload->cycles[i]))
+        return tn_fail(error, TN_OVERFLOW, "the cycles of a tiled product do not fit 64 bits");
+    for (int operand = 0; operand < TN_TILED_OPERANDS; operand++) elements += tiling->staged[operand];
+    *fill = transfer_cycles(workload->device, elements * workload->step->element_bytes, &latency);
+    return TN_OK;
+}
+
 /* An operation takes as long as its kernel or its transfers, which run side by side, and waits once for the
  * external memory to answer. */
-static void add_transfers(tn_workload *workload, const tn_plan *plan, uint64_t blocks) {
+static tn_status add_transfers(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                               uint64_t blocks, tn_error *error) {
     for (uint32_t i = 0; i < workload->step->operations; i++) {
-        uint64_t latency, bytes = plan->transfer_bytes[i];
+        uint64_t latency, fill, bytes = plan->transfer_bytes[i];
         if (bytes == 0) continue;
+        TN_TRY(add_tiles(workload, plan, build, i, &fill, error));
         uint64_t moving = transfer_cycles(workload->device, bytes, &latency);
-        workload->cycles[i] = greater(workload->cycles[i], moving) + latency;
-        workload->piece_cycles[i] =
-            greater(workload->piece_cycles[i], tn_ceil_div(moving, blocks)) + tn_ceil_div(latency, blocks);
+        workload->cycles[i] = greater(workload->cycles[i], moving) + latency + fill;
+        workload->piece_cycles[i] = greater(workload->piece_cycles[i], tn_ceil_div(moving, blocks)) +
+                                    tn_ceil_div(latency + fill, blocks);
     }
+    return TN_OK;
 }
 
 /* What the products of tensor layers take with the layouts that were found. A block of one is priced as its
@@ -187,7 +211,7 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
     if (by_operation(plan, build)) {
         spread_classes(workload);
         if (lays_products(build)) TN_TRY(lay_products(workload, build, blocks, price, error));
-        if (plan->off_chip) add_transfers(workload, plan, blocks);
+        if (plan->off_chip) TN_TRY(add_transfers(workload, plan, build, blocks, error));
         price->cycles_per_step = 0;
         for (uint32_t i = 0; i < workload->step->operations; i++)
             price->cycles_per_step += workload->cycles[i];

@@ -229,9 +229,21 @@ static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *
                        plan->off_chip_bytes, external->capacity_bytes, external->name);
     TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *plan->transfer_bytes,
                           &plan->transfer_bytes, error));
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *plan->tiling, &plan->tiling, error));
+    uint64_t tile = tn_ceil_div(plan->options.tile_bytes, step->element_bytes);
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
         uint64_t elements = 0;
+        TN_TRY(tn_operation_tiling(operation, map->off_chip, tile, &plan->tiling[i], error));
+        if (plan->tiling[i].tiles) {
+            uint64_t bytes;
+            if (!tn_tiling_moved(&plan->tiling[i], &elements) ||
+                !tn_mul(elements, step->element_bytes, &bytes) ||
+                !tn_add(plan->off_chip_bytes_per_step, bytes, &plan->off_chip_bytes_per_step))
+                return tn_fail(error, TN_OVERFLOW, "the bytes moved in a step do not fit 64 bits");
+            plan->transfer_bytes[i] = bytes;
+            continue;
+        }
         for (uint32_t j = 0; j < operation->read_count; j++)
             if (map->off_chip[operation->reads[j]])
                 elements += tn_operand_elements(step, operation, operation->reads[j], j);
@@ -275,10 +287,12 @@ static tn_status make_plan(tn_workload *workload, const tn_map_options *options,
 tn_status tn_workload_plan(tn_workload *workload, const tn_build *build, tn_plan **plan, tn_error *error) {
     const tn_external_memory *external = workload->device->external.item;
     const tn_map_options options = {(tn_buffers)build->buffers, build->off_chip_over_bytes,
-                                    workload->device->external.count ? external->burst_bytes : 0};
+                                    workload->device->external.count ? external->burst_bytes : 0,
+                                    build->off_chip_over_bytes ? build->off_chip_tile_bytes : 0};
     for (*plan = workload->plans; *plan; *plan = (*plan)->next)
         if ((*plan)->options.buffers == options.buffers &&
-            (*plan)->options.off_chip_over_bytes == options.off_chip_over_bytes)
+            (*plan)->options.off_chip_over_bytes == options.off_chip_over_bytes &&
+            (*plan)->options.tile_bytes == options.tile_bytes)
             return TN_OK;
     return make_plan(workload, &options, plan, error);
 }

@@ -14,6 +14,7 @@
 #include "hardware/routing.h"
 #include "hardware/schedule.h"
 #include "hardware/tasks.h"
+#include "hardware/tiling.h"
 #include "hardware/vector.h"
 
 #include <math.h>
@@ -73,6 +74,7 @@ typedef struct tn_plan {
     tn_schedule_scratch scratch;
     bool off_chip;            /* some array is */
     uint64_t *transfer_bytes; /* [operations], where off_chip */
+    tn_tiling *tiling;        /* likewise; tiles 0: staged whole */
     uint64_t off_chip_bytes, off_chip_bytes_per_step;
     tn_place *place;         /* [map.memories]: as the build at hand has them */
     uint64_t parallelism[5]; /* rows, columns, reduction, vector, array that `accesses` are of; 0: none yet */

@@ -159,7 +159,8 @@ static void operators_by_clock(void **state) {
 
 static void every_fpga_has_all_operators(void **state) {
     (void)state;
-    static const char *const names[] = {"u50", "u280", "u55c", "zcu102", "kv260", "pynq-z2", "vck190"};
+    static const char *const names[] = {"u50",    "u280",  "u55c",    "zcu102",
+                                        "zcu104", "kv260", "pynq-z2", "vck190"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const tn_device *device = load(names[i], 0, NULL);
         const tn_number_format *const formats[] = {&tn_fp32, &tn_fp16, &tn_bf16, &tn_int8};

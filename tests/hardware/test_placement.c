@@ -123,7 +123,7 @@ static void against_every_combination(void **state) {
 static void cut_short(void **state) {
     (void)state;
     const tn_step *step = test_step_trains(14, 12, &arena);
-    const tn_map_options options = {TN_BUFFERS_SEPARATE, 0, 0};
+    const tn_map_options options = {.buffers = TN_BUFFERS_SEPARATE};
     tn_map map;
     tn_build build;
     tn_placement brief, full;
