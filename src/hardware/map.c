@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "hardware/pool.h"
+#include "hardware/tiling.h"
 #include "hardware/vector.h"
 
 #include <stdlib.h>
@@ -315,18 +316,6 @@ uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation,
     if (operation->kind == TN_OP_PRODUCT && position == LEFT) factor[2] = operation->reduction;
     if (operation->kind == TN_OP_PRODUCT && position == RIGHT) factor[1] = operation->reduction;
     return tn_product(factor, 3, &moved) && moved < whole ? moved : whole;
-}
-
-tn_status tn_operation_tiling(const tn_operation *operation, const bool *off_chip, uint64_t tile_elements,
-                              tn_tiling *tiling, tn_error *error) {
-    *tiling = (tn_tiling){0};
-    if (operation->kind != TN_OP_PRODUCT || tile_elements == 0) return TN_OK;
-    const bool off[TN_TILED_OPERANDS] = {off_chip[operation->reads[LEFT]], off_chip[operation->reads[RIGHT]],
-                                         off_chip[operation->writes[0]]};
-    const tn_product_size size = {operation->batch, operation->rows, operation->reduction,
-                                  operation->columns};
-    if (!off[TN_TILED_LEFT] && !off[TN_TILED_RIGHT] && !off[TN_TILED_RESULT]) return TN_OK;
-    return tn_tiling_find(&size, off, tile_elements, tiling, error);
 }
 
 static void choose_off_chip(maker *with) {

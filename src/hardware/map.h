@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/public.h"
 #include "hardware/build.h"
-#include "hardware/tiling.h"
 #include "model/step.h"
 
 #include <stdbool.h>
@@ -80,10 +79,6 @@ typedef struct tn_map_options {
 
 tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,
                       tn_error *error);
-
-/* The tiles of a product of which an operand lies off chip; tiles 0: it is none, or operands are staged whole. */
-tn_status tn_operation_tiling(const tn_operation *operation, const bool *off_chip, uint64_t tile_elements,
-                              tn_tiling *tiling, tn_error *error);
 
 /* Words that the memory must serve in a cycle: its widest use. */
 uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build);

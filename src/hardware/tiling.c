@@ -75,3 +75,15 @@ tn_status tn_tiling_find(const tn_product_size *product, const bool off_chip[TN_
     return with.found ? TN_OK
                       : tn_fail(error, TN_OVERFLOW, "the tiles of an off-chip product do not fit 64 bits");
 }
+
+tn_status tn_operation_tiling(const tn_operation *operation, const bool *off_chip, uint64_t tile_elements,
+                              tn_tiling *tiling, tn_error *error) {
+    *tiling = (tn_tiling){0};
+    if (operation->kind != TN_OP_PRODUCT || tile_elements == 0) return TN_OK;
+    const bool off[TN_TILED_OPERANDS] = {off_chip[operation->reads[0]], off_chip[operation->reads[1]],
+                                         off_chip[operation->writes[0]]};
+    const tn_product_size size = {operation->batch, operation->rows, operation->reduction,
+                                  operation->columns};
+    if (!off[TN_TILED_LEFT] && !off[TN_TILED_RIGHT] && !off[TN_TILED_RESULT]) return TN_OK;
+    return tn_tiling_find(&size, off, tile_elements, tiling, error);
+}

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "hardware/kernel.h"
+#include "model/step.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +32,9 @@ tn_status tn_tiling_find(const tn_product_size *product, const bool off_chip[TN_
 
 /* *elements = moved of all operands; false where that leaves 64 bits. */
 bool tn_tiling_moved(const tn_tiling *tiling, uint64_t *elements);
+
+/* The tiles of a product of which an operand lies off chip; tiles 0: it is none, or operands are staged whole. */
+tn_status tn_operation_tiling(const tn_operation *operation, const bool *off_chip, uint64_t tile_elements,
+                              tn_tiling *tiling, tn_error *error);
 
 #endif
