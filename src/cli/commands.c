@@ -9,6 +9,7 @@ const tn_command *const tn_commands[] = {
     &tn_command_validate,
     &tn_command_train,
     &tn_command_accuracy,
+    &tn_command_export,
     &tn_command_rtl,
     &tn_command_ranks,
     &tn_command_plot,

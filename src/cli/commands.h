@@ -22,6 +22,7 @@ extern const tn_command tn_command_validate;
 extern const tn_command tn_command_train;
 extern const tn_command tn_command_accuracy;
 extern const tn_command tn_command_rtl;
+extern const tn_command tn_command_export;
 
 extern const tn_command *const tn_commands[];
 extern const size_t tn_commands_count;

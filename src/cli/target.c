@@ -31,6 +31,8 @@ static tn_status load_design(const char *folder, const char *point, tn_arena *ar
     TN_TRY(tn_result_space(folder, arena, &space, NULL, error));
     TN_TRY(tn_evaluator_new(space, &target->evaluator, error));
     TN_TRY(tn_evaluate_design(target->evaluator, id, &evaluation, error));
+    target->space = space;
+    target->id = id;
     target->model = tn_evaluator_model(target->evaluator);
     target->device = space->device;
     target->build = *tn_evaluator_build(target->evaluator);
@@ -47,6 +49,11 @@ tn_status tn_target_load(const char *name, const char *point, const char *device
     }
     if (point) return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
     return load_model(name, device, set, arena, target, error);
+}
+
+tn_status tn_target_choices(const tn_target *target, tn_arena *arena, const char **choices, tn_error *error) {
+    *choices = "";
+    return target->space ? tn_space_design_text(target->space, target->id, arena, choices, error) : TN_OK;
 }
 
 void tn_target_free(tn_target *target) {

@@ -1,0 +1,335 @@
+/* tenfold export: no two arrays that live at once lie in one place, memories add up to the price, the header compiles and holds
+ * the same, contraction paths replay to the layers' multiply-adds. */
+#include "support/folder.h"
+#include "support/program.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *design, *paths, *cost;
+
+static json_t *load(const char *name) {
+    json_t *loaded = json_load_file(test_in_folder(name), 0, NULL);
+    if (!loaded) fail_msg("%s can't be read", name);
+    return loaded;
+}
+
+static int set_up(void **state) {
+    if (test_folder_make(state) != 0) return -1;
+    test_run run = test_program("sweep", test_source("tests/explore/data/small.yaml"), "--quiet", "-o",
+                                test_in_folder("swept"), NULL);
+    assert_int_equal(run.status, 0);
+    test_run_free(&run);
+    json_t *told = test_program_json(0, "recommend", test_in_folder("swept"), "--json", NULL);
+    char id[32];
+    snprintf(id, sizeof id, "%lld", (long long)json_integer_value(json_object_get(told, "design")));
+    json_decref(told);
+    json_decref(test_program_json(0, "export", test_in_folder("swept"), "--point", id, "-o",
+                                  test_in_folder("out"), "--json", NULL));
+    cost = test_program_json(0, "cost", test_in_folder("swept"), "--point", id, "--json", NULL);
+    design = load("out/design.json");
+    paths = load("out/paths.json");
+    return 0;
+}
+
+static int tear_down(void **state) {
+    json_decref(design);
+    json_decref(paths);
+    json_decref(cost);
+    return test_folder_remove(state);
+}
+
+static const json_t *item(const json_t *list, size_t i) {
+    return json_array_get(list, i);
+}
+
+static long long number(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_integer(value)) fail_msg("no count under %s", key);
+    return json_integer_value(value);
+}
+
+static const char *text(const json_t *object, const char *key) {
+    return json_string_value(json_object_get(object, key));
+}
+
+static const json_t *memory_named(const char *name) {
+    const json_t *memories = json_object_get(design, "memories");
+    for (size_t i = 0; i < json_array_size(memories); i++)
+        if (strcmp(text(item(memories, i), "name"), name) == 0) return item(memories, i);
+    fail_msg("no memory %s", name);
+    return NULL;
+}
+
+typedef struct {
+    const char *memory;
+    long long offset, end, first, last;
+} place;
+
+static place place_of(const json_t *array) {
+    const json_t *lifetime = json_object_get(array, "lifetime"), *last = item(lifetime, 1);
+    place of = {.memory = text(array, "memory"), .first = json_integer_value(item(lifetime, 0))};
+    of.last = json_is_null(last) ? INT64_MAX : json_integer_value(last);
+    if (!of.memory) return of;
+    of.offset = number(array, "offset");
+    of.end = of.offset + number(json_object_get(array, "layout"), "rows");
+    return of;
+}
+
+/* Returns how many pairs of arrays use one place after the other. */
+static size_t check_places(void) {
+    const json_t *arrays = json_object_get(design, "arrays");
+    size_t count = json_array_size(arrays), together = 0;
+    assert_true(count > 100);
+    place *of = calloc(count, sizeof *of);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *array = item(arrays, i), *shape = json_object_get(array, "shape");
+        long long elements = 1;
+        for (size_t k = 0; k < json_array_size(shape); k++) elements *= json_integer_value(item(shape, k));
+        assert_int_equal(elements, number(array, "elements"));
+        assert_int_equal(json_array_size(json_object_get(array, "axes")), json_array_size(shape));
+        of[i] = place_of(array);
+        if (!of[i].memory) continue;
+        const json_t *memory = memory_named(of[i].memory);
+        assert_true(of[i].end <= number(memory, "depth"));
+        assert_true((of[i].end - of[i].offset) * number(memory, "row_elements") >= elements);
+        for (size_t k = 0; k < i; k++) {
+            if (!of[k].memory || strcmp(of[k].memory, of[i].memory) != 0) continue;
+            bool overlap = of[k].offset < of[i].end && of[i].offset < of[k].end,
+                 live = of[k].first <= of[i].last && of[i].first <= of[k].last;
+            together += overlap;
+            if (overlap && live)
+                fail_msg("%s and %s lie in one place of %s", text(item(arrays, k), "tensor"),
+                         text(array, "tensor"), of[i].memory);
+        }
+    }
+    free(of);
+    return together;
+}
+
+static void arrays_that_live_at_once_lie_apart(void **state) {
+    (void)state;
+    assert_true(check_places() > 10);
+}
+
+static void memories_add_up_to_the_price(void **state) {
+    const json_t *memories = json_object_get(design, "memories"), *told = json_object_get(cost, "memories"),
+                 *used = json_object_get(cost, "resources");
+    long long bram = 0, uram = 0, descriptors = 0;
+    (void)state;
+    for (size_t i = 0; i < json_array_size(memories); i++) {
+        const json_t *blocks = json_object_get(item(memories, i), "blocks");
+        bram += number(blocks, "bram18") + 2 * number(blocks, "bram36");
+        uram += number(blocks, "uram");
+    }
+    for (size_t i = 0; told && i < json_array_size(told); i++)
+        if (strcmp(text(item(told, i), "name"), "descriptors") == 0)
+            descriptors = number(item(told, i), "bram18");
+    assert_int_equal(uram, number(json_object_get(used, "uram"), "used"));
+    long long rest = number(json_object_get(used, "bram18"), "used") - bram;
+    assert_true(rest >= 0 && (descriptors == 0 || rest == descriptors));
+}
+
+static void operations_wait_for_earlier_ones(void **state) {
+    const json_t *operations = json_object_get(design, "operations");
+    long long end = 0;
+    size_t arrays = json_array_size(json_object_get(design, "arrays"));
+    (void)state;
+    for (size_t i = 0; i < json_array_size(operations); i++) {
+        const json_t *of = item(operations, i), *waits = json_object_get(of, "waits");
+        assert_non_null(text(of, "kernel"));
+        for (size_t k = 0; k < json_array_size(waits); k++) {
+            size_t before = (size_t)json_integer_value(item(waits, k));
+            assert_true(before < i);
+            assert_true(number(item(operations, before), "finish") <= number(of, "start"));
+        }
+        static const char *const lists[] = {"reads", "writes"};
+        for (int l = 0; l < 2; l++)
+            for (size_t k = 0; k < json_array_size(json_object_get(of, lists[l])); k++)
+                assert_true((size_t)json_integer_value(item(json_object_get(of, lists[l]), k)) < arrays);
+        if (number(of, "finish") > end) end = number(of, "finish");
+    }
+    assert_int_equal(end, number(design, "cycles_per_step"));
+}
+
+/* ---- contraction paths ---- */
+
+enum { OPERANDS = 64 };
+
+/* Replays the path on index sets, each index of which has one size: multiply-adds of all pairs, and the indices of the end. */
+static double replay(const json_t *of, char *last) {
+    char term[OPERANDS][64], expression[1024];
+    double size[128] = {0}, macs = 0;
+    size_t count = 0;
+    const json_t *path = json_object_get(of, "path"), *shapes = json_object_get(of, "shapes");
+    snprintf(expression, sizeof expression, "%s", text(of, "einsum"));
+    char *output = strstr(expression, "->");
+    assert_non_null(output);
+    *output = '\0';
+    output += 2;
+    for (char *at = strtok(expression, ","); at; at = strtok(NULL, ","), count++) {
+        snprintf(term[count], sizeof term[count], "%s", at);
+        const json_t *shape = item(shapes, count);
+        assert_int_equal(json_array_size(shape), strlen(at));
+        for (size_t k = 0; at[k]; k++) {
+            double own = (double)json_integer_value(item(shape, k));
+            assert_true(size[(int)at[k]] == 0 || size[(int)at[k]] == own);
+            size[(int)at[k]] = own;
+        }
+    }
+    assert_string_equal(json_string_value(item(path, 0)), "einsum_path");
+    for (size_t p = 1; p < json_array_size(path); p++) {
+        size_t a = (size_t)json_integer_value(item(item(path, p), 0)),
+               b = (size_t)json_integer_value(item(item(path, p), 1));
+        assert_true(a < b && b < count);
+        char left[64], right[64], made[64];
+        double product = 1;
+        size_t length = 0;
+        strcpy(left, term[a]);
+        strcpy(right, term[b]);
+        memmove(term[b], term[b + 1], (count - b - 1) * sizeof *term);
+        memmove(term[a], term[a + 1], (count - a - 2) * sizeof *term);
+        count -= 2;
+        for (int c = 'A'; c <= 'z'; c++) {
+            bool used = strchr(left, c) || strchr(right, c), later = strchr(output, c) != NULL;
+            if (!used) continue;
+            product *= size[c];
+            for (size_t k = 0; k < count; k++) later |= strchr(term[k], c) != NULL;
+            if (later) made[length++] = (char)c;
+        }
+        made[length] = '\0';
+        strcpy(term[count++], made);
+        macs += product;
+    }
+    assert_int_equal(count, 1);
+    strcpy(last, term[0]);
+    for (char *c = output; *c; c++) assert_non_null(strchr(last, *c));
+    assert_int_equal(strlen(last), strlen(output));
+    return macs;
+}
+
+static void paths_replay(void **state) {
+    const json_t *list = json_object_get(paths, "paths"), *layers = json_object_get(cost, "layers");
+    size_t outputs = 0;
+    (void)state;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *of = item(list, i);
+        char last[64];
+        if (json_is_null(json_object_get(of, "path"))) continue;
+        double macs = replay(of, last);
+        assert_true(macs == json_number_value(json_object_get(of, "macs")));
+        if (strcmp(text(of, "output"), "Y") != 0) continue;
+        for (size_t l = 0; l < json_array_size(layers); l++)
+            if (strcmp(text(item(layers, l), "name"), text(of, "layer")) == 0) {
+                assert_true(macs == json_number_value(json_object_get(
+                                        json_object_get(item(layers, l), "macs"), "forward")));
+                outputs++;
+            }
+    }
+    assert_true(outputs > 10);
+}
+
+/* ---- the header ---- */
+
+static void the_header_compiles_and_says_the_same(void **state) {
+    (void)state;
+    if (system("cc --version > /dev/null 2>&1") != 0) {
+        print_message("SKIPPED: no C compiler\n");
+        skip();
+    }
+    FILE *file = fopen(test_in_folder("check.c"), "w");
+    assert_non_null(file);
+    fputs("#include \"out/design.h\"\n#include \"out/memories.h\"\n#include <stdio.h>\n"
+          "int main(void) {\n    unsigned long long rows = 0, waits = 0, shape = 0;\n"
+          "    for (unsigned i = 0; i < TENFOLD_ARRAYS; i++) rows += tenfold_arrays[i].rows + "
+          "tenfold_arrays[i].offset;\n"
+          "    for (unsigned i = 0; i < TENFOLD_ARRAYS; i++) shape += "
+          "tenfold_shapes[tenfold_arrays[i].shape];\n"
+          "    for (unsigned i = 0; i < TENFOLD_OPERATIONS; i++)\n"
+          "        for (unsigned k = 0; k < tenfold_operations[i].wait_count; k++)\n"
+          "            waits += tenfold_waits[tenfold_operations[i].waits + k];\n"
+          "    printf(\"%llu %llu %llu %u %llu %u %u\\n\", rows, waits, shape, (unsigned)TENFOLD_MEMORIES,\n"
+          "           (unsigned long long)TENFOLD_CYCLES_PER_STEP, (unsigned)(sizeof m0 / sizeof *m0),\n"
+          "           (unsigned)(tenfold_reads[tenfold_operations[0].reads] + "
+          "tenfold_writes[tenfold_operations[0].writes]));\n"
+          "    return 0;\n}\n",
+          file);
+    fclose(file);
+    test_run run = test_shell(
+        "cd \"$FOLDER\" && cc -std=c99 -Wall -Werror -Wno-unused-variable -Wno-unused-const-variable "
+        "-Wno-unknown-pragmas check.c -o check && ./check");
+    if (run.status != 0) fail_msg("%s", run.err);
+    const json_t *arrays = json_object_get(design, "arrays"),
+                 *operations = json_object_get(design, "operations"),
+                 *memories = json_object_get(design, "memories");
+    unsigned long long rows = 0, waits = 0, shape = 0;
+    for (size_t i = 0; i < json_array_size(arrays); i++) {
+        const json_t *array = item(arrays, i);
+        place of = place_of(array);
+        if (of.memory) rows += (unsigned long long)of.end;
+        shape += (unsigned long long)json_integer_value(item(json_object_get(array, "shape"), 0));
+    }
+    for (size_t i = 0; i < json_array_size(operations); i++) {
+        const json_t *list = json_object_get(item(operations, i), "waits");
+        for (size_t k = 0; k < json_array_size(list); k++)
+            waits += (unsigned long long)json_integer_value(item(list, k));
+    }
+    char expected[256];
+    const json_t *first = item(operations, 0), *m0 = item(memories, 0);
+    snprintf(expected, sizeof expected, "%llu %llu %llu %zu %lld %lld %lld\n", rows, waits, shape,
+             json_array_size(memories), number(design, "cycles_per_step"),
+             number(m0, "depth") * number(m0, "row_elements"),
+             (long long)(json_integer_value(item(json_object_get(first, "reads"), 0)) +
+                         json_integer_value(item(json_object_get(first, "writes"), 0))));
+    assert_string_equal(run.out, expected);
+    test_run_free(&run);
+    run = test_shell("grep -c 'bind_storage' \"$FOLDER/out/memories.h\"");
+    assert_int_equal(atoi(run.out), (int)json_array_size(memories));
+    test_run_free(&run);
+}
+
+/* A model with arrays off chip and every memory of a core for itself. */
+static void a_model_is_handed_over(void **state) {
+    (void)state;
+    json_decref(test_program_json(0, "export", "encoder-512", "--device", "pynq-z2", "--set",
+                                  "build.off_chip_over_bytes=1024", "--set",
+                                  "build.off_chip_tile_bytes=16384", "--set", "build.group=1", "--set",
+                                  "build.split=partition", "-o", test_in_folder("model"), "--json", NULL));
+    json_t *swept = design;
+    design = load("model/design.json");
+    check_places();
+    operations_wait_for_earlier_ones(state);
+    size_t off_chip = 0;
+    const json_t *arrays = json_object_get(design, "arrays");
+    for (size_t i = 0; i < json_array_size(arrays); i++)
+        off_chip += json_is_null(json_object_get(item(arrays, i), "memory"));
+    assert_true(off_chip > 10);
+    json_decref(design);
+    design = swept;
+    test_run run = test_program("export", "encoder-512", NULL);
+    assert_int_equal(run.status, 2);
+    assert_non_null(strstr(run.err, "-o OUT"));
+    test_run_free(&run);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_that_live_at_once_lie_apart),
+        cmocka_unit_test(memories_add_up_to_the_price),
+        cmocka_unit_test(operations_wait_for_earlier_ones),
+        cmocka_unit_test(paths_replay),
+        cmocka_unit_test(the_header_compiles_and_says_the_same),
+        cmocka_unit_test(a_model_is_handed_over),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
