@@ -58,13 +58,16 @@ static int arrange(posix_spawn_file_actions_t *actions, const channel *pipes, co
     return failed;
 }
 
-/* A program that ignores SIGPIPE, as this library's host may, must not make its children do so. */
+/* A program that ignores SIGPIPE, as this library's host may, must not make its children do so. They are a group of
+ * their own, so that all of them can be ended. */
 static int default_signals(posix_spawnattr_t *attributes) {
     sigset_t broken_pipe;
     sigemptyset(&broken_pipe);
     sigaddset(&broken_pipe, SIGPIPE);
     int failed = posix_spawnattr_setsigdefault(attributes, &broken_pipe);
-    return failed ? failed : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
+    if (!failed) failed = posix_spawnattr_setpgroup(attributes, 0);
+    return failed ? failed
+                  : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
 static int start(const channel *pipes, const char *folder, const char *const *argument, pid_t *process) {
@@ -93,7 +96,8 @@ static bool drain(int from, tn_buffer *into) {
     return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-static tn_status collect(channel *pipes, tn_child *child, tn_error *error) {
+static tn_status collect(channel *pipes, tn_child *child, const tn_child_listener *listener,
+                         tn_error *error) {
     tn_buffer *into[] = {&child->out, &child->err};
     while (pipes[OUT].end[0] >= 0 || pipes[ERR].end[0] >= 0) {
         struct pollfd wait_for[] = {{.fd = pipes[OUT].end[0], .events = POLLIN},
@@ -105,6 +109,7 @@ static tn_status collect(channel *pipes, tn_child *child, tn_error *error) {
             if (wait_for[i].revents && !drain(wait_for[i].fd, into[i])) close_end(&pipes[i].end[0]);
         if (child->out.status != TN_OK || child->err.status != TN_OK)
             return tn_fail(error, TN_MEMORY, "no memory for what a program printed");
+        if (listener && ready > 0 && wait_for[OUT].revents) listener->heard(listener->user, &child->out);
     }
     return TN_OK;
 }
@@ -117,6 +122,11 @@ static int end_of(pid_t process) {
 }
 
 tn_status tn_child_run(tn_child *child, const char *folder, const char *const *argument, tn_error *error) {
+    return tn_child_follow(child, folder, argument, NULL, error);
+}
+
+tn_status tn_child_follow(tn_child *child, const char *folder, const char *const *argument,
+                          const tn_child_listener *listener, tn_error *error) {
     *child = (tn_child){0};
     channel pipes[PIPES];
     TN_TRY(open_all(pipes, error));
@@ -127,8 +137,8 @@ tn_status tn_child_run(tn_child *child, const char *folder, const char *const *a
         return tn_fail_system(error, argument[0], failed, "can't be started");
     }
     for (int i = 0; i < PIPES; i++) close_end(&pipes[i].end[1]);
-    tn_status status = collect(pipes, child, error);
-    if (status != TN_OK) kill(process, SIGKILL);
+    tn_status status = collect(pipes, child, listener, error);
+    if (status != TN_OK) kill(-process, SIGKILL);
     close_all(pipes);
     child->status = end_of(process);
     return status;

@@ -1,9 +1,14 @@
 /* tenfold rtl (MODEL | DIR --point ID) --layer NAME -o OUT */
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/target.h"
+#include "cli/watch.h"
 #include "rtl/generate.h"
 #include "train/settings.h"
+
+#include <stdio.h>
+#include <string.h>
 
 typedef struct request {
     tn_common common;
@@ -17,16 +22,16 @@ static const tn_column operation_columns[] = {
     TN_COLUMN(tn_rtl_line, name, "operation"),
     TN_COLUMN(tn_rtl_line, kind, "phase"),
     TN_COLUMN(tn_rtl_line, cycles_predicted, "cycles predicted"),
-    TN_COLUMN(tn_rtl_line, cycles_simulated, "simulated"),
+    TN_COLUMN(tn_rtl_line, cycles_simulated, "simulated", TN_OPTIONAL, TN_WHEN(tn_rtl_line, is_simulated)),
 };
 static const tn_record operation_record = TN_RECORD(tn_rtl_line, operation_columns);
 
-static const tn_column synthesis_columns[] = {
-    TN_COLUMN(tn_rtl_synthesis, lut, "LUT"),   TN_COLUMN(tn_rtl_synthesis, ff, "FF"),
-    TN_COLUMN(tn_rtl_synthesis, dsp, "DSP"),   TN_COLUMN(tn_rtl_synthesis, bram18, "BRAM18"),
-    TN_COLUMN(tn_rtl_synthesis, uram, "URAM"), TN_COLUMN(tn_rtl_synthesis, lutram, "LUT as memory"),
+static const tn_column use_columns[] = {
+    TN_COLUMN(tn_rtl_use, name, "resource"),
+    TN_COLUMN(tn_rtl_use, predicted, "predicted"),
+    TN_COLUMN(tn_rtl_use, synthesised, "synthesised", TN_OPTIONAL, TN_WHEN(tn_rtl_use, is_synthesised)),
 };
-static const tn_record synthesis_record = TN_RECORD(tn_rtl_synthesis, synthesis_columns);
+static const tn_record use_record = TN_RECORD(tn_rtl_use, use_columns);
 
 static const tn_column answer_columns[] = {
     TN_COLUMN(tn_rtl_answer, layer, NULL),
@@ -36,12 +41,12 @@ static const tn_column answer_columns[] = {
     TN_COLUMN(tn_rtl_answer, add_cycles, NULL),
     TN_ROWS("operations", tn_rtl_answer, operation, operations, operation_record, NULL),
     TN_COLUMN(tn_rtl_answer, cycles_predicted, NULL),
-    TN_COLUMN(tn_rtl_answer, cycles_simulated, NULL, TN_WHEN(tn_rtl_answer, simulated)),
-    TN_COLUMN(tn_rtl_answer, words, NULL, TN_WHEN(tn_rtl_answer, simulated)),
-    TN_COLUMN(tn_rtl_answer, wrong_words, NULL, TN_WHEN(tn_rtl_answer, simulated)),
-    TN_COLUMN(tn_rtl_answer, relative_error, NULL, TN_WHEN(tn_rtl_answer, simulated)),
-    TN_OBJECT("synthesised", tn_rtl_answer, synthesised, synthesis_record, NULL,
-              TN_WHEN(tn_rtl_answer, has_synthesis)),
+    TN_COLUMN(tn_rtl_answer, cycles_simulated, NULL, TN_OPTIONAL, TN_WHEN(tn_rtl_answer, simulated)),
+    TN_COLUMN(tn_rtl_answer, words, NULL, TN_OPTIONAL, TN_WHEN(tn_rtl_answer, simulated)),
+    TN_COLUMN(tn_rtl_answer, wrong_words, NULL, TN_OPTIONAL, TN_WHEN(tn_rtl_answer, simulated)),
+    TN_COLUMN(tn_rtl_answer, relative_error, NULL, TN_OPTIONAL, TN_WHEN(tn_rtl_answer, simulated)),
+    TN_ROWS_HERE("resources", tn_rtl_answer, resource, TN_RTL_USES, use_record, NULL, TN_KEYED),
+    TN_COLUMN(tn_rtl_answer, floats, NULL, TN_OPTIONAL),
     TN_COLUMN(tn_rtl_answer, seconds, NULL),
 };
 static const tn_record answer_record = TN_RECORD(tn_rtl_answer, answer_columns);
@@ -58,14 +63,32 @@ static tn_status print(const request *asked, const tn_rtl_answer *answer, tn_err
                (unsigned long long)answer->cycles_simulated, (unsigned long long)answer->wrong_words,
                (unsigned long long)answer->words, answer->relative_error);
     tn_say("\n");
+    if (answer->floats && strcmp(answer->floats, "c") == 0)
+        tn_say("operators were simulated in C; `make simulate FLOATS=circuit` simulates their circuits\n");
     if (!answer->simulated) tn_say("`make simulate` in %s runs it\n", answer->folder);
-    return answer->has_synthesis ? tn_output_lines(&synthesis_record, &answer->synthesised, error) : TN_OK;
+    return tn_output_rows(&use_record, answer->resource, TN_RTL_USES, error);
+}
+
+/* OUT/report.json: the same as --json prints. */
+static tn_status write_report(const request *asked, const tn_rtl_answer *answer, tn_error *error) {
+    tn_buffer text = {0};
+    tn_json json;
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/report.json", asked->folder) >= (int)sizeof path)
+        return tn_fail(error, TN_INPUT, "-o %s: the path is too long", asked->folder);
+    tn_json_begin(&json, &text);
+    tn_record_json(&answer_record, answer, &json);
+    tn_status status = text.status;
+    if (status == TN_OK) status = tn_file_write(path, text.data, text.length, error);
+    tn_buffer_free(&text);
+    return status;
 }
 
 static tn_status generate(const request *asked, tn_target *target, tn_program_cache *cache, tn_arena *arena,
                           tn_rtl_answer *answer, tn_error *error) {
     tn_step step;
     tn_train_settings settings;
+    tn_watch watch;
     TN_TRY(tn_train_settings_decode(tn_model_training(target->model), arena, &settings, error));
     TN_TRY(tn_step_build(target->model, cache, arena, &step, error));
     const tn_rtl_request wanted = {.step = &step,
@@ -77,8 +100,12 @@ static tn_status generate(const request *asked, tn_target *target, tn_program_ca
                                    .update = asked->update,
                                    .simulate = asked->simulate,
                                    .synthesise = asked->synthesise,
-                                   .rate = settings.learning_rate};
-    return tn_rtl_generate(&wanted, arena, answer, error);
+                                   .rate = settings.learning_rate,
+                                   .progress = &watch.progress};
+    tn_watch_begin(&watch, "cycles", asked->common.quiet || !asked->simulate);
+    tn_status status = tn_rtl_generate(&wanted, arena, answer, error);
+    tn_watch_end(&watch);
+    return status;
 }
 
 static tn_status run(request *asked, tn_target *target, tn_program_cache *cache, int *answer_status,
@@ -88,6 +115,7 @@ static tn_status run(request *asked, tn_target *target, tn_program_cache *cache,
                           &asked->common.arena, target, error));
     TN_TRY(generate(asked, target, cache, &asked->common.arena, &answer, error));
     *answer_status = answer.ok ? 0 : 1;
+    TN_TRY(write_report(asked, &answer, error));
     return print(asked, &answer, error);
 }
 

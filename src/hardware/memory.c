@@ -53,6 +53,11 @@ typedef struct {
     uint64_t blocks, cost;
 } tiling;
 
+/* A word: elements that are written each on its own. */
+typedef struct {
+    uint64_t count, bits;
+} elements;
+
 /* Twice the cost of multiplexers and write decoders of `rows` rows of blocks. */
 static bool add_selection(uint64_t width, uint64_t rows, uint64_t times, uint64_t *cost) {
     uint64_t bits;
@@ -61,16 +66,18 @@ static bool add_selection(uint64_t width, uint64_t rows, uint64_t times, uint64_
 }
 
 /* Costs are doubled, to be whole. */
-static bool pack(uint64_t width, uint64_t depth, shape block, library of, tiling *made) {
+static bool pack(elements width, uint64_t depth, shape block, library of, tiling *made) {
     uint64_t rows = tn_ceil_div(depth, block.depth);
-    uint64_t lanes = of.lanes < block.width ? of.lanes : block.width, bits;
-    if (!tn_mul(tn_ceil_div(width, lanes), lanes, &bits) || !tn_mul(bits, rows, &bits)) return false;
+    uint64_t lanes = of.lanes < block.width ? of.lanes : block.width, bits, all;
+    if (!tn_mul(tn_ceil_div(width.bits, lanes), lanes, &bits) || !tn_mul(bits, width.count, &bits) ||
+        !tn_mul(bits, rows, &bits) || !tn_mul(width.bits, width.count, &all))
+        return false;
     made->blocks = tn_ceil_div(bits, block.width);
-    return tn_mul(made->blocks, 2 * of.cost, &made->cost) && add_selection(width, rows, 1, &made->cost);
+    return tn_mul(made->blocks, 2 * of.cost, &made->cost) && add_selection(all, rows, 1, &made->cost);
 }
 
 /* Shapes from the widest to the narrowest. */
-static bool cheapest(uint64_t width, uint64_t depth, const shape *shapes, size_t count, library of,
+static bool cheapest(elements width, uint64_t depth, const shape *shapes, size_t count, library of,
                      tiling *best) {
     bool fits = false;
     for (size_t i = 0; i < count; i++) {
@@ -82,7 +89,7 @@ static bool cheapest(uint64_t width, uint64_t depth, const shape *shapes, size_t
     return fits;
 }
 
-static bool yosys_bram(uint64_t width, uint64_t depth, tn_blocks *blocks) {
+static bool yosys_bram(elements width, uint64_t depth, tn_blocks *blocks) {
     tiling small, large;
     if (!cheapest(width, depth, bram18_shapes, 6, bram18_library, &small)) return false;
     if (!cheapest(width, depth, bram36_shapes, 7, bram36_library, &large)) return false;
@@ -93,7 +100,7 @@ static bool yosys_bram(uint64_t width, uint64_t depth, tn_blocks *blocks) {
     return true;
 }
 
-static bool yosys_uram(uint64_t width, uint64_t depth, uint64_t *blocks) {
+static bool yosys_uram(elements width, uint64_t depth, uint64_t *blocks) {
     *blocks = UINT64_MAX;
     for (size_t i = 0; i < URAM_LIBRARIES; i++) {
         tiling made;
@@ -136,18 +143,35 @@ tn_status tn_memory_blocks(tn_geometry geometry, tn_memory_style style, uint64_t
     if (geometry == TN_GEOMETRY_YOSYS && true_dual_port)
         return tn_fail(error, TN_INPUT, "geometry yosys knows no true dual port; take geometry hls");
     if (style == TN_STYLE_ULTRA)
-        fits = geometry == TN_GEOMETRY_YOSYS ? yosys_uram(width_bits, depth, &need.uram)
+        fits = geometry == TN_GEOMETRY_YOSYS ? yosys_uram((elements){1, width_bits}, depth, &need.uram)
                                              : tiled(width_bits, depth, uram_shape, &need.uram);
     else if (style == TN_STYLE_DISTRIBUTED)
         fits = lutram_luts(width_bits, depth, true_dual_port, &need.lutram);
     else if (style == TN_STYLE_BLOCK)
-        fits = geometry == TN_GEOMETRY_YOSYS ? yosys_bram(width_bits, depth, &need)
+        fits = geometry == TN_GEOMETRY_YOSYS ? yosys_bram((elements){1, width_bits}, depth, &need)
                                              : least_bram18(width_bits, depth, true_dual_port, &need.bram18);
     else
         return tn_fail(error, TN_INPUT, "a memory's style is block, ultra or distributed");
     if (!fits)
         return tn_fail(error, TN_OVERFLOW, "the blocks of a memory of %llu x %llu do not fit 64 bits",
                        (unsigned long long)width_bits, (unsigned long long)depth);
+    *blocks = need;
+    return TN_OK;
+}
+
+tn_status tn_memory_element_blocks(tn_memory_style style, uint64_t count, uint64_t element_bits,
+                                   uint64_t depth, tn_blocks *blocks, tn_error *error) {
+    const elements width = {count, element_bits};
+    tn_blocks need = {0};
+    bool fits = count > 0 && element_bits > 0 && depth > 0;
+    if (!fits || style == TN_STYLE_AUTO)
+        return tn_fail(error, TN_INPUT, "a memory has words, elements and a style");
+    if (style == TN_STYLE_ULTRA) fits = yosys_uram(width, depth, &need.uram);
+    if (style == TN_STYLE_BLOCK) fits = yosys_bram(width, depth, &need);
+    if (style == TN_STYLE_DISTRIBUTED)
+        fits =
+            lutram_luts(element_bits, depth, false, &need.lutram) && tn_mul(need.lutram, count, &need.lutram);
+    if (!fits) return tn_fail(error, TN_OVERFLOW, "a memory's blocks do not fit 64 bits");
     *blocks = need;
     return TN_OK;
 }

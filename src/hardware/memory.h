@@ -53,6 +53,10 @@ enum { TN_MEMORY_CAPACITY_BRAM18_BITS = 18 * 1024, TN_MEMORY_CAPACITY_URAM_BITS 
 tn_status tn_memory_blocks(tn_geometry geometry, tn_memory_style style, uint64_t width_bits, uint64_t depth,
                            bool true_dual_port, tn_blocks *blocks, tn_error *error);
 
+/* The same in geometry yosys for a memory whose words have `count` elements with a write enable each. */
+tn_status tn_memory_element_blocks(tn_memory_style style, uint64_t count, uint64_t element_bits,
+                                   uint64_t depth, tn_blocks *blocks, tn_error *error);
+
 /* The style that a memory gets where none is asked for, as the tools choose it: LUTRAM up to
  * `lutram_bits_most`, else block RAM. */
 tn_memory_style tn_memory_style_auto(uint64_t width_bits, uint64_t depth, uint64_t lutram_bits_most);

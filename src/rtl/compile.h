@@ -72,6 +72,12 @@ void tn_rtl_engine_memories(const tn_rtl_engine *engine, tn_buffer *out);
 void tn_rtl_engine_program(const tn_rtl_engine *engine, tn_buffer *out);
 uint64_t tn_rtl_engine_descriptor_bits(const tn_rtl_engine *engine);
 
+/* Bits of the descriptors that differ among the program's, equal ones counted once. */
+tn_status tn_rtl_engine_program_columns(const tn_rtl_engine *engine, uint64_t *columns, tn_error *error);
+
+/* Elements (of the result: lanes) that the port's lane (element) `output` is ever taken from. */
+uint64_t tn_rtl_port_sources(const tn_rtl_engine *engine, tn_rtl_port port, uint64_t output);
+
 /* The program's memory: in block RAM where it is deep enough to be worth it. */
 tn_memory_style tn_rtl_program_style(const tn_rtl_engine *engine);
 

@@ -19,7 +19,7 @@
 
 #define TN_RTL_NONE UINT32_MAX
 
-enum { TN_RTL_ADDRESS_BITS_MOST = 24 };
+enum { TN_RTL_ADDRESS_BITS_MOST = 24, TN_RTL_ELEMENT_BITS = 32 };
 
 typedef struct tn_rtl_memory {
     uint64_t banks, word, depth; /* elements of a word; words of a bank */

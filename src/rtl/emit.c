@@ -1,8 +1,10 @@
 /* engine.svh, memories.svh and program.hex: one list of descriptor fields names them for the templates and packs them. */
+#include "base/memory.h"
 #include "rtl/bits.h"
 #include "rtl/compile.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- descriptors ---- */
@@ -118,24 +120,25 @@ static void list_fields(const tn_rtl_engine *e, field *list) {
     memcpy(list, fields, sizeof fields);
 }
 
-static void put_descriptor(const tn_rtl_engine *engine, const field *list, const tn_rtl_step *step,
-                           tn_buffer *out) {
+static void fill_descriptor(const tn_rtl_engine *engine, const field *list, const tn_rtl_step *step,
+                            tn_rtl_bits *bits) {
     static const tn_rtl_step end = {0};
-    tn_rtl_bits bits = {0};
     bool last = is_end(engine, step, 0);
     for (const field *f = list; f->name; f++)
         for (uint64_t i = 0; i < f->count; i++)
-            tn_rtl_bits_put(&bits, f->value == is_end ? last : f->value(engine, last ? &end : step, i),
+            tn_rtl_bits_put(bits, f->value == is_end ? last : f->value(engine, last ? &end : step, i),
                             f->width);
-    tn_rtl_bits_hex(&bits, out);
-    tn_buffer_text(out, "\n");
 }
 
 void tn_rtl_engine_program(const tn_rtl_engine *engine, tn_buffer *out) {
     field list[FIELDS];
     list_fields(engine, list);
-    for (uint32_t i = 0; i <= engine->design->operations; i++)
-        put_descriptor(engine, list, &engine->step[i], out);
+    for (uint32_t i = 0; i <= engine->design->operations; i++) {
+        tn_rtl_bits bits = {0};
+        fill_descriptor(engine, list, &engine->step[i], &bits);
+        tn_rtl_bits_hex(&bits, out);
+        tn_buffer_text(out, "\n");
+    }
 }
 
 uint64_t tn_rtl_engine_descriptor_bits(const tn_rtl_engine *engine) {
@@ -144,6 +147,50 @@ uint64_t tn_rtl_engine_descriptor_bits(const tn_rtl_engine *engine) {
     list_fields(engine, list);
     for (const field *f = list; f->name; f++) bits += f->width * f->count;
     return bits;
+}
+
+/* A column's bits, operation by operation. */
+typedef struct {
+    uint64_t hash, ones;
+} column;
+
+static int by_hash(const void *a, const void *b) {
+    const column *x = a, *y = b;
+    return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+static uint64_t count_different(column *of, uint64_t bits, uint64_t rows) {
+    uint64_t different = 0, before = 0;
+    qsort(of, bits, sizeof *of, by_hash);
+    for (uint64_t i = 0; i < bits; i++) {
+        bool constant = of[i].ones == 0 || of[i].ones == rows;
+        if (!constant && (different == 0 || of[i].hash != before)) {
+            different++;
+            before = of[i].hash;
+        }
+    }
+    return different;
+}
+
+tn_status tn_rtl_engine_program_columns(const tn_rtl_engine *engine, uint64_t *columns, tn_error *error) {
+    field list[FIELDS];
+    uint64_t bits = tn_rtl_engine_descriptor_bits(engine), rows = engine->design->operations + 1;
+    column *of = NULL;
+    TN_TRY(tn_alloc(bits, sizeof *of, &of, error));
+    list_fields(engine, list);
+    for (uint32_t i = 0; i < rows; i++) {
+        tn_rtl_bits row = {0};
+        fill_descriptor(engine, list, &engine->step[i], &row);
+        for (uint64_t b = 0; row.status == TN_OK && b < bits; b++) {
+            uint64_t bit = row.byte[b / 8] >> b % 8 & 1;
+            of[b].hash = (of[b].hash ^ (bit + 1)) * UINT64_C(0x9E3779B97F4A7C15) + (of[b].hash >> 29);
+            of[b].ones += bit;
+        }
+        tn_free(row.byte);
+    }
+    *columns = count_different(of, bits, rows);
+    tn_free(of);
+    return TN_OK;
 }
 
 /* ---- engine.svh ---- */
@@ -210,8 +257,11 @@ void tn_rtl_engine_header(const tn_rtl_engine *engine, tn_buffer *out) {
     put_number(out, "TILE_LEVELS", engine->tile_levels);
     put_number(out, "GROUP_LEVELS", engine->group_levels);
     put_number(out, "OPERATIONS", design->operations);
-    tn_buffer_format(out, "localparam PROGRAM_STYLE = \"%s\";\n",
-                     tn_memory_style_names[tn_rtl_program_style(engine)]);
+    bool block = tn_rtl_program_style(engine) == TN_STYLE_BLOCK;
+    tn_buffer_format(out,
+                     "`ifdef YOSYS\nlocalparam PROGRAM_STYLE = \"%s\";\n`else\nlocalparam PROGRAM_STYLE = "
+                     "\"%s\";\n`endif\n",
+                     block ? "block" : "logic", block ? "block" : "distributed");
     tn_buffer_text(out, "// Blocks of one element, for the host.\n");
     put_number(out, "HOST_LEFT", engine->host_block[TN_RTL_LEFT]);
     put_number(out, "HOST_RESULT", engine->host_block[TN_RTL_RESULT]);

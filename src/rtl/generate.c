@@ -67,6 +67,7 @@ static tn_status read_options(const generator *with, tn_rtl_layer_options *optio
                                       .add_cycles = add->stages,
                                       .banking = banking[r->build->layouts],
                                       .style = (tn_memory_style)r->build->activation_memory,
+                                      .lutram_bits_most = r->device->memory.lutram_bits_most,
                                       .update = r->update,
                                       .rate = r->rate};
     with->answer->multiply_cycles = multiply->stages;
@@ -193,9 +194,35 @@ static tn_status compare(generator *with, const tn_rtl_simulation *simulation) {
     answer->ok = answer->wrong_words == 0;
     for (uint32_t i = 0; i < answer->operations; i++) {
         answer->operation[i].cycles_simulated = simulation->cycles[i];
+        answer->operation[i].is_simulated = true;
         answer->ok = answer->ok && simulation->cycles[i] == answer->operation[i].cycles_predicted;
     }
     return write_values(with, "results", false, found);
+}
+
+/* ---- resources ---- */
+
+static void tell_resources(tn_rtl_answer *answer, const tn_rtl_resources *of, bool synthesised) {
+    const tn_rtl_use use[TN_RTL_USES] = {
+        {.name = "lut", .predicted = of->lut},   {.name = "ff", .predicted = of->ff},
+        {.name = "dsp", .predicted = of->dsp},   {.name = "bram18", .predicted = of->bram18},
+        {.name = "uram", .predicted = of->uram}, {.name = "lutram", .predicted = of->lutram}};
+    for (int i = 0; i < TN_RTL_USES; i++) {
+        answer->resource[i].name = use[i].name;
+        if (synthesised)
+            answer->resource[i].synthesised = use[i].predicted;
+        else
+            answer->resource[i].predicted = use[i].predicted;
+        answer->resource[i].is_synthesised = synthesised;
+    }
+}
+
+static tn_status synthesise(generator *with) {
+    tn_rtl_synthesis synthesis;
+    TN_TRY(tn_rtl_synthesise(with->request->folder, with->arena, &synthesis, with->error));
+    tell_resources(with->answer, &synthesis.used, true);
+    with->answer->seconds += synthesis.seconds;
+    return TN_OK;
 }
 
 /* ---- the whole ---- */
@@ -225,6 +252,9 @@ static tn_status run(generator *with) {
     TN_TRY(tn_rtl_compile(&with->layer.design, with->of->program->index_size, with->arena, &with->engine,
                           with->error));
     TN_TRY(tell_operations(with));
+    tn_rtl_resources resources;
+    TN_TRY(tn_rtl_resources_count(&with->engine, r->device, &resources, with->error));
+    tell_resources(with->answer, &resources, false);
     TN_TRY(draw_values(with));
     TN_TRY(put_all(with, &begin));
     TN_TRY(tn_folder_make(r->folder, with->error));
@@ -235,16 +265,13 @@ static tn_status run(generator *with) {
     TN_TRY(tn_rtl_files_write(&with->engine, &begin, &end, 1, r->folder, with->error));
     if (r->simulate) {
         tn_rtl_simulation simulation;
-        TN_TRY(tn_rtl_simulate(&with->engine, r->folder, with->arena, &simulation, with->error));
+        TN_TRY(tn_rtl_simulate(&with->engine, r->folder, r->progress, with->arena, &simulation, with->error));
         with->answer->simulated = true;
+        with->answer->floats = tn_rtl_simulates_circuits(&with->engine) ? "circuit" : "c";
         with->answer->seconds += simulation.seconds;
         TN_TRY(compare(with, &simulation));
     }
-    if (!r->synthesise) return TN_OK;
-    with->answer->has_synthesis = true;
-    TN_TRY(tn_rtl_synthesise(r->folder, with->arena, &with->answer->synthesised, with->error));
-    with->answer->seconds += with->answer->synthesised.seconds;
-    return TN_OK;
+    return r->synthesise ? synthesise(with) : TN_OK;
 }
 
 tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,

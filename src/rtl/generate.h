@@ -17,12 +17,22 @@ typedef struct tn_rtl_request {
     uint64_t seed;      /* of the operands */
     bool update, simulate, synthesise;
     double rate;
+    const tn_progress *progress; /* of the simulation, in cycles */
 } tn_rtl_request;
 
 typedef struct tn_rtl_line {
     const char *name, *kind;
     uint64_t cycles_predicted, cycles_simulated;
+    bool is_simulated;
 } tn_rtl_line;
+
+/* A kind of resource, as counted and as Yosys finds it. */
+typedef struct tn_rtl_use {
+    const char *name; /* "lut", "ff", "dsp", "bram18", "uram", "lutram" */
+    uint64_t predicted, synthesised;
+    bool is_synthesised;
+} tn_rtl_use;
+enum { TN_RTL_USES = 6 };
 
 typedef struct tn_rtl_answer {
     const char *layer, *folder;
@@ -34,9 +44,10 @@ typedef struct tn_rtl_answer {
     double
         relative_error; /* of Y and all gradients against float64, the worst array; NAN without updates' base */
     uint64_t multiply_cycles, add_cycles;
-    tn_rtl_synthesis synthesised;
+    tn_rtl_use resource[TN_RTL_USES];
     double seconds;
-    bool simulated, has_synthesis, ok;
+    const char *floats; /* "circuit", "c": how operators were simulated */
+    bool simulated, ok;
 } tn_rtl_answer;
 
 /* Writes sources, program, memory images and operands/NAME.npy; runs what is asked for, then results/NAME.npy. A layer

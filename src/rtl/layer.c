@@ -193,6 +193,15 @@ static tn_status place_array(maker *with, uint32_t t, uint32_t operations) {
     return TN_OK;
 }
 
+static void choose_styles(const maker *with) {
+    for (uint32_t m = 0; m < with->layer->design.memories; m++) {
+        tn_rtl_memory *memory = &with->memory[m];
+        if (memory->style == TN_STYLE_AUTO)
+            memory->style = tn_memory_style_auto(TN_RTL_ELEMENT_BITS * memory->word, memory->depth,
+                                                 with->options->lutram_bits_most);
+    }
+}
+
 /* ---- operations ---- */
 
 static tn_status add_products(maker *with, uint32_t *count) {
@@ -280,6 +289,7 @@ tn_status tn_rtl_layer_make(const tn_program *program, bool dense, const tn_rtl_
     TN_TRY(add_products(&with, &operations));
     if (options->update) TN_TRY(add_updates(&with, &operations));
     for (uint32_t t = 0; t < program->tensors; t++) TN_TRY(place_array(&with, t, operations));
+    choose_styles(&with);
     layer->phase = with.phase;
     layer->design.rows = options->rows;
     layer->design.columns = options->columns;

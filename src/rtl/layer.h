@@ -17,7 +17,8 @@ typedef struct tn_rtl_layer_options {
     uint64_t multiply_cycles, add_cycles;
     tn_banking banking;
     tn_memory_style style;
-    bool update; /* SGD of every core behind the gradients */
+    uint64_t lutram_bits_most; /* style auto: a bank of at most so many bits is LUTRAM */
+    bool update;               /* SGD of every core behind the gradients */
     double rate;
 } tn_rtl_layer_options;
 

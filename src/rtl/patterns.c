@@ -125,6 +125,22 @@ static tn_status make_multiplexers(writer *to) {
     return TN_OK;
 }
 
+uint64_t tn_rtl_port_sources(const tn_rtl_engine *engine, tn_rtl_port port, uint64_t output) {
+    const tn_rtl_patterns *list = &engine->port[port];
+    uint8_t seen[TN_RTL_BANKS_MOST * TN_RTL_WORD_MOST / 8] = {0}; /* as many as lanes, or more */
+    uint64_t sources = 0;
+    for (uint32_t p = 0; p < list->count; p++)
+        for (uint32_t n = 0; n < list->pattern[p].lanes; n++) {
+            const tn_rtl_lane *lane = &list->pattern[p].lane[n];
+            uint64_t element = lane->word * engine->word + lane->element;
+            uint64_t from = port == TN_RTL_RESULT ? n : element, to = port == TN_RTL_RESULT ? element : n;
+            if (!lane->present || to != output || seen[from / 8] >> from % 8 & 1) continue;
+            seen[from / 8] |= (uint8_t)(1 << from % 8);
+            sources++;
+        }
+    return sources;
+}
+
 /* A tree over sources from..from + 2^bits - 1, the row's bit `at` + bits - 1 at its root. */
 static void put_tree(writer *to, const multiplexer *m, uint32_t from, uint32_t bits, uint64_t at) {
     const char *input = to->spread ? "lane" : "words";

@@ -22,9 +22,28 @@ static tn_status need(const char *program, const char *package, tn_error *error)
     return tn_fail(error, TN_IO, "%s can't be started; install the package %s", program, package);
 }
 
-static tn_status make(const char *folder, const char *target, tn_child *child, tn_error *error) {
-    const char *const argument[] = {"make", target, NULL};
-    return tn_child_run(child, folder, argument, error);
+/* Progress from what `make simulate` prints: "cycle 1000 of 46868". */
+typedef struct {
+    const tn_progress *progress;
+    size_t seen; /* bytes */
+} follower;
+
+static void follow(void *user, const tn_buffer *out) {
+    follower *with = user;
+    for (const char *line = out->data + with->seen, *end; (end = strchr(line, '\n')) != NULL;
+         line = end + 1) {
+        uint64_t cycle, cycles;
+        with->seen = (size_t)(end + 1 - out->data);
+        if (sscanf(line, "cycle %" SCNu64 " of %" SCNu64, &cycle, &cycles) == 2)
+            tn_progress_report(with->progress, cycle, cycles);
+    }
+}
+
+static tn_status make(const char *folder, const char *target, const char *setting,
+                      const tn_progress *progress, tn_child *child, tn_error *error) {
+    const char *const argument[] = {"make", target, setting, NULL};
+    follower with = {progress, 0};
+    return tn_child_follow(child, folder, argument, &(tn_child_listener){follow, &with}, error);
 }
 
 /* The last lines of what a program printed. */
@@ -107,13 +126,19 @@ static tn_status read_memories(const tn_rtl_engine *engine, const char *folder, 
     return TN_OK;
 }
 
-tn_status tn_rtl_simulate(const tn_rtl_engine *engine, const char *folder, tn_arena *arena,
-                          tn_rtl_simulation *simulation, tn_error *error) {
+bool tn_rtl_simulates_circuits(const tn_rtl_engine *engine) {
+    const tn_rtl_design *design = engine->design;
+    return design->rows * design->columns * design->terms <= TN_RTL_CIRCUITS_MOST;
+}
+
+tn_status tn_rtl_simulate(const tn_rtl_engine *engine, const char *folder, const tn_progress *progress,
+                          tn_arena *arena, tn_rtl_simulation *simulation, tn_error *error) {
     tn_child child;
     *simulation = (tn_rtl_simulation){0};
     double begin = tn_clock_seconds();
     TN_TRY(need("verilator", "verilator", error));
-    TN_TRY(make(folder, "simulate", &child, error));
+    TN_TRY(make(folder, "simulate", tn_rtl_simulates_circuits(engine) ? "FLOATS=circuit" : "FLOATS=c",
+                progress, &child, error));
     tn_status status = TN_OK;
     const char *printed = child.out.data ? child.out.data : "";
     bool ended =
@@ -131,7 +156,7 @@ tn_status tn_rtl_simulate(const tn_rtl_engine *engine, const char *folder, tn_ar
 /* ---- synthesis ---- */
 
 /* Cells by name: "     LUT6       1234". */
-static void count_cell(const char *line, tn_rtl_synthesis *found) {
+static void count_cell(const char *line, tn_rtl_resources *found) {
     char cell[64];
     uint64_t count;
     if (sscanf(line, " %63[A-Z0-9_] %" SCNu64, cell, &count) != 2) return;
@@ -161,7 +186,7 @@ tn_status tn_rtl_synthesise(const char *folder, tn_arena *arena, tn_rtl_synthesi
     *synthesis = (tn_rtl_synthesis){0};
     double begin = tn_clock_seconds();
     TN_TRY(need("yosys", "yosys", error));
-    TN_TRY(make(folder, "synthesise", &child, error));
+    TN_TRY(make(folder, "synthesise", NULL, NULL, &child, error));
     tn_status status = TN_OK;
     if (child.status != 0)
         status = tn_fail(error, TN_IO, "make synthesise failed in %s: %s%s", folder, tail(&child.out),
@@ -171,7 +196,7 @@ tn_status tn_rtl_synthesise(const char *folder, tn_arena *arena, tn_rtl_synthesi
     TN_TRY(tn_arena_format(arena, &path, error, "%s/synthesis.txt", folder));
     TN_TRY(tn_file_read(path, REPORT_BYTES_MOST, &text, &length, error));
     for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
-        count_cell(line, synthesis);
+        count_cell(line, &synthesis->used);
     tn_free(text);
     synthesis->seconds = tn_clock_seconds() - begin;
     return TN_OK;

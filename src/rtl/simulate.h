@@ -4,8 +4,10 @@
 #define TN_RTL_SIMULATE_H
 
 #include "base/arena.h"
+#include "base/progress.h"
 #include "rtl/compile.h"
 #include "rtl/image.h"
+#include "rtl/resources.h"
 
 typedef struct tn_rtl_simulation {
     uint64_t *cycles; /* [operations]: of the last run */
@@ -14,16 +16,21 @@ typedef struct tn_rtl_simulation {
     double seconds;        /* of building and running */
 } tn_rtl_simulation;
 
-/* TN_IO where Verilator is missing (with the package to install), or the simulation can't be built or read. That
+/* `progress`: cycles. TN_IO where Verilator is missing (with the package to install), or the simulation can't be built or read. That
  * memories differ from the reference is no failure here: the caller compares. */
-tn_status tn_rtl_simulate(const tn_rtl_engine *engine, const char *folder, tn_arena *arena,
-                          tn_rtl_simulation *simulation, tn_error *error);
+tn_status tn_rtl_simulate(const tn_rtl_engine *engine, const char *folder, const tn_progress *progress,
+                          tn_arena *arena, tn_rtl_simulation *simulation, tn_error *error);
+
+/* The operators' circuits are simulated up to this many multipliers; beyond, the same arithmetic in C. */
+enum { TN_RTL_CIRCUITS_MOST = 64 };
+bool tn_rtl_simulates_circuits(const tn_rtl_engine *engine);
 
 typedef struct tn_rtl_synthesis {
-    uint64_t lut, ff, dsp, bram18, uram, lutram; /* lut: logic; lutram: LUTs that are memory */
+    tn_rtl_resources used;
     double seconds;
 } tn_rtl_synthesis;
 
+/* TN_IO where Yosys is missing (with the package to install), or fails. */
 tn_status tn_rtl_synthesise(const char *folder, tn_arena *arena, tn_rtl_synthesis *synthesis,
                             tn_error *error);
 

@@ -33,7 +33,51 @@ static void refusals(void **state) {
     refuses(2, "powers of two", "-o nowhere --layer encoder1.query --set build.rows=3");
     refuses(2, "compute in fp32", "-o nowhere --layer encoder1.query --set precision=bf16");
     refuses(2, "--point goes with the folder", "-o nowhere --layer encoder1.query --point 3");
+    refuses(2, "the templates take at most",
+            "-o nowhere --layer encoder1.query --set build.rows=64 --set build.columns=64 --set "
+            "build.reduction=1");
     assert_int_equal(access("nowhere", F_OK), -1);
+}
+
+/* An array that addresses do not reach is refused before anything is drawn or written. */
+static void beyond_addresses(void **state) {
+    (void)state;
+    static const char model[] = "kind: model\nname: huge\nbatch: 1\nsequence: 1\nlayers:\n"
+                                "  - {name: embedding, kind: embedding, vocabulary: 2, width: 32768}\n"
+                                "  - {name: head, kind: linear, outputs: 32768}\n"
+                                "  - {name: loss, kind: cross-entropy}\n"
+                                "build: {rows: 1, columns: 1, reduction: 1}\n";
+    FILE *file = fopen("huge.yaml", "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(model, 1, sizeof model - 1, file), sizeof model - 1);
+    assert_int_equal(fclose(file), 0);
+    test_run run = test_program("rtl", "huge.yaml", "--layer", "head", "-o", "nowhere", NULL);
+    if (run.status != 2 || !strstr(run.err, "addresses have at most 24 bits"))
+        fail_msg("status %d: %s", run.status, run.err);
+    assert_int_equal(access("nowhere", F_OK), -1);
+    test_run_free(&run);
+    remove("huge.yaml");
+}
+
+/* Without the simulator, or the synthesis, the answer is what to install. */
+static void missing_programs(void **state) {
+    (void)state;
+    static const struct {
+        const char *option, *package;
+    } programs[] = {{"--simulate", "install the package verilator"},
+                    {"--synthesise", "install the package yosys"}};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "PATH=/nonexistent \"$TENFOLD\" rtl '%s' --layer head -o written %s",
+                 test_source("tests/cli/data/small-layer.yaml"), programs[i].option);
+        test_run run = test_shell(command);
+        if (run.status != 3 || !strstr(run.err, programs[i].package))
+            fail_msg("%s: status %d, '%s'", programs[i].option, run.status, run.err);
+        test_run_free(&run);
+    }
+    test_run run = test_shell("rm -rf written");
+    test_run_free(&run);
 }
 
 static uint64_t number(const json_t *object, const char *key) {
@@ -76,6 +120,16 @@ static void simulation(void **state) {
         snprintf(path, sizeof path, "%s/%s", folder, files[i]);
         if (access(path, R_OK) != 0) fail_msg("%s is missing", path);
     }
+    static const char *const resources[] = {"lut", "ff", "dsp", "bram18", "uram", "lutram"};
+    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
+        json_t *of = json_object_get(json_object_get(answer, "resources"), resources[i]);
+        (void)number(of, "predicted");
+        assert_null(json_object_get(of, "synthesised")); /* nothing was synthesised */
+    }
+    snprintf(path, sizeof path, "%s/report.json", folder);
+    json_t *report = json_load_file(path, 0, NULL);
+    if (!json_equal(report, answer)) fail_msg("%s differs from what --json printed", path);
+    json_decref(report);
     json_decref(answer);
     snprintf(path, sizeof path, "rm -rf '%s'", folder);
     test_run run = test_shell(path);
@@ -83,6 +137,7 @@ static void simulation(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refusals), cmocka_unit_test(simulation)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refusals), cmocka_unit_test(beyond_addresses),
+                                       cmocka_unit_test(missing_programs), cmocka_unit_test(simulation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

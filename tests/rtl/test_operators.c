@@ -1,6 +1,7 @@
 /* The FP32 operators of the hardware, simulated at every latency from 1 to 9, against sums and products that this
  * test rounds itself: of two binary32 numbers a product is exact in binary64, and a sum rounded to binary64 first
  * rounds to the same binary32 (Figueroa 1995: 53 >= 2 * 24 + 2). */
+#include "hardware/device_data.h"
 #include "support/program.h"
 #include "support/shared.h"
 
@@ -153,7 +154,31 @@ static void test_operators_are_exact(void **state) {
     test_run_free(&run);
 }
 
+/* Every latency that a device file has for fp32 products and sums is one of those simulated. */
+static void test_latencies_of_devices(void **state) {
+    (void)state;
+    static const char *const devices[] = {"u50", "u280", "kv260", "zcu102", "pynq-z2", "vck190"};
+    uint64_t rows = 0;
+    for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
+        tn_arena arena = {0};
+        tn_device *device;
+        tn_error error;
+        if (tn_device_load(devices[d], NULL, 0, &arena, &device, &error) != TN_OK)
+            fail_msg("%s: %s", devices[d], error.message);
+        const tn_operator_row *row = device->operators.item;
+        for (size_t i = 0; i < device->operators.count; i++) {
+            bool simulated = row[i].operator_kind == TN_MULTIPLY || row[i].operator_kind == TN_ADDER;
+            if (row[i].precision != TN_FP32 || !simulated) continue;
+            assert_in_range(row[i].stages, 1, LATENCY_MOST);
+            rows++;
+        }
+        tn_arena_free(&arena);
+    }
+    assert_true(rows >= 2 * sizeof devices / sizeof *devices);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators_are_exact)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators_are_exact),
+                                       cmocka_unit_test(test_latencies_of_devices)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,241 @@
+#include "rtl/resources.h"
+
+#include "base/checked.h"
+#include "hardware/device_data.h"
+#include "hardware/routing.h"
+#include "rtl/bits.h"
+
+typedef struct {
+    const tn_rtl_engine *engine;
+    const tn_rtl_design *design;
+    const tn_device *device;
+    tn_rtl_resources *sum;
+    tn_error *error;
+} counter;
+
+static uint64_t most(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+/* ---- parts ---- */
+
+static void registers(const counter *with, uint64_t bits) {
+    with->sum->ff += bits;
+}
+
+static void logic(const counter *with, uint64_t luts) {
+    with->sum->lut += luts;
+}
+
+/* `inputs` words of `bits` bits to one. */
+static void multiplex(const counter *with, uint64_t inputs, uint64_t bits) {
+    logic(with, tn_multiplexer_lut(with->device, inputs, bits));
+}
+
+/* templates/delay.sv: from three cycles on a LUT holds up to 32 of them. */
+static void delay(const counter *with, uint64_t bits, uint64_t cycles) {
+    enum { SHORTEST = 3, LONGEST = 32 };
+    if (cycles < SHORTEST)
+        registers(with, bits * cycles);
+    else
+        logic(with, bits * tn_ceil_div(cycles, LONGEST));
+}
+
+/* ---- operators ---- */
+
+/* The generated operator of these stages, else of the nearest. */
+static const tn_operator_row *operator_row(const tn_device *device, tn_operator kind, uint64_t stages) {
+    const tn_operator_row *row = device->operators.item, *best = NULL;
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < device->operators.count; i++) {
+        uint64_t apart = row[i].stages > stages ? row[i].stages - stages : stages - row[i].stages;
+        if (row[i].set != TN_OPERATORS_GENERATED || row[i].precision != TN_FP32 ||
+            row[i].operator_kind != (uint32_t)kind || apart >= least)
+            continue;
+        least = apart;
+        best = &row[i];
+    }
+    return best;
+}
+
+static tn_status operators(const counter *with, tn_operator kind, uint64_t stages, uint64_t count) {
+    const tn_operator_row *row = operator_row(with->device, kind, stages);
+    if (!row)
+        return tn_fail(with->error, TN_INPUT, "%s has no generated fp32 operators (set: generated)",
+                       with->device->full_name);
+    with->sum->lut += count * row->lut;
+    with->sum->ff += count * row->ff;
+    with->sum->dsp += count * row->dsp;
+    return TN_OK;
+}
+
+static tn_status kernel(const counter *with) {
+    const tn_rtl_design *d = with->design;
+    const tn_rtl_engine *e = with->engine;
+    uint64_t sums = d->rows * d->columns, updates = e->updates ? d->vector : 0, tree = 0;
+    tn_blocks open;
+    while (UINT64_C(1) << tree < d->terms) tree++;
+    TN_TRY(operators(with, TN_MULTIPLY, d->multiply_cycles, sums * d->terms + updates));
+    TN_TRY(operators(with, TN_ADDER, d->add_cycles, sums * d->terms + updates));
+    TN_TRY(tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_DISTRIBUTED, TN_RTL_ELEMENT_BITS, e->open, false,
+                            &open, with->error));
+    with->sum->lutram += sums * open.lutram;
+    logic(with, sums * TN_RTL_ELEMENT_BITS); /* nothing, the adder or the memory */
+    delay(with, e->slot_bits + 3, d->multiply_cycles + tree * d->add_cycles);
+    delay(with, e->slot_bits + 2, d->add_cycles);
+    delay(with, TN_RTL_ELEMENT_BITS * updates, d->multiply_cycles);
+    return TN_OK;
+}
+
+/* ---- memories ---- */
+
+static tn_status memories(const counter *with) {
+    for (uint32_t m = 0; m < with->design->memories; m++) {
+        const tn_rtl_memory *memory = &with->design->memory[m];
+        tn_blocks blocks;
+        TN_TRY(tn_memory_element_blocks(memory->style, memory->word, TN_RTL_ELEMENT_BITS, memory->depth,
+                                        &blocks, with->error));
+        with->sum->bram18 += memory->banks * (blocks.bram18 + 2 * blocks.bram36);
+        with->sum->uram += memory->banks * blocks.uram;
+        with->sum->lutram += memory->banks * blocks.lutram;
+        if (memory->style == TN_STYLE_DISTRIBUTED)
+            registers(with, memory->banks * memory->word * TN_RTL_ELEMENT_BITS); /* what was read */
+    }
+    return TN_OK;
+}
+
+/* Which port's address a memory takes, and which of its elements are written. */
+static void memory_ports(const counter *with, const bool *right) {
+    const tn_rtl_engine *e = with->engine;
+    for (uint32_t m = 0; m < with->design->memories; m++) {
+        const tn_rtl_memory *memory = &with->design->memory[m];
+        if (right[m]) multiplex(with, 2, memory->banks * e->address_bits);
+        logic(with, memory->banks * (memory->word + 1));
+    }
+}
+
+/* ---- ports ---- */
+
+/* Columns of the table that differ from choice to choice. */
+static uint64_t row_bits(const counter *with, tn_rtl_port port, uint64_t *taken_lanes) {
+    const tn_rtl_patterns *list = &with->engine->port[port];
+    uint64_t bits = 0, outputs;
+    bool spread = port == TN_RTL_RESULT;
+    *taken_lanes = 0;
+    outputs = spread ? with->engine->banks * with->engine->word : tn_rtl_port_lanes(with->engine, port);
+    for (uint64_t n = 0; n < outputs; n++) {
+        uint64_t sources = tn_rtl_port_sources(with->engine, port, n);
+        multiplex(with, sources, TN_RTL_ELEMENT_BITS);
+        *taken_lanes += sources > 0;
+        bits += sources > 0;
+        for (uint64_t s = 1; s < sources; s *= 2) bits++;
+    }
+    return list->choices > 1 ? bits : 0;
+}
+
+/* A rotator of the words of all banks that some memory of the port has, and of the places within a word. */
+static void turn(const counter *with, uint64_t element_bits) {
+    const tn_rtl_engine *e = with->engine;
+    multiplex(with, e->banks, e->banks * e->word * element_bits);
+    multiplex(with, e->word > 1 ? 2 : 1, e->banks * e->word * element_bits);
+}
+
+static void read_port(const counter *with, tn_rtl_port port, uint64_t serves) {
+    const tn_rtl_engine *e = with->engine;
+    uint64_t lanes = tn_rtl_port_lanes(e, port), taken, place = e->rotate_bits + e->inside_bits,
+             addresses = e->banks * e->address_bits;
+    registers(with, 2 + e->choice_bits + e->memory_bits + e->address_bits + place);
+    registers(with, e->banks + addresses + e->choice_bits + serves);
+    registers(with, 2 * (2 + e->memory_bits + 2 * e->rotate_bits + place));
+    registers(with, row_bits(with, port, &taken));
+    registers(with, taken * TN_RTL_ELEMENT_BITS);
+    logic(with, lanes);
+    multiplex(with, serves, e->banks * e->word * TN_RTL_ELEMENT_BITS);
+    turn(with, TN_RTL_ELEMENT_BITS);
+    multiplex(with, e->banks, addresses);
+    logic(with, addresses);           /* base and offset */
+    logic(with, 3 * e->address_bits); /* the host's, the tile's and the group's shares */
+}
+
+static void write_port(const counter *with) {
+    const tn_rtl_engine *e = with->engine;
+    const tn_rtl_design *d = with->design;
+    uint64_t lanes = tn_rtl_port_lanes(e, TN_RTL_RESULT), addresses = e->banks * e->address_bits, taken,
+             tree = 0,
+             goes = e->memory_bits + e->address_bits + e->rotate_bits + e->inside_bits + e->choice_bits +
+                    e->phase_bits;
+    while (UINT64_C(1) << tree < d->terms) tree++;
+    delay(with, goes + 1, 4 + d->multiply_cycles + d->add_cycles);
+    delay(with, goes, tree * d->add_cycles);
+    delay(with, 1, 4 + d->multiply_cycles + d->add_cycles);
+    delay(with, 1, tree * d->add_cycles);
+    registers(with, goes + 3 * e->phase_bits + 2);
+    registers(with, lanes * TN_RTL_ELEMENT_BITS);
+    registers(with, row_bits(with, TN_RTL_RESULT, &taken));
+    multiplex(with, e->updates ? 2 : 1, lanes * TN_RTL_ELEMENT_BITS);
+    turn(with, TN_RTL_ELEMENT_BITS);
+    turn(with, 1);
+    multiplex(with, e->banks, addresses);
+    logic(with, addresses + 2 * goes);
+}
+
+/* ---- control ---- */
+
+static void odometer(const counter *with, uint64_t levels, uint64_t operands, bool saves) {
+    const tn_rtl_engine *e = with->engine;
+    uint64_t share = e->address_bits + e->rotate_bits, bits = e->count_bits + operands * share;
+    registers(with, levels * bits * (saves ? 2 : 1));
+    logic(with, levels * (saves ? 2 : 1) * bits); /* next, and what is restored */
+    logic(with, levels * operands * (share + e->inside_bits + e->count_bits)); /* sums, wraps, places */
+}
+
+/* Columns of the program that differ from operation to operation; a block holds all. */
+static tn_status program(const counter *with) {
+    const tn_rtl_engine *e = with->engine;
+    uint64_t bits = tn_rtl_engine_descriptor_bits(e), words = with->design->operations + 1;
+    if (tn_rtl_program_style(e) == TN_STYLE_BLOCK) {
+        tn_blocks blocks;
+        TN_TRY(tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_BLOCK, bits, words, false, &blocks, with->error));
+        with->sum->bram18 += blocks.bram18 + 2 * blocks.bram36;
+        return TN_OK;
+    }
+    uint64_t columns;
+    TN_TRY(tn_rtl_engine_program_columns(e, &columns, with->error));
+    registers(with, columns);
+    logic(with, columns);
+    return TN_OK;
+}
+
+static tn_status control(const counter *with) {
+    const tn_rtl_engine *e = with->engine;
+    TN_TRY(program(with));
+    odometer(with, e->tile_levels, TN_RTL_PORTS, true);
+    odometer(with, e->group_levels, 2, false);
+    registers(with, 2 * e->tile_bits + e->phase_bits + e->program_bits + 6);
+    logic(with, 6 * e->tile_bits + 8 * e->phase_bits + 4 * e->program_bits);
+    delay(with, e->slot_bits + 3, 4);
+    delay(with, 1, 4);
+    return TN_OK;
+}
+
+tn_status tn_rtl_resources_count(const tn_rtl_engine *engine, const tn_device *device,
+                                 tn_rtl_resources *resources, tn_error *error) {
+    enum { MEMORIES_MOST = 64 };
+    *resources = (tn_rtl_resources){0};
+    const counter with = {
+        .engine = engine, .design = engine->design, .device = device, .sum = resources, .error = error};
+    bool right[MEMORIES_MOST] = {0};
+    uint64_t serves = 0;
+    for (uint32_t i = 0; i < engine->design->operations; i++) {
+        uint64_t m = engine->step[i].memory[TN_RTL_RIGHT];
+        serves += !right[m];
+        right[m] = true;
+    }
+    TN_TRY(kernel(&with));
+    TN_TRY(memories(&with));
+    memory_ports(&with, right);
+    read_port(&with, TN_RTL_LEFT, engine->design->memories);
+    read_port(&with, TN_RTL_RIGHT, most(1, serves));
+    write_port(&with);
+    return control(&with);
+}
