@@ -3,7 +3,8 @@
 #include "base/checked.h"
 #include "hardware/device_data.h"
 #include "hardware/routing.h"
-#include "rtl/bits.h"
+
+#include <string.h>
 
 typedef struct {
     const tn_rtl_engine *engine;
@@ -49,7 +50,7 @@ static const tn_operator_row *operator_row(const tn_device *device, tn_operator 
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < device->operators.count; i++) {
         uint64_t apart = row[i].stages > stages ? row[i].stages - stages : stages - row[i].stages;
-        if (row[i].set != TN_OPERATORS_GENERATED || row[i].precision != TN_FP32 ||
+        if (row[i].set != TN_OPERATORS_GENERATED || strcmp(row[i].precision, "fp32") != 0 ||
             row[i].operator_kind != (uint32_t)kind || apart >= least)
             continue;
         least = apart;
