@@ -40,6 +40,8 @@ static tn_status price(const tn_target *target, tn_program_cache *cache, tn_aren
     TN_TRY(tn_clock_prices(&cost->step, device, &cost->build, cost->clock, &cost->clocks, error));
     TN_TRY(tn_grouping_compare(workload, &cost->build, cost->grouping, error));
     TN_TRY(tn_flow_prices(model, device, &cost->build, cache, cost->flow, &cost->flows, error));
+    TN_TRY(tn_technique_prices(model, device, &cost->build, cache, arena, &cost->technique, &cost->techniques,
+                               error));
     return tn_cost_prepare(cost, arena, error);
 }
 

@@ -10,6 +10,7 @@
 #include "hardware/explain.h"
 #include "hardware/flow_prices.h"
 #include "hardware/grouping.h"
+#include "hardware/technique_prices.h"
 #include "model/step.h"
 #include "text/record.h"
 
@@ -61,6 +62,8 @@ typedef struct tn_cost {
     tn_clock_price clock[TN_CLOCKS_MOST];
     uint32_t flows;
     tn_flow_price flow[TN_FLOW_PRICES_MOST];
+    uint32_t techniques;
+    tn_technique_price *technique;
     tn_remedies remedies; /* where it does not fit */
     const char *figure;   /* path of the drawn timeline; NULL: none */
     /* Made of it: */

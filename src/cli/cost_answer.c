@@ -212,6 +212,37 @@ static const tn_column remedy_columns[] = {
 };
 static const tn_record remedy_record = TN_RECORD(tn_remedy, remedy_columns);
 
+static const tn_column change_columns[] = {
+    TN_COLUMN(tn_change, before, NULL),
+    TN_COLUMN(tn_change, after, NULL),
+};
+static const tn_record change_record = TN_RECORD(tn_change, change_columns);
+static const tn_column real_change_columns[] = {
+    TN_COLUMN(tn_real_change, before, NULL),
+    TN_COLUMN(tn_real_change, after, NULL),
+};
+static const tn_record real_change_record = TN_RECORD(tn_real_change, real_change_columns);
+
+/* Of each quantity what it was and what it is. */
+#define CHANGED(member, heading, ...)                                                                        \
+    TN_OBJECT(#member, tn_technique_price, member, change_record, NULL),                                     \
+        TN_COLUMN_AS(NULL, tn_technique_price, member.before, heading, __VA_ARGS__),                         \
+        TN_COLUMN_AS(NULL, tn_technique_price, member.after, "then", __VA_ARGS__)
+static const tn_column technique_columns[] = {
+    TN_COLUMN(tn_technique_price, name, "technique"),
+    TN_COLUMN(tn_technique_price, keys, NULL),
+    CHANGED(macs, "MACs", TN_IN("M", 1e-6), TN_FIXED(2)),
+    CHANGED(saved_bytes, "kept", TN_IN("KiB", 1.0 / 1024), TN_FIXED(1)),
+    CHANGED(peak_bytes, "peak", TN_IN("KiB", 1.0 / 1024), TN_FIXED(1)),
+    CHANGED(cycles_per_step, "cycles", .unit = NULL),
+    TN_OBJECT("joules_per_step", tn_technique_price, joules_per_step, real_change_record, NULL),
+    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.before, "energy", TN_IN("mJ", 1e3),
+                 .style = TN_NUMBER_SIGNIFICANT, .digits = 4),
+    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.after, "then", TN_IN("mJ", 1e3),
+                 .style = TN_NUMBER_SIGNIFICANT, .digits = 4),
+};
+static const tn_record technique_record = TN_RECORD(tn_technique_price, technique_columns);
+
 static const tn_column cost_columns[] = {
     TN_COLUMN_AS("model", tn_cost, step.name, NULL),
     TN_COLUMN_AS("device", tn_cost, why.device, NULL),
@@ -236,6 +267,7 @@ static const tn_column cost_columns[] = {
     TN_ROWS_HERE("grouping", tn_cost, grouping, TN_GROUPINGS, tn_cost_grouping_record, NULL),
     TN_ROWS("flows", tn_cost, flow, flows, flow_record, NULL, .in_place = true),
     TN_ROWS("clocks", tn_cost, clock, clocks, clock_record, NULL, .in_place = true),
+    TN_ROWS("techniques", tn_cost, technique, techniques, technique_record, NULL),
     TN_COLUMN(tn_cost, fits, NULL),
     TN_ROWS("misfits", tn_cost, why.misfit, why.misfits, misfit_record, NULL),
     TN_ROWS("remedies", tn_cost, remedies.remedy, remedies.count, remedy_record, NULL),
@@ -358,6 +390,10 @@ tn_status tn_cost_print(const tn_cost *cost, tn_error *error) {
     if (cost->flows) {
         tn_say_heading("Flows of the tensor-format linear layers under these kernels");
         TN_TRY(tn_output_rows(&flow_record, cost->flow, cost->flows, error));
+    }
+    if (cost->techniques) {
+        tn_say_heading("What each technique changes, one behind the other");
+        TN_TRY(tn_output_rows(&technique_record, cost->technique, cost->techniques, error));
     }
     print_misfits(&cost->why, &cost->remedies);
     print_unverified(&cost->why);

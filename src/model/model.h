@@ -123,6 +123,11 @@ tn_status tn_program_cache_get(tn_program_cache *cache, const tn_weight *weight,
 tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
                         tn_error *error);
 
+/* The same with only the first `transformations` of the table (model/transformation.h), of those that the model asks
+ * for. */
+tn_status tn_step_build_part(const tn_model *model, tn_program_cache *cache, uint32_t transformations,
+                             tn_arena *arena, tn_step *step, tn_error *error);
+
 TN_PUBLIC_END
 
 #endif

@@ -113,7 +113,7 @@ static tn_status add_backward(tn_builder *b) {
     return TN_OK;
 }
 
-static tn_status build(tn_builder *b) {
+static tn_status build(tn_builder *b, uint32_t transformations) {
     tn_step *step = b->step;
     char precision[TN_NUMBER_FORMAT_NAME];
     tn_number_format_name(&step->formats->accumulate, precision);
@@ -124,13 +124,13 @@ static tn_status build(tn_builder *b) {
     TN_TRY(add_forward(b));
     TN_TRY(add_backward(b));
     TN_TRY(tn_builder_updates(b));
-    TN_TRY(tn_transformations_apply(tn_transformations, b));
+    TN_TRY(tn_transformations_apply(tn_transformations, transformations, b));
     TN_TRY(tn_builder_count(b));
     return tn_builder_liveness(b);
 }
 
-tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
-                        tn_error *error) {
+tn_status tn_step_build_part(const tn_model *model, tn_program_cache *cache, uint32_t transformations,
+                             tn_arena *arena, tn_step *step, tn_error *error) {
     tn_builder b = {.model = model, .cache = cache, .arena = arena, .error = error, .step = step};
     *step = (tn_step){.name = model->name,
                       .formats = &model->formats,
@@ -140,7 +140,12 @@ tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena
                       .element_bytes = tn_ceil_div(tn_number_format_word_bits(&model->formats.accumulate), 8),
                       .steps_per_epoch = model->steps_per_epoch,
                       .layers = model->layers};
-    return tn_fail_placed(error, build(&b), model->root->at);
+    return tn_fail_placed(error, build(&b, transformations), model->root->at);
+}
+
+tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
+                        tn_error *error) {
+    return tn_step_build_part(model, cache, UINT32_MAX, arena, step, error);
 }
 
 tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *arena, const char **name,

@@ -21,9 +21,9 @@ static tn_status refuse_conflicts(const tn_transformation *const *table, const t
     return TN_OK;
 }
 
-tn_status tn_transformations_apply(const tn_transformation *const *table, tn_builder *b) {
+tn_status tn_transformations_apply(const tn_transformation *const *table, uint32_t most, tn_builder *b) {
     TN_TRY(refuse_conflicts(table, b));
-    for (; *table; table++) {
+    for (; *table && most > 0; table++, most--) {
         if (!(*table)->wanted(b->model)) continue;
         const tn_operation *before = b->step->operation;
         uint32_t operations = b->step->operations;

@@ -36,8 +36,9 @@ typedef struct tn_transformation {
 /* All there are, in the order in which they are applied; ended by NULL. */
 extern const tn_transformation *const tn_transformations[];
 
-/* Applies those of the table that the model wants. Two that exclude each other are TN_INPUT. */
-tn_status tn_transformations_apply(const tn_transformation *const *table, tn_builder *b);
+/* Applies those of the first `most` of the table that the model wants. Two of the table that exclude each other are
+ * TN_INPUT. */
+tn_status tn_transformations_apply(const tn_transformation *const *table, uint32_t most, tn_builder *b);
 
 /* inference.c, trained_layers.c, reversible.c, checkpointing.c, write_back.c, product_arithmetic.c */
 extern const tn_transformation tn_inference, tn_trained_layers, tn_reversible, tn_checkpointing,

@@ -444,13 +444,13 @@ static void order_and_conflicts(void **state) {
     tn_operation operation[8] = {{.rows = 1}};
     tn_step step = {.operations = 8, .operation = operation};
     tn_builder b = {.arena = &arena, .step = &step, .error = &error};
-    assert_int_equal(tn_transformations_apply(table, &b), TN_OK);
+    assert_int_equal(tn_transformations_apply(table, UINT32_MAX, &b), TN_OK);
     assert_int_equal(step.operations, 4);
     assert_int_equal(step.operation[0].rows, 1);
-    assert_int_equal(tn_transformations_apply(twice, &b), TN_OK);
+    assert_int_equal(tn_transformations_apply(twice, UINT32_MAX, &b), TN_OK);
     assert_int_equal(step.operations, 1);
     drop.wanted = always;
-    assert_int_equal(tn_transformations_apply(table, &b), TN_INPUT);
+    assert_int_equal(tn_transformations_apply(table, UINT32_MAX, &b), TN_INPUT);
     assert_string_equal(error.message, "half (a.b) can't be combined with drop (c); leave one out");
     tn_arena_free(&arena);
 }
