@@ -1,7 +1,7 @@
 #include "hardware/energy.h"
 
-const char *const tn_energy_names[] = {"static",          "kernels",  "memory blocks",
-                                       "memory accesses", "off chip", NULL};
+const char *const tn_energy_names[] = {"static",  "kernels", "memory blocks", "memory accesses", "off chip",
+                                       "refresh", NULL};
 
 static const double JOULE_PER_PJ = 1e-12;
 
@@ -14,9 +14,9 @@ double tn_energy_capacitance_pF(const tn_device *device, const tn_resources *amo
 
 void tn_energy_of(const tn_device *device, const tn_activity *activity, double joules[TN_ENERGY_PARTS]) {
     const tn_device_energy *energy = &device->energy;
-    double square = energy->voltage_V.value * energy->voltage_V.value, toggle = energy->toggle.value,
-           idle = energy->idle_toggle.value;
-    joules[TN_ENERGY_STATIC] = energy->static_W.value * activity->seconds;
+    double volts = energy->voltage_V.value * (1 - activity->lowered), square = volts * volts,
+           toggle = energy->toggle.value, idle = energy->idle_toggle.value;
+    joules[TN_ENERGY_STATIC] = energy->static_W.value * (1 - activity->lowered) * activity->seconds;
     joules[TN_ENERGY_KERNELS] =
         JOULE_PER_PJ * square * (toggle * activity->busy_pF + idle * activity->idle_pF);
     joules[TN_ENERGY_MEMORY_BLOCKS] = JOULE_PER_PJ * square * idle * activity->block_pF * activity->cycles;
@@ -25,4 +25,5 @@ void tn_energy_of(const tn_device *device, const tn_activity *activity, double j
                         activity->access_bits[TN_STYLE_ULTRA] * energy->uram_pJ_per_bit.value +
                         activity->access_bits[TN_STYLE_DISTRIBUTED] * energy->lutram_pJ_per_bit.value);
     joules[TN_ENERGY_OFF_CHIP] = JOULE_PER_PJ * activity->off_chip_bits * activity->off_chip_pJ_per_bit;
+    joules[TN_ENERGY_REFRESH] = JOULE_PER_PJ * activity->refresh_pJ;
 }

@@ -1,12 +1,19 @@
 /* The parts of a price: work (cycles, kernels, words moved), memories, and their sum. */
 #include "base/checked.h"
+#include "base/memory.h"
 #include "hardware/workload.h"
+#include "model/technique.h"
 
 #include <math.h>
 #include <string.h>
 
 static uint64_t greater(uint64_t a, uint64_t b) {
     return a > b ? a : b;
+}
+
+/* Parameters, gradients and optimizer state are written where they stay. */
+static bool store_is_core(const tn_array *array) {
+    return array->role != TN_ARRAY_ACTIVATION && array->role != TN_ARRAY_INTERMEDIATE;
 }
 
 /* ---- work ---- */
@@ -189,6 +196,37 @@ void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, t
     tn_schedule_run(schedule, &plan->scratch, workload->time, cycles);
 }
 
+/* Refreshes of what lives in cells that lose it: lifetimes from the first operation's start to the last one's end. */
+static tn_status add_refreshes(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                               tn_work_price *price, tn_error *error) {
+    const tn_step *step = workload->step;
+    bool sequential = build->schedule == TN_SCHEDULE_SEQUENTIAL;
+    double us_per_cycle = 1 / workload->device->clock_MHz;
+    uint64_t *end, now = 0;
+    if (step->retention_us <= 0) return TN_OK;
+    TN_TRY(tn_alloc(step->operations, sizeof *end, &end, error));
+    tn_status status = TN_OK;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        now += workload->cycles[by_operation(plan, build) ? i : workload->work_of[i]];
+        end[i] = now;
+    }
+    for (uint32_t i = 0; i < step->arrays && status == TN_OK; i++) {
+        const tn_array *array = &step->array[i];
+        uint64_t refreshes;
+        if (store_is_core(array) || array->last >= step->operations) continue;
+        uint64_t from = array->first == 0 ? 0 : end[array->first - 1], to = end[array->last];
+        if (!sequential) {
+            from = workload->time[array->first].start;
+            to = workload->time[array->last].finish;
+        }
+        status = tn_refreshes((double)(to - from) * us_per_cycle, step->retention_us, &refreshes, error);
+        if (status == TN_OK)
+            price->refresh_pJ += (double)refreshes * (double)array->elements * step->refresh_pJ;
+    }
+    tn_free(end);
+    return status;
+}
+
 tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
                         tn_error *error) {
     uint64_t busy[TN_OPERATION_KINDS] = {0}, sum = 0;
@@ -216,12 +254,12 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
         for (uint32_t i = 0; i < workload->step->operations; i++)
             price->cycles_per_step += workload->cycles[i];
     }
-    if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return TN_OK;
+    if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return add_refreshes(workload, plan, build, price, error);
     tn_schedule schedule;
     TN_TRY(tn_plan_tasks(workload, plan, error));
     TN_TRY(tn_price_places(workload, plan, build, price, NULL, error));
     tn_price_run(workload, plan, build, &schedule, &price->cycles_per_step);
-    return TN_OK;
+    return add_refreshes(workload, plan, build, price, error);
 }
 
 /* ---- memories ---- */
@@ -350,6 +388,15 @@ static void spread_accesses(const double *stored_bits, double bits, double *by_s
         by_style[style] += bits * stored_bits[style] / stored;
 }
 
+/* By which share the voltage falls with the clock, where a step has time until a deadline. */
+static double lowered_by(const tn_step *step, const tn_device *device, const tn_price *price) {
+    double volts = device->energy.voltage_V.value;
+    if (step->deadline_us <= 0 || volts <= 0) return 0;
+    double share = (double)price->cycles_per_step / (price->seconds_per_step * device->clock_MHz * 1e6);
+    double least = step->least_V < volts ? step->least_V / volts : 1;
+    return 1 - fmax(share, least);
+}
+
 static void sum_activity(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
                          const tn_work_price *work, const tn_memory_price *memories,
                          const tn_resources *routing, const tn_price *price, tn_activity *activity) {
@@ -368,6 +415,8 @@ static void sum_activity(const tn_workload *workload, const tn_plan *plan, const
     for (int store = 0; store < TN_STORES; store++)
         spread_accesses(memories->bits[store], work->words[store] * (double)workload->word_bits,
                         activity->access_bits);
+    activity->refresh_pJ = work->refresh_pJ;
+    activity->lowered = lowered_by(workload->step, device, price);
     activity->off_chip_bits = 8.0 * (double)plan->off_chip_bytes_per_step;
     if (plan->off_chip)
         activity->off_chip_pJ_per_bit = ((const tn_external_memory *)device->external.item)->pJ_per_bit;
@@ -389,6 +438,8 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     *price = (tn_price){.cycles_per_step = work->cycles_per_step,
                         .used = tn_workload_kernels(workload, build, work)};
     price->seconds_per_step = (double)price->cycles_per_step / (workload->device->clock_MHz * 1e6);
+    if (price->seconds_per_step < 1e-6 * workload->step->deadline_us)
+        price->seconds_per_step = 1e-6 * workload->step->deadline_us;
     const tn_resources routing = tn_workload_routing(workload, build, memories);
     tn_resources_add(&price->used, &routing, 1);
     price->used.lut += memories->lutram;

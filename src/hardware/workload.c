@@ -21,12 +21,12 @@ static void describe(const tn_step *step, const tn_operation *operation, uint32_
     for (uint32_t i = 0; i < operation->read_count; i++) work->reads[store_of(step, operation->reads[i])]++;
     for (uint32_t i = 0; i < operation->write_count; i++)
         work->writes[store_of(step, operation->writes[i])]++;
+    work->cycle_ratio = operation->cycle_ratio > 0 ? operation->cycle_ratio : 1;
     if (!work->product) {
         work->vector = (uint8_t)operation->kind;
         return;
     }
     work->phase = (uint8_t)operation->phase;
-    work->cycle_ratio = operation->cycle_ratio > 0 ? operation->cycle_ratio : 1;
     for (int side = 0; side < 2; side++)
         work->side_store[side] = (uint8_t)store_of(step, operation->reads[side]);
 }
@@ -454,7 +454,7 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
         *cycles = time.cycles;
         *issues = time.issues;
     }
-    if (work->product && work->cycle_ratio != 1) *cycles = tn_scaled_cycles(*cycles, work->cycle_ratio);
+    if (work->cycle_ratio != 1) *cycles = tn_scaled_cycles(*cycles, work->cycle_ratio);
     const tn_device_control *control = &workload->device->control;
     *cycles += work->product ? control->product_cycles : control->vector_cycles;
     return TN_OK;

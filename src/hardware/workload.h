@@ -28,7 +28,7 @@ typedef struct tn_work {
     uint8_t reads[TN_STORES], writes[TN_STORES]; /* operands by store */
     uint8_t side_store[2];                       /* products: tn_store of left and right */
     tn_product_size size;                        /* vector kernels: rows x columns, batch and reduction 1 */
-    double cycle_ratio;                          /* products: cycles by those of the dense one */
+    double cycle_ratio;                          /* cycles by those of the whole operation */
     uint64_t count;                              /* operations */
 } tn_work;
 
@@ -90,6 +90,7 @@ typedef struct tn_work_price {
     uint64_t product_cycles[TN_ARITHMETICS_MOST]; /* busy cycles of the matmul kernels together */
     double vector_busy_pF;   /* capacitance of the vector kernels, weighted by their busy cycles */
     double words[TN_STORES]; /* read and written in a step, by memory */
+    double refresh_pJ;       /* of activations' cells */
     tn_resources matmul[TN_ARITHMETICS_MOST]; /* of one matmul kernel */
     tn_resources vectors;                     /* of all vector kernels */
 } tn_work_price;

@@ -49,6 +49,7 @@ struct tn_builder {
     tn_step *step;
     size_t operation_capacity, array_capacity;
     uint32_t *writer; /* [arrays] the operation that writes it last, or TN_NONE; from tn_builder_count on */
+    bool formatted;   /* operands of products have formats of their own */
     uint32_t at;      /* the layer being written */
     tn_layer_arrays *made; /* [layers] */
     tn_used_weight *used;  /* [model->weights] */

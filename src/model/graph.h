@@ -49,6 +49,13 @@ struct tn_model {
     bool dense; /* every weight uncompressed */
     tn_model_activations activations;
     tn_model_sparsity sparsity;
+    tn_model_pruning pruning;
+    tn_real_list exit; /* shares of inputs that leave behind each repetition of a block */
+    tn_position exit_at;
+    tn_model_flat flat_gemm;
+    tn_model_dvfs dvfs;
+    tn_model_memory memory;
+    uint64_t outliers;          /* bits of operands in outlier-victim pairs; 0: none */
     tn_text_list train, frozen; /* patterns of what is trained (none: all), and of what of it is not */
     tn_position train_at, frozen_at;
     bool inference;  /* the forward phase alone */

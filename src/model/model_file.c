@@ -35,6 +35,44 @@ static const tn_field weight_fields[] = {
 };
 static const tn_schema weight_schema = TN_SCHEMA("weight", tn_weight_entry, weight_fields);
 
+static const tn_field pruning_fields[] = {
+    TN_KEY(REAL, tn_model_pruning, tokens, "share of the tokens that stay from the first attention on",
+           TN_DEFAULT("1"), TN_WITHIN(1e-6, 1)),
+    TN_KEY(REAL, tn_model_pruning, heads, "share of the heads that stay", TN_DEFAULT("1"),
+           TN_WITHIN(1e-6, 1)),
+};
+static const tn_schema pruning_schema = TN_SCHEMA("pruning", tn_model_pruning, pruning_fields);
+
+static const tn_field flat_fields[] = {
+    TN_KEY(COUNT, tn_model_flat, rows, "products of at most so many rows are cut", TN_DEFAULT("8"),
+           TN_FROM(1)),
+    TN_KEY(COUNT, tn_model_flat, block,
+           "columns of a block; products that it does not divide stay; 0: none is cut", TN_DEFAULT("0")),
+};
+static const tn_schema flat_schema = TN_SCHEMA("flat_gemm", tn_model_flat, flat_fields);
+
+static const tn_field dvfs_fields[] = {
+    TN_KEY(
+        REAL, tn_model_dvfs, deadline_us,
+        "time that a step may take; the clock falls to cycles / deadline and the voltage with it; 0: neither",
+        TN_DEFAULT("0"), TN_WITHIN(0, 1e12)),
+    TN_KEY(REAL, tn_model_dvfs, least_V, "voltage below which it does not fall", TN_DEFAULT("0.6"),
+           TN_WITHIN(0.1, 5)),
+};
+static const tn_schema dvfs_schema = TN_SCHEMA("dvfs", tn_model_dvfs, dvfs_fields);
+
+static const char *const cells[] = {"sram", "edram", NULL};
+static const tn_field memory_fields[] = {
+    TN_KEY(CHOICE, tn_model_memory, kind,
+           "cells of activations and intermediates; edram loses what is not refreshed", TN_DEFAULT("sram"),
+           TN_ONE_OF(cells), TN_SEEN(tn_model_memory, kind_at)),
+    TN_KEY(REAL, tn_model_memory, retention_us, "edram: time that a cell keeps its value", TN_DEFAULT("3.35"),
+           TN_WITHIN(1e-3, 1e9)),
+    TN_KEY(REAL, tn_model_memory, refresh_pj, "edram: energy to refresh a word, pJ", TN_DEFAULT("1"),
+           TN_WITHIN(0, 1e6)),
+};
+static const tn_schema memory_schema = TN_SCHEMA("memory", tn_model_memory, memory_fields);
+
 static const char *const balances[] = {"none", "pairs", NULL};
 static const tn_field sparsity_fields[] = {
     TN_KEY(REAL, tn_model_sparsity, weights,
@@ -132,6 +170,18 @@ static const tn_field model_fields[] = {
            .sub = &activations_schema),
     TN_KEY(MAPPING, tn_model_file, sparsity, "what of the operands of products is zero",
            .sub = &sparsity_schema),
+    TN_KEY(MAPPING, tn_model_file, memory, "cells that activations live in", .sub = &memory_schema),
+    TN_KEY(MAPPING, tn_model_file, pruning, "inference: tokens and heads that stay", .sub = &pruning_schema),
+    TN_KEY(REAL_LIST, tn_model_file, exit,
+           "inference: shares of the inputs that leave behind each repetition of the blocks, 1 in all",
+           TN_WITHIN(0, 1), TN_SEEN(tn_model_file, exit_at)),
+    TN_KEY(MAPPING, tn_model_file, dvfs, "inference: clock and voltage that follow the work",
+           .sub = &dvfs_schema),
+    TN_KEY(COUNT, tn_model_file, outliers,
+           "inference: bits of operands whose outliers take the place of a neighbour (OliVe); 0: none",
+           TN_DEFAULT("0"), TN_WITHIN(0, 16)),
+    TN_KEY(MAPPING, tn_model_file, flat_gemm, "inference: products of few rows cut along their columns",
+           .sub = &flat_schema),
     TN_KEY(TEXT_LIST, tn_model_file, train,
            "layers (encoder2.*) or parameters (*.bias) that are trained, by patterns; absent: all",
            TN_SEEN(tn_model_file, train_at)),

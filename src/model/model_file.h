@@ -57,6 +57,23 @@ typedef struct tn_model_sparsity {
     tn_position weights_at;
 } tn_model_sparsity;
 
+typedef struct tn_model_pruning {
+    double tokens, heads; /* shares that stay */
+} tn_model_pruning;
+typedef struct tn_model_flat {
+    uint64_t rows, block; /* products of at most so many rows, in blocks of so many columns; 0: none */
+} tn_model_flat;
+/* Clock and voltage that follow the work: a step takes this long. 0: neither. */
+typedef struct tn_model_dvfs {
+    double deadline_us, least_V;
+} tn_model_dvfs;
+typedef enum tn_cell { TN_CELL_SRAM, TN_CELL_EDRAM } tn_cell;
+typedef struct tn_model_memory {
+    uint32_t kind; /* tn_cell */
+    double retention_us, refresh_pj;
+    tn_position kind_at;
+} tn_model_memory;
+
 typedef struct tn_model_file {
     uint32_t kind, phase, optimizer, format, flow; /* phase: tn_model_phase */
     const tn_yaml *precision_node;
@@ -68,9 +85,15 @@ typedef struct tn_model_file {
     tn_model_update update;
     tn_model_activations activations;
     tn_model_sparsity sparsity;
+    tn_model_pruning pruning;
+    tn_real_list exit;
+    tn_model_flat flat_gemm;
+    tn_model_dvfs dvfs;
+    tn_model_memory memory;
+    uint64_t outliers;
     tn_text_list train, frozen; /* patterns */
     const tn_yaml *layers, *build, *checkpoint, *training;
-    tn_position name_at, train_at, frozen_at;
+    tn_position name_at, train_at, frozen_at, exit_at;
 } tn_model_file;
 
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error);

@@ -148,12 +148,18 @@ tn_status tn_operation_count(tn_operation *operation, tn_error *error) {
         fits = tn_product(size, 4, &operation->macs);
         /* Every element of a parameter is multiplied equally often. */
         if (fits && operation->live > 0)
-            operation->macs = operation->macs / operation->live_of * operation->live;
+            operation->macs = operation->macs % operation->live_of == 0
+                                  ? operation->macs / operation->live_of * operation->live
+                                  : (uint64_t)((double)operation->macs * (double)operation->live /
+                                               (double)operation->live_of);
         fits = fits && tn_mul(2, operation->macs, &operation->flops);
     } else {
         tn_vector_cost cost = tn_vector_cost_of(operation->kind);
         fits = fits && tn_mul_add(elements, cost.per_element, &operation->flops) &&
                tn_mul_add(rows, cost.per_row, &operation->flops);
+        if (fits && operation->live > 0) /* of a mean input */
+            operation->flops =
+                (uint64_t)((double)operation->flops * (double)operation->live / (double)operation->live_of);
     }
     if (fits) return TN_OK;
     return tn_fail(error, TN_OVERFLOW,

@@ -13,6 +13,7 @@ static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t opera
     const tn_formats *formats = &b->model->formats;
     tn_arithmetic *of[TN_VALUES][TN_VALUES] = {{NULL}};
     TN_TRY(tn_builder_values(b, before, operations));
+    b->formatted = true;
     for (uint32_t i = 0; i < operations; i++) {
         tn_operation operation = before[i];
         if (operation.kind == TN_OP_PRODUCT) {

@@ -134,6 +134,10 @@ tn_status tn_step_build_part(const tn_model *model, tn_program_cache *cache, uin
     tn_builder b = {.model = model, .cache = cache, .arena = arena, .error = error, .step = step};
     *step = (tn_step){.name = model->name,
                       .formats = &model->formats,
+                      .deadline_us = model->inference ? model->dvfs.deadline_us : 0,
+                      .least_V = model->dvfs.least_V,
+                      .retention_us = model->memory.kind == TN_CELL_EDRAM ? model->memory.retention_us : 0,
+                      .refresh_pJ = model->memory.refresh_pj,
                       .optimizer = model->optimizer,
                       .batch = model->batch,
                       .sequence = model->sequence,

@@ -107,9 +107,9 @@ typedef struct tn_operation {
     uint32_t after_count;
     const uint32_t *after;           /* earlier operations, ascending */
     const tn_arithmetic *arithmetic; /* of a product; NULL: that of the step's precision */
-    uint64_t live,
-        live_of;        /* of a product: elements of its parameter that are not zero, of so many; 0: all */
-    double cycle_ratio; /* of a product: its cycles by those of the dense one; 0: 1 */
+    uint64_t live, live_of; /* of a product: elements of its parameter that are not zero, of so many; of any:
+                               * inputs that it is done for; 0: all */
+    double cycle_ratio;     /* of a product: its cycles by those of the dense one; 0: 1 */
     uint32_t read_count, write_count;
     uint32_t reads[TN_OPERATION_READS], writes[TN_OPERATION_WRITES]; /* arrays */
 } tn_operation;
@@ -162,7 +162,9 @@ typedef struct tn_step_layer {
 typedef struct tn_step {
     const char *name;
     const tn_formats *formats;
-    const char *precision; /* name of formats->accumulate */
+    double deadline_us, least_V;     /* of a step whose clock and voltage follow the work; 0: neither */
+    double retention_us, refresh_pJ; /* of activations' cells, a word; 0: they keep what they hold */
+    const char *precision;           /* name of formats->accumulate */
     tn_optimizer optimizer;
     uint64_t batch, sequence, element_bytes, steps_per_epoch;
     uint32_t layers, operations, arrays;

@@ -2,9 +2,20 @@
 
 #include <string.h>
 
-const tn_transformation *const tn_transformations[] = {
-    &tn_inference,  &tn_trained_layers, &tn_reversible,    &tn_checkpointing,      &tn_optimal_checkpointing,
-    &tn_write_back, &tn_sparse_weights, &tn_zero_skipping, &tn_product_arithmetic, NULL};
+const tn_transformation *const tn_transformations[] = {&tn_inference,
+                                                       &tn_trained_layers,
+                                                       &tn_reversible,
+                                                       &tn_checkpointing,
+                                                       &tn_optimal_checkpointing,
+                                                       &tn_write_back,
+                                                       &tn_sparse_weights,
+                                                       &tn_zero_skipping,
+                                                       &tn_pruning,
+                                                       &tn_early_exit,
+                                                       &tn_flat_products,
+                                                       &tn_product_arithmetic,
+                                                       &tn_outlier_pairs,
+                                                       NULL};
 
 static bool excludes(const tn_transformation *one, const tn_transformation *other) {
     for (const char *const *name = one->excludes; name && *name; name++)
@@ -21,8 +32,18 @@ static tn_status refuse_conflicts(const tn_transformation *const *table, const t
     return TN_OK;
 }
 
+static tn_status refuse_training(const tn_transformation *const *table, const tn_builder *b) {
+    for (; *table; table++)
+        if ((*table)->inference_only && !b->model->inference && (*table)->wanted(b->model))
+            return tn_fail(b->error, TN_INPUT,
+                           "%s (%s) is a technique of inference; set phase: inference, or leave it out",
+                           (*table)->name, (*table)->keys);
+    return TN_OK;
+}
+
 tn_status tn_transformations_apply(const tn_transformation *const *table, uint32_t most, tn_builder *b) {
     TN_TRY(refuse_conflicts(table, b));
+    TN_TRY(refuse_training(table, b));
     for (; *table && most > 0; table++, most--) {
         if (!(*table)->wanted(b->model)) continue;
         const tn_operation *before = b->step->operation;

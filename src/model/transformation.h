@@ -27,6 +27,7 @@ typedef struct tn_transformation {
     const char *changes;         /* what it changes and what not; for people */
     const char *source;          /* who published it; NULL: common practice */
     const char *const *excludes; /* names that it can't be combined with, ended by NULL; NULL: none */
+    bool inference_only;         /* it needs `phase: inference` */
     bool (*wanted)(const tn_model *model);
     /* Writes the step's list anew from the list so far: tn_builder_keep for what was there, tn_builder_array
      * and tn_builder_add (of layer b->at) for what is new. */
@@ -42,6 +43,7 @@ tn_status tn_transformations_apply(const tn_transformation *const *table, uint32
 
 /* inference.c, trained_layers.c, reversible.c, checkpointing.c, write_back.c, product_arithmetic.c */
 extern const tn_transformation tn_inference, tn_trained_layers, tn_reversible, tn_checkpointing,
-    tn_optimal_checkpointing, tn_write_back, tn_sparse_weights, tn_zero_skipping, tn_product_arithmetic;
+    tn_optimal_checkpointing, tn_write_back, tn_sparse_weights, tn_zero_skipping, tn_pruning, tn_early_exit,
+    tn_flat_products, tn_product_arithmetic, tn_outlier_pairs;
 
 #endif

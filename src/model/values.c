@@ -39,7 +39,7 @@ tn_status tn_builder_formats(tn_builder *b) {
             other[step->operation[i].reads[k]] |= step->operation[i].kind != TN_OP_PRODUCT;
     for (uint32_t i = 0; i < step->arrays; i++) {
         tn_array *array = &step->array[i];
-        bool read = !other[i] && array->last > array->first;
+        bool read = b->formatted && !other[i] && array->last > array->first;
         if (array->is_mask) {
             array->format = &tn_bit;
             continue;

@@ -1,0 +1,47 @@
+/* Outlier-victim pairs: operands of few bits where an outlier takes the bits of its neighbour, which becomes zero, so that
+ * every value has one width and no index is needed. Guo et al., OliVe, ISCA 2023. Products are integer ones of that
+ * width; the decoder in front of a multiplier gives an exponent of two bits, by which its product is shifted. */
+#include "model/transformation.h"
+
+static bool wanted(const tn_model *model) {
+    return model->outliers > 0;
+}
+
+static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+    tn_arithmetic *pairs;
+    enum { SHIFT_BITS = 2, LEAST_BITS = 2 };
+    uint32_t bits = (uint32_t)b->model->outliers < LEAST_BITS ? LEAST_BITS : (uint32_t)b->model->outliers;
+    tn_formats *formats;
+    TN_TRY(tn_arena_alloc(b->arena, 1, sizeof *pairs, &pairs, b->error));
+    TN_TRY(tn_arena_alloc(b->arena, 1, sizeof *formats, &formats, b->error));
+    /* As one group with an exponent of its own for each value: an integer product and a shift. */
+    const tn_number_format pair = {TN_BLOCK_FLOATING, .exponent_bits = SHIFT_BITS, .mantissa_bits = bits - 1,
+                                   .group = 1};
+    *pairs = (tn_arithmetic){.left = pair, .right = pair, .sum = b->model->formats.accumulate};
+    *formats = b->model->formats;
+    for (int i = 0; i < TN_VALUES; i++)
+        formats->operand[i] = (tn_number_format){TN_SCALED_INTEGER, .bits = bits};
+    b->step->formats = formats;
+    b->formatted = true;
+    for (uint32_t i = 0; i < operations; i++) {
+        tn_operation o = before[i];
+        if (o.kind == TN_OP_PRODUCT) o.arithmetic = pairs;
+        TN_TRY(tn_builder_keep(b, &o));
+    }
+    return TN_OK;
+}
+
+static const char *const excluded[] = {"product-arithmetic", NULL};
+
+const tn_transformation tn_outlier_pairs = {
+    .name = "outlier-pairs",
+    .keys = "outliers",
+    .source = "Guo et al., OliVe, ISCA 2023",
+    .needs = "phase: inference",
+    .changes =
+        "multipliers and adders of matmul kernels; bits of parameters and of arrays that products alone read",
+    .excludes = excluded,
+    .inference_only = true,
+    .wanted = wanted,
+    .apply = apply,
+};
