@@ -113,6 +113,11 @@ static tn_store store_of(const tn_array *array) {
     return activation ? TN_STORE_ACTIVATIONS : TN_STORE_CORES;
 }
 
+uint64_t tn_array_word_bits(const tn_step *step, uint32_t array) {
+    const tn_number_format *format = step->array[array].format;
+    return format ? tn_number_format_word_bits(format) : 8 * step->element_bytes;
+}
+
 static bool is_mapped(const maker *with, uint32_t array) {
     return with->step->array[array].elements > 0 && !with->map->off_chip[array];
 }
@@ -130,6 +135,7 @@ static tn_status one_extent(maker *with, uint64_t elements, tn_mapped *memory) {
  * a layer's cores that are alike is in the n-th class of such cores. */
 typedef struct {
     const tn_array *of;
+    uint64_t bits;
     const use_node *uses;
     uint32_t array, kind, ordinal; /* kind: the same for arrays that are alike; ordinal: among its layer's */
 } member;
@@ -138,6 +144,7 @@ static int by_likeness(const void *left, const void *right) {
     const member *a = left, *b = right;
     if (a->of->elements != b->of->elements) return a->of->elements < b->of->elements ? -1 : 1;
     if (a->of->role != b->of->role) return a->of->role < b->of->role ? -1 : 1;
+    if (a->bits != b->bits) return a->bits < b->bits ? -1 : 1;
     if (a->of->is_core != b->of->is_core) return a->of->is_core ? 1 : -1;
     return compare_uses(a->uses, b->uses);
 }
@@ -163,7 +170,10 @@ static tn_status find_classes(maker *with, uint32_t *first) {
     member *members;
     TN_TRY(tn_arena_alloc(with->arena, count, sizeof *members, &members, with->error));
     for (uint32_t i = 0; i < count; i++)
-        members[i] = (member){.of = &with->step->array[i], .uses = with->uses[i], .array = i};
+        members[i] = (member){.of = &with->step->array[i],
+                              .bits = tn_array_word_bits(with->step, i),
+                              .uses = with->uses[i],
+                              .array = i};
     qsort(members, count, sizeof *members, by_layer);
     for (uint32_t i = 1; i < count; i++) {
         const member *before = &members[i - 1];
@@ -183,7 +193,10 @@ static tn_status find_classes(maker *with, uint32_t *first) {
 
 static tn_status add_class(maker *with, uint32_t array, tn_mapped *memory) {
     const tn_array *of = &with->step->array[array];
-    *memory = (tn_mapped){.array = array, .store = store_of(of), .grouped = of->is_core};
+    *memory = (tn_mapped){.array = array,
+                          .word_bits = tn_array_word_bits(with->step, array),
+                          .store = store_of(of),
+                          .grouped = of->is_core};
     TN_TRY(flatten_uses(with, with->uses[array], memory));
     return one_extent(with, of->elements, memory);
 }
@@ -277,6 +290,7 @@ static tn_status add_pooled(maker *with, const tn_pool *pool, uint32_t count, ui
         for (const use_node *node = with->uses[array]; node; node = node->next)
             TN_TRY(add_use(with, &uses, node->use));
         memory->arrays++;
+        memory->word_bits = tn_array_word_bits(with->step, array);
         memory->store = store_of(&with->step->array[array]);
         map->memory_of[array] = map->memories;
         map->copy_of[array] = 0;
@@ -287,23 +301,40 @@ static tn_status add_pooled(maker *with, const tn_pool *pool, uint32_t count, ui
     return fill_extents(with, pool, which, memory);
 }
 
-/* Pools of what is no core, by what they hold: parameters, gradients, optimizer state, the rest. */
+/* Role of a pool's arrays: activations and intermediates are one. */
+static int pool_of(const tn_array *array) {
+    return store_of(array) == TN_STORE_ACTIVATIONS ? TN_ARRAY_ACTIVATION : (int)array->role;
+}
+
+/* The next wider words that arrays of the pool have; 0: none. */
+static uint64_t next_bits(const maker *with, int role, uint64_t bits) {
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < with->step->arrays; i++) {
+        if (!is_mapped(with, i) || with->step->array[i].is_core || pool_of(&with->step->array[i]) != role)
+            continue;
+        uint64_t its = tn_array_word_bits(with->step, i);
+        if (its > bits && (next == 0 || its < next)) next = its;
+    }
+    return next;
+}
+
+/* Pools of what is no core, by what they hold, parameters, gradients, optimizer state, the rest, and by the bits of
+ * its words. */
 static tn_status add_pools(maker *with) {
     const tn_step *step = with->step;
-    for (int role = 0; role <= TN_ARRAY_ACTIVATION; role++) {
-        uint32_t count = 0;
-        tn_pool pool;
-        for (uint32_t i = 0; i < step->arrays; i++) {
-            const tn_array *array = &step->array[i];
-            int kind = store_of(array) == TN_STORE_ACTIVATIONS ? TN_ARRAY_ACTIVATION : (int)array->role;
-            if (is_mapped(with, i) && !array->is_core && kind == role) with->list[count++] = i;
+    for (int role = 0; role <= TN_ARRAY_ACTIVATION; role++)
+        for (uint64_t bits = next_bits(with, role, 0); bits > 0; bits = next_bits(with, role, bits)) {
+            uint32_t count = 0;
+            tn_pool pool;
+            for (uint32_t i = 0; i < step->arrays; i++)
+                if (is_mapped(with, i) && !step->array[i].is_core && pool_of(&step->array[i]) == role &&
+                    tn_array_word_bits(step, i) == bits)
+                    with->list[count++] = i;
+            TN_TRY(tn_pool_make(step, with->list, count, with->arena, &pool, with->error));
+            for (uint32_t which = 0; which < pool.memories; which++)
+                TN_TRY(add_pooled(with, &pool, count, which));
+            with->map->slots += pool.slots;
         }
-        if (count == 0) continue;
-        TN_TRY(tn_pool_make(step, with->list, count, with->arena, &pool, with->error));
-        for (uint32_t which = 0; which < pool.memories; which++)
-            TN_TRY(add_pooled(with, &pool, count, which));
-        with->map->slots += pool.slots;
-    }
     return TN_OK;
 }
 
@@ -321,7 +352,8 @@ uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation,
 static void choose_off_chip(maker *with) {
     uint64_t over = with->options->off_chip_over_bytes;
     for (uint32_t i = 0; i < with->step->arrays; i++)
-        with->map->off_chip[i] = over > 0 && with->step->array[i].elements > over / with->step->element_bytes;
+        with->map->off_chip[i] =
+            over > 0 && with->step->array[i].elements > 8 * over / tn_array_word_bits(with->step, i);
 }
 
 typedef struct {

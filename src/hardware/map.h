@@ -46,6 +46,7 @@ typedef enum tn_store { TN_STORE_CORES, TN_STORE_ACTIVATIONS, TN_STORES } tn_sto
 
 typedef struct tn_mapped {
     uint32_t array;      /* its largest array, which names it */
+    uint64_t word_bits;  /* of an element; 0: of the step's precision */
     uint32_t arrays;     /* how many arrays live in it and its copies */
     tn_store store;      /* style by activation_memory or by core_memory */
     bool grouped;        /* cores: `copies` memories that the build groups */
@@ -79,6 +80,9 @@ typedef struct tn_map_options {
 
 tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,
                       tn_error *error);
+
+/* Bits of a word that holds an element of the array. */
+uint64_t tn_array_word_bits(const tn_step *step, uint32_t array);
 
 /* Words that the memory must serve in a cycle: its widest use. */
 uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build);

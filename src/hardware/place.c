@@ -49,6 +49,7 @@ static double capacity_of(const tn_blocks *blocks) {
 
 tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
                          const tn_build *build, const tn_place *place, tn_placed *placed, tn_error *error) {
+    if (memory->word_bits > 0) word_bits = memory->word_bits;
     uint64_t accesses = tn_mapped_accesses(memory, build), words = 0, depth = 0;
     bool partition = place->split == TN_SPLIT_PARTITION;
     for (uint32_t i = 0; i < memory->extents; i++) {

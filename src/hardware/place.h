@@ -27,6 +27,7 @@ typedef struct tn_placed {
     double stored_bits, capacity_bits;           /* of the arrays; of the blocks (a LUT holds 64 bits) */
 } tn_placed;
 
+/* `word_bits`: where the memory does not say. */
 tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
                          const tn_build *build, const tn_place *place, tn_placed *placed, tn_error *error);
 

@@ -213,7 +213,8 @@ static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *
     const tn_step *step = workload->step;
     const tn_map *map = &plan->map;
     for (uint32_t i = 0; i < step->arrays; i++)
-        if (map->off_chip[i]) plan->off_chip_bytes += step->array[i].elements * step->element_bytes;
+        if (map->off_chip[i])
+            plan->off_chip_bytes += tn_ceil_div(step->array[i].elements * tn_array_word_bits(step, i), 8);
     plan->off_chip = plan->off_chip_bytes > 0;
     if (!plan->off_chip) return TN_OK;
     const tn_external_memory *external = workload->device->external.item;
@@ -233,7 +234,7 @@ static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *
     uint64_t tile = tn_ceil_div(plan->options.tile_bytes, step->element_bytes);
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
-        uint64_t elements = 0;
+        uint64_t elements = 0, bits = 0;
         TN_TRY(tn_operation_tiling(operation, map->off_chip, tile, &plan->tiling[i], error));
         if (plan->tiling[i].tiles) {
             uint64_t bytes;
@@ -246,11 +247,13 @@ static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *
         }
         for (uint32_t j = 0; j < operation->read_count; j++)
             if (map->off_chip[operation->reads[j]])
-                elements += tn_operand_elements(step, operation, operation->reads[j], j);
+                bits += tn_array_word_bits(step, operation->reads[j]) *
+                        tn_operand_elements(step, operation, operation->reads[j], j);
         for (uint32_t j = 0; j < operation->write_count; j++)
             if (map->off_chip[operation->writes[j]])
-                elements += tn_operand_elements(step, operation, operation->writes[j], TN_OPERATION_READS);
-        plan->transfer_bytes[i] = elements * step->element_bytes;
+                bits += tn_array_word_bits(step, operation->writes[j]) *
+                        tn_operand_elements(step, operation, operation->writes[j], TN_OPERATION_READS);
+        plan->transfer_bytes[i] = tn_ceil_div(bits, 8);
         plan->off_chip_bytes_per_step += plan->transfer_bytes[i];
     }
     return TN_OK;

@@ -54,7 +54,7 @@ struct tn_model {
     tn_position exit_at;
     tn_model_flat flat_gemm;
     tn_model_dvfs dvfs;
-    tn_model_memory memory;
+    tn_model_cells memory;
     uint64_t outliers;          /* bits of operands in outlier-victim pairs; 0: none */
     tn_text_list train, frozen; /* patterns of what is trained (none: all), and of what of it is not */
     tn_position train_at, frozen_at;

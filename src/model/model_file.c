@@ -63,15 +63,15 @@ static const tn_schema dvfs_schema = TN_SCHEMA("dvfs", tn_model_dvfs, dvfs_field
 
 static const char *const cells[] = {"sram", "edram", NULL};
 static const tn_field memory_fields[] = {
-    TN_KEY(CHOICE, tn_model_memory, kind,
+    TN_KEY(CHOICE, tn_model_cells, kind,
            "cells of activations and intermediates; edram loses what is not refreshed", TN_DEFAULT("sram"),
-           TN_ONE_OF(cells), TN_SEEN(tn_model_memory, kind_at)),
-    TN_KEY(REAL, tn_model_memory, retention_us, "edram: time that a cell keeps its value", TN_DEFAULT("3.35"),
+           TN_ONE_OF(cells), TN_SEEN(tn_model_cells, kind_at)),
+    TN_KEY(REAL, tn_model_cells, retention_us, "edram: time that a cell keeps its value", TN_DEFAULT("3.35"),
            TN_WITHIN(1e-3, 1e9)),
-    TN_KEY(REAL, tn_model_memory, refresh_pj, "edram: energy to refresh a word, pJ", TN_DEFAULT("1"),
+    TN_KEY(REAL, tn_model_cells, refresh_pj, "edram: energy to refresh a word, pJ", TN_DEFAULT("1"),
            TN_WITHIN(0, 1e6)),
 };
-static const tn_schema memory_schema = TN_SCHEMA("memory", tn_model_memory, memory_fields);
+static const tn_schema memory_schema = TN_SCHEMA("memory", tn_model_cells, memory_fields);
 
 static const char *const balances[] = {"none", "pairs", NULL};
 static const tn_field sparsity_fields[] = {

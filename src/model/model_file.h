@@ -68,11 +68,11 @@ typedef struct tn_model_dvfs {
     double deadline_us, least_V;
 } tn_model_dvfs;
 typedef enum tn_cell { TN_CELL_SRAM, TN_CELL_EDRAM } tn_cell;
-typedef struct tn_model_memory {
+typedef struct tn_model_cells {
     uint32_t kind; /* tn_cell */
     double retention_us, refresh_pj;
     tn_position kind_at;
-} tn_model_memory;
+} tn_model_cells;
 
 typedef struct tn_model_file {
     uint32_t kind, phase, optimizer, format, flow; /* phase: tn_model_phase */
@@ -89,7 +89,7 @@ typedef struct tn_model_file {
     tn_real_list exit;
     tn_model_flat flat_gemm;
     tn_model_dvfs dvfs;
-    tn_model_memory memory;
+    tn_model_cells memory;
     uint64_t outliers;
     tn_text_list train, frozen; /* patterns */
     const tn_yaml *layers, *build, *checkpoint, *training;
