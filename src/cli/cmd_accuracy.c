@@ -53,6 +53,43 @@ static tn_status read_shard(const char *text, tn_study_options *options, tn_erro
     return TN_OK;
 }
 
+/* Takes `training.KEY=VALUE` out of what was asked to be set: keys of the runs, the others are the space's. */
+static tn_status split_settings(request *asked, const char *const **of_space, size_t *count,
+                                const char **training, tn_arena *arena, tn_error *error) {
+    static const char prefix[] = "training.";
+    const char **kept;
+    tn_buffer text = {0};
+    TN_TRY(tn_arena_alloc(arena, asked->set.count + 1, sizeof *kept, &kept, error));
+    *count = 0;
+    for (size_t i = 0; i < asked->set.count; i++) {
+        const char *item = asked->set.item[i], *equals = strchr(item, '=');
+        if (!equals || strncmp(item, prefix, sizeof prefix - 1) != 0) {
+            kept[(*count)++] = item;
+            continue;
+        }
+        int length = (int)(equals - item) - (int)(sizeof prefix - 1);
+        tn_buffer_format(&text, "%.*s: %s\n", length, item + sizeof prefix - 1, equals + 1);
+    }
+    *of_space = kept;
+    *training = NULL;
+    tn_status status = text.status;
+    if (status == TN_OK && text.length)
+        status = tn_arena_copy_text(arena, text.data, text.length, training, error);
+    tn_buffer_free(&text);
+    return status;
+}
+
+static tn_status decode_settings(const tn_model *model, const char *training, tn_arena *arena,
+                                 tn_train_settings *settings, tn_error *error) {
+    static const tn_yaml none = {.kind = TN_YAML_MAPPING};
+    const tn_yaml *given = tn_model_training(model) ? tn_model_training(model) : &none;
+    tn_yaml *over, *merged;
+    if (!training) return tn_train_settings_decode(given, arena, settings, error);
+    TN_TRY(tn_yaml_parse("--set", training, strlen(training), arena, &over, error));
+    TN_TRY(tn_yaml_merge(given, over, arena, &merged, error));
+    return tn_train_settings_decode(merged, arena, settings, error);
+}
+
 static bool has_candidates(const char *folder) {
     char path[1024];
     snprintf(path, sizeof path, "%s/accuracy.csv", folder);
@@ -68,6 +105,8 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_study study;
     tn_watch watch;
     tn_buffer table = {0};
+    const char *const *set, *training;
+    size_t sets;
     char path[1024];
     (void)answer;
     if (!asked->data || !asked->folder)
@@ -77,9 +116,9 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
         return tn_fail(error, TN_INPUT, "%s holds a study; --resume goes on with it", asked->folder);
     tn_study_options options = {.folder = asked->folder, .effort = asked->effort, .seeds = asked->seeds};
     TN_TRY(read_shard(asked->shard, &options, error));
-    TN_TRY(tn_space_load(asked->common.argument[0], asked->set.item, asked->set.count, NULL, arena, &space,
-                         error));
-    TN_TRY(tn_train_settings_decode(tn_model_training(space.model), arena, &options.settings, error));
+    TN_TRY(split_settings(asked, &set, &sets, &training, arena, error));
+    TN_TRY(tn_space_load(asked->common.argument[0], set, sets, NULL, arena, &space, error));
+    TN_TRY(decode_settings(space.model, training, arena, &options.settings, error));
     for (size_t i = 0; i < asked->loss_weight.count; i++)
         TN_TRY(tn_train_settings_weight(&options.settings, asked->loss_weight.item[i], arena, error));
     TN_TRY(tn_folder_make(asked->folder, error));
@@ -109,7 +148,8 @@ static const tn_option options[] = {
     {"--shard", TN_INTO(request, shard), "I/N", "every N-th candidate, from the I-th"},
     {"--resume", TN_INTO(request, resume), NULL, "go on with the study in DIR"},
     {"--loss-weight", TN_INTO(request, loss_weight), "NAME=FACTOR", "factor of a loss, slot=4 (repeatable)"},
-    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the space (repeatable)"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE",
+     "override a key of the space, or training.KEY of the runs (repeatable)"},
 };
 
 const tn_command tn_command_accuracy = {

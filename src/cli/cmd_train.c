@@ -57,7 +57,7 @@ static tn_status print_case(const request *asked, const tn_train_checks *checks,
 
 static tn_status run_case(const request *asked, int *answer, tn_error *error) {
     tn_train_checks checks = {0};
-    tn_status status = tn_train_case(asked->path, (uint32_t)asked->threads, &checks, error);
+    tn_status status = tn_train_case(asked->path, NULL, (uint32_t)asked->threads, &checks, error);
     if (status == TN_OK) status = print_case(asked, &checks, error);
     *answer = checks.failed ? 1 : 0;
     tn_train_checks_free(&checks);
@@ -202,8 +202,10 @@ static tn_status run_training(const request *asked, int *status_answer, tn_error
         fprintf(stderr, "tenfold: %s\n", answer.result.diverged);
         *status_answer = 1;
     } else if (status == TN_OK) {
-        *status_answer = counts_agree(&answer.result) ? 0 : 1;
+        *status_answer = counts_agree(&answer.result) && !answer.result.collapsed ? 0 : 1;
         status = print_training(asked, &answer, error);
+        if (status == TN_OK && answer.result.collapsed)
+            fprintf(stderr, "tenfold: %s\n", answer.result.collapsed);
     }
     tn_target_free(&target);
     tn_arena_free(&arena);

@@ -118,7 +118,7 @@ static tn_status read_point(const reader *r, size_t row, point *of, bool *here, 
         *here &= place < choice->count;
         of->key = of->key * choice->count + place;
     }
-    return tn_csv_real(r->csv, row, r->accuracy, 0, 1, &of->value, error);
+    return *here ? tn_csv_real(r->csv, row, r->accuracy, 0, 1, &of->value, error) : TN_OK;
 }
 
 static int by_key_and_rank(const void *a, const void *b) {
@@ -172,8 +172,9 @@ tn_status tn_accuracy_table_load(const char *path, const tn_axis *choice, size_t
     for (size_t i = 0; i < csv.rows; i++) {
         bool does, here;
         TN_TRY(counts(&r, i, epochs, &does, error));
+        if (!does) continue;
         TN_TRY(read_point(&r, i, &points[count], &here, error));
-        count += does && here;
+        count += here;
     }
     if (count == 0)
         return tn_fail_at(error, TN_INPUT, csv.head[0].at,

@@ -47,9 +47,11 @@ static uint64_t design_of(const session *s, uint64_t combination) {
     return id;
 }
 
-/* Epochs that halving spends on so many candidates: after 1, 2, 4 .. epochs half of them go on. */
-static uint64_t cost_of(uint64_t candidates, uint64_t epochs, uint64_t seeds) {
+/* Epochs that halving spends on so many candidates: after 1, 2, 4 .. epochs half of them go on. What the effort
+ * suffices for as a whole is not halved. */
+static uint64_t cost_of(uint64_t candidates, uint64_t epochs, uint64_t seeds, bool halved) {
     uint64_t spent = 0, done = 0;
+    if (!halved) return candidates * epochs * seeds;
     for (uint64_t rung = 1; done < epochs; rung *= 2) {
         uint64_t to = rung < epochs ? rung : epochs;
         spent += candidates * (to - done);
@@ -88,7 +90,14 @@ static const tn_epoch *last_of(const tn_training_result *result, uint64_t epochs
     return &result->epoch[(epochs < result->epochs ? epochs : result->epochs) - 1];
 }
 
-/* Trains a candidate up to so many epochs; a run that diverged stays as it was and counts as collapsed. */
+/* Diverged, or gives one answer to all. */
+static bool has_collapsed(const tn_training_result *result, uint64_t epochs) {
+    return result->diverged || result->epochs == 0 || last_of(result, epochs)->collapsed;
+}
+
+static const tn_scores no_scores = {NAN, NAN, NAN, NAN};
+
+/* Trains a candidate up to so many epochs. One that collapsed has no accuracy yet: more epochs may bring it. */
 static tn_status advance(session *s, tn_study_row *row, uint64_t epochs) {
     tn_training_result result;
     TN_TRY(train(s, row->id, s->options->settings.seed, epochs, &result));
@@ -97,17 +106,11 @@ static tn_status advance(session *s, tn_study_row *row, uint64_t epochs) {
     row->epochs = epochs;
     row->seeds = 1;
     row->spread = NAN;
-    row->collapsed = result.diverged || result.epochs == 0;
-    if (row->collapsed) {
-        row->accuracy = 0;
-        row->dev = row->test = (tn_scores){NAN, NAN, NAN, NAN};
-        return TN_OK;
-    }
-    const tn_epoch *last = last_of(&result, epochs);
-    row->dev = last->dev;
-    row->test = last->test;
-    row->collapsed = last->dev.slot_f1 == 0;
-    row->accuracy = accuracy_of(&last->dev);
+    row->collapsed = has_collapsed(&result, epochs);
+    const tn_epoch *last = row->collapsed ? NULL : last_of(&result, epochs);
+    row->dev = last ? last->dev : no_scores;
+    row->test = last ? last->test : no_scores;
+    row->accuracy = accuracy_of(&row->dev);
     return TN_OK;
 }
 
@@ -123,35 +126,46 @@ static void scale_scores(tn_scores *of, double factor) {
                       of->slot_f1 * factor};
 }
 
-/* Further seeds of a survivor: means, and the spread of its accuracy. */
+/* Further seeds of a survivor: means over those that did not collapse, and the spread of their accuracy. */
 static tn_status repeat(session *s, tn_study_row *row) {
-    double sum = row->accuracy, squares = row->accuracy * row->accuracy;
+    bool first = row->collapsed == 0;
+    double sum = first ? row->accuracy : 0, squares = sum * sum, n = first;
+    tn_scores dev = first ? row->dev : (tn_scores){0}, test = first ? row->test : (tn_scores){0};
     for (uint64_t k = 1; k < s->options->seeds; k++) {
         tn_training_result result;
         TN_TRY(train(s, row->id, s->options->settings.seed + k, row->epochs, &result));
         s->study->epochs += row->epochs;
         row->seeds++;
-        bool collapsed = result.diverged || result.epochs == 0;
-        const tn_epoch *last = collapsed ? NULL : last_of(&result, row->epochs);
-        double accuracy = last ? accuracy_of(&last->dev) : 0;
-        row->collapsed += !last || last->dev.slot_f1 == 0;
+        if (has_collapsed(&result, row->epochs)) {
+            row->collapsed++;
+            continue;
+        }
+        const tn_epoch *last = last_of(&result, row->epochs);
+        double accuracy = accuracy_of(&last->dev);
+        n++;
         sum += accuracy;
         squares += accuracy * accuracy;
-        static const tn_scores none = {NAN, NAN, NAN, NAN};
-        add_scores(&row->dev, last ? &last->dev : &none);
-        add_scores(&row->test, last ? &last->test : &none);
+        add_scores(&dev, &last->dev);
+        add_scores(&test, &last->test);
     }
-    double n = (double)row->seeds;
+    if (n == 0) return TN_OK;
     row->accuracy = sum / n;
-    if (row->seeds > 1) row->spread = sqrt(fmax(0, (squares - sum * sum / n) / (n - 1)));
-    scale_scores(&row->dev, 1 / n);
-    scale_scores(&row->test, 1 / n);
+    row->spread = n > 1 ? sqrt(fmax(0, (squares - sum * sum / n) / (n - 1))) : NAN;
+    scale_scores(&dev, 1 / n);
+    scale_scores(&test, 1 / n);
+    row->dev = dev;
+    row->test = test;
     return TN_OK;
 }
 
+/* Of a row that has none: less than any. */
+static double known_accuracy(const tn_study_row *row) {
+    return isnan(row->accuracy) ? -1 : row->accuracy;
+}
+
 static bool beats(const tn_study_row *a, const tn_study_row *b) {
-    return a->parameters <= b->parameters && a->accuracy >= b->accuracy &&
-           (a->parameters < b->parameters || a->accuracy > b->accuracy);
+    double of_a = known_accuracy(a), of_b = known_accuracy(b);
+    return a->parameters <= b->parameters && of_a >= of_b && (a->parameters < b->parameters || of_a > of_b);
 }
 
 /* By how many others each is beaten: fewer first, then the more accurate, then by id. */
@@ -162,8 +176,9 @@ static void order_rows(tn_study_row *row, size_t count, size_t *beaten) {
     }
     for (size_t i = 1; i < count; i++)
         for (size_t k = i; k > 0; k--) {
-            bool before = beaten[k] < beaten[k - 1] ||
-                          (beaten[k] == beaten[k - 1] && row[k].accuracy > row[k - 1].accuracy);
+            bool before =
+                beaten[k] < beaten[k - 1] ||
+                (beaten[k] == beaten[k - 1] && known_accuracy(&row[k]) > known_accuracy(&row[k - 1]));
             if (!before) break;
             tn_study_row kept = row[k];
             row[k] = row[k - 1];
@@ -202,21 +217,22 @@ static tn_status halve(session *s) {
     tn_study *study = s->study;
     uint64_t epochs = s->options->settings.epochs, wanted = 0;
     size_t alive, *beaten;
-    while (cost_of(wanted + 1, epochs, s->options->seeds) <= s->options->effort &&
-           wanted < study->combinations)
+    bool halved = study->combinations > s->options->effort / epochs / s->options->seeds;
+    while (wanted < study->combinations &&
+           cost_of(wanted + 1, epochs, s->options->seeds, halved) <= s->options->effort)
         wanted++;
     if (wanted == 0)
         return tn_fail(s->error, TN_INPUT,
                        "--effort %" PRIu64 " is less than the %" PRIu64 " epochs of one candidate",
-                       s->options->effort, cost_of(1, epochs, s->options->seeds));
+                       s->options->effort, cost_of(1, epochs, s->options->seeds, true));
     TN_TRY(choose(s, wanted));
     TN_TRY(tn_arena_alloc(s->arena, study->count, sizeof *beaten, &beaten, s->error));
     alive = study->count;
-    for (uint64_t rung = 1, done = 0; done < epochs; rung *= 2) {
+    for (uint64_t rung = halved ? 1 : epochs, done = 0; done < epochs; rung *= 2) {
         done = rung < epochs ? rung : epochs;
         for (size_t i = 0; i < alive; i++) TN_TRY(advance(s, &study->row[i], done));
         order_rows(study->row, alive, beaten);
-        if (done < epochs) alive = (alive + 1) / 2;
+        if (done < epochs && halved) alive = (alive + 1) / 2;
     }
     for (size_t i = 0; i < alive && s->options->seeds > 1; i++) TN_TRY(repeat(s, &study->row[i]));
     return TN_OK;

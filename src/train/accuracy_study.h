@@ -27,12 +27,13 @@ typedef struct tn_study_options {
     tn_training_watch watch;
 } tn_study_options;
 
-/* One candidate: mean over its seeds at the most epochs that it had. Accuracy is the mean of the shares of right
+/* One candidate: mean over those of its seeds that did not collapse, at the most epochs that it had; NAN where all did. Accuracy is the mean of the shares of right
  * classes and right labels on dev, of those the data have. */
 typedef struct tn_study_row {
-    uint64_t id;                                   /* of the first design with its choices */
-    uint64_t parameters, epochs, seeds, collapsed; /* collapsed: seeds that diverged or found no label */
-    double accuracy, spread;                       /* spread: standard deviation over seeds; NAN for one */
+    uint64_t id; /* of the first design with its choices */
+    uint64_t parameters, epochs, seeds,
+        collapsed;           /* collapsed: seeds that diverged or give one answer to all */
+    double accuracy, spread; /* spread: standard deviation over seeds; NAN for one */
     tn_scores dev, test;
 } tn_study_row;
 

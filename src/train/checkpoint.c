@@ -14,12 +14,13 @@ static void pack(const tn_epoch *epoch, double number[TN_EPOCH_NUMBERS]) {
                           epoch->dev.intent_accuracy,  epoch->dev.slot_accuracy,
                           epoch->dev.slot_f1,          epoch->test.loss,
                           epoch->test.intent_accuracy, epoch->test.slot_accuracy,
-                          epoch->test.slot_f1};
+                          epoch->test.slot_f1,         epoch->collapsed};
     memcpy(number, all, sizeof all);
 }
 
 static void unpack(const double *n, tn_epoch *epoch) {
-    *epoch = (tn_epoch){(uint64_t)n[0], n[1], n[2], {n[3], n[4], n[5], n[6]}, {n[7], n[8], n[9], n[10]}};
+    *epoch = (tn_epoch){(uint64_t)n[0], n[1], n[2], {n[3], n[4], n[5], n[6]}, {n[7], n[8], n[9], n[10]},
+                        n[11] != 0};
 }
 
 /* Arrays being collected for a file; values and names live in the arena. */

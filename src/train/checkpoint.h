@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "train/training.h"
 
-enum { TN_EPOCH_NUMBERS = 11 };
+enum { TN_EPOCH_NUMBERS = 12 };
 
 /* `identity`: what must be the same for a run to go on: model, settings, data. */
 tn_status tn_checkpoint_write(const char *path, const tn_trainer *trainer,

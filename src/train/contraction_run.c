@@ -134,7 +134,7 @@ static void run_products(const tn_contraction *plan, const tn_contraction_call *
     bool by_matrix = plan->batch > 1 && !g->accumulate,
          by_part = !by_matrix && g->accumulate && plan->batch_of_token > 1;
     const pieces into = by_matrix || by_part ? (pieces){false, 1, g->rows} : pieces_of(g);
-    const tn_team alone = {0, 1};
+    static const tn_team alone = {0, 1, NULL};
     tn_share batch = tn_team_share(by_matrix ? call->team : alone, plan->batch, 1);
     tn_share part = tn_team_share(by_part ? call->team : alone, plan->batch_of_token, 1);
     tn_share piece = tn_team_share(by_matrix || by_part ? alone : call->team, (uint64_t)into.count, 1);

@@ -81,6 +81,8 @@ typedef struct tn_kernels {
     double (*cross_entropy)(void *dz, const void *z, size_t columns, size_t label, double weight,
                             size_t *best);
     size_t (*greatest)(const void *z, size_t columns);
+    double (*square_sum)(const void *a, size_t count);
+    void (*scale)(void *a, size_t count, double factor);
     /* w -= rate g, or by momentum, or by Adam, with `state` of one or two numbers a parameter (Adam: all first
      * moments, then, `state_stride` elements on, all second ones); g NULL: a gradient of zeros. */
     void (*sgd)(void *w, const void *g, size_t count, const tn_update_rule *rule);

@@ -310,6 +310,11 @@ static tn_status lower(lowering *l) {
     }
     while (to->forward_end < step->operations && step->operation[to->forward_end].phase == TN_FORWARD)
         to->forward_end++;
+    while (to->update_begin < step->operations && step->operation[to->update_begin].phase != TN_UPDATE)
+        to->update_begin++;
+    to->updates_last = true;
+    for (uint32_t i = to->update_begin; i < step->operations; i++)
+        to->updates_last &= step->operation[i].phase == TN_UPDATE;
     for (uint32_t i = 0; i < step->operations; i++) TN_TRY(lower_operation(l, i));
     TN_TRY(plan_rounding(l));
     return place_arrays(l);

@@ -49,7 +49,9 @@ typedef struct tn_table_digits {
 typedef struct tn_lowered_step {
     tn_step step;
     uint64_t batch, sequence;
-    uint32_t forward_end; /* operations before it are the forward phase */
+    uint32_t forward_end;  /* operations before it are the forward phase */
+    uint32_t update_begin; /* the first update */
+    bool updates_last;     /* nothing but updates stands behind it */
     tn_instruction *instruction;
     size_t *place;  /* [arrays] bytes from the start of the pool; of resident arrays: their number */
     bool *resident; /* [arrays] */

@@ -17,7 +17,9 @@
 enum { GRAIN = 16 };
 
 /* Below these an operation takes less time than waiting for each other does. */
-enum { SHARED_MACS = 1 << 15, SHARED_ELEMENTS = 1 << 12 };
+enum { SHARED_MACS = 1 << 17, SHARED_ELEMENTS = 1 << 14 };
+
+static const tn_team alone = {0, 1, NULL};
 
 typedef struct member {
     tn_step_run *r;
@@ -376,7 +378,7 @@ static void run_alone(member *m, uint32_t position) {
     const tn_instruction *to = &r->sized->lowered.instruction[position];
     bool timed = r->t->timed && to->operation->kind == TN_OP_PRODUCT;
     double started = timed ? cpu_seconds() : 0;
-    m->team = (tn_team){0, 1};
+    m->team = alone;
     for (uint32_t c = 0; c < to->clear_count; c++)
         memset(at(r, to->clear[c]), 0, elements(r, to->clear[c]) * r->t->kernels->bytes);
     execute(m, to);
@@ -426,15 +428,25 @@ static void run_member(tn_step_run *r, uint32_t from, uint32_t end, tn_team team
     r->result->macs += m.macs;
 }
 
+static void run_team(tn_step_run *r, uint32_t from, uint32_t end) {
+    tn_meeting meeting;
+#pragma omp parallel num_threads((int)r->t->threads)
+    {
+#pragma omp single
+        tn_meeting_begin(&meeting, (uint32_t)omp_get_num_threads());
+        run_member(r, from, end,
+                   (tn_team){(uint32_t)omp_get_thread_num(), (uint32_t)omp_get_num_threads(), &meeting});
+    }
+    tn_meeting_end(&meeting);
+}
+
 void tn_run_operations(tn_step_run *r, uint32_t from, uint32_t end) {
     tn_blas_serial();
     if (from == 0) r->live_elements = r->sized->lowered.resident_elements;
-    if (r->t->threads <= 1) {
-        run_member(r, from, end, (tn_team){0, 1});
-    } else {
-#pragma omp parallel num_threads((int)r->t->threads)
-        run_member(r, from, end, (tn_team){(uint32_t)omp_get_thread_num(), (uint32_t)omp_get_num_threads()});
-    }
+    if (r->t->threads <= 1)
+        run_member(r, from, end, alone);
+    else
+        run_team(r, from, end);
     tn_blas_restore();
 }
 

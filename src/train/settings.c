@@ -26,6 +26,12 @@ static const tn_field train_fields[] = {
     TN_KEY(CHOICE, tn_train_settings, schedule,
            "linear: the rate falls to 0 over all steps of the run; constant: it stays", TN_DEFAULT("linear"),
            TN_ONE_OF(tn_rate_schedule_names)),
+    TN_KEY(COUNT, tn_train_settings, warmup_steps,
+           "steps over which the rate rises to what the schedule says; 0: none", TN_DEFAULT("0")),
+    TN_KEY(REAL, tn_train_settings, clip_norm,
+           "a step whose gradients, all parameters together, have a greater norm is scaled down to it; 0: "
+           "none is",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
     TN_KEY(TABLE, tn_train_settings, loss_weights,
            "factor of each loss, by the name of its layer with or without `-loss`; absent: 1",
            .sub = &weight_schema),
@@ -106,8 +112,10 @@ double tn_train_settings_weight_of(const tn_train_settings *settings, const char
 }
 
 double tn_train_rate(const tn_train_settings *settings, uint64_t step, uint64_t steps) {
-    if (settings->schedule == TN_RATE_CONSTANT || steps == 0) return settings->learning_rate;
-    return settings->learning_rate * (1 - (double)step / (double)steps);
+    double rate = settings->learning_rate;
+    if (step < settings->warmup_steps) rate *= ((double)step + 1) / ((double)settings->warmup_steps + 1);
+    if (settings->schedule == TN_RATE_CONSTANT || steps == 0) return rate;
+    return rate * (1 - (double)step / (double)steps);
 }
 
 void tn_train_settings_document(tn_buffer *out) {

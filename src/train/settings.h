@@ -32,9 +32,11 @@ typedef struct tn_loss_weight {
 typedef struct tn_train_settings {
     uint64_t epochs, seed;
     double learning_rate;
-    uint32_t schedule;   /* tn_rate_schedule */
-    uint32_t token_loss; /* tn_token_loss */
-    uint32_t lengths;    /* tn_lengths */
+    uint32_t schedule;     /* tn_rate_schedule */
+    uint32_t token_loss;   /* tn_token_loss */
+    uint32_t lengths;      /* tn_lengths */
+    uint64_t warmup_steps; /* over which the rate rises; 0: none */
+    double clip_norm;      /* most that the norm of all gradients together is; 0: any */
     double momentum, beta1, beta2, adam_epsilon, layer_norm_epsilon;
     double matrix_deviation; /* of a matrix's elements; 0: 1 / sqrt(inputs) */
     double table_deviation, positions_deviation;
@@ -55,7 +57,8 @@ tn_status tn_train_settings_weight(tn_train_settings *settings, const char *assi
 /* The weight of the loss layer of that name; 1 where none is given. */
 double tn_train_settings_weight_of(const tn_train_settings *settings, const char *layer);
 
-/* The rate of step `step` of `steps`, from 0. Linear: falls from the learning rate to 0 over all steps. */
+/* The rate of step `step` of `steps`, from 0. Linear: falls from the learning rate to 0 over all steps. Over the first
+ * warmup_steps it rises in equal steps to what it is without them. */
 double tn_train_rate(const tn_train_settings *settings, uint64_t step, uint64_t steps);
 
 void tn_train_settings_document(tn_buffer *out);

@@ -5,11 +5,26 @@
 #ifndef TN_TRAIN_TEAM_H
 #define TN_TRAIN_TEAM_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Where the members meet. A member that comes early spins for some microseconds and then sleeps: OpenMP's own barrier
+ * may spin for milliseconds, which stops everything where others use the processors too. */
+typedef struct tn_meeting {
+    uint32_t members;
+    atomic_uint there, round, asleep;
+    pthread_mutex_t lock;
+    pthread_cond_t all_there;
+} tn_meeting;
+
+void tn_meeting_begin(tn_meeting *meeting, uint32_t members);
+void tn_meeting_end(tn_meeting *meeting);
+
 typedef struct tn_team {
     uint32_t member, members; /* from 0 */
+    tn_meeting *meeting;      /* NULL where there is but one member */
 } tn_team;
 
 typedef struct tn_share {

@@ -3,13 +3,13 @@
  * A folder has oracle.json and, where the weights are given, model.yaml, initial.npz, final.npz and, for each sample,
  * gradientsN.npz and activationsN.npz. Where they are not, oracle.json names each array's amplitude and the
  * weights are drawn by SplitMix64 as it says; then the loss of every step and the norms and sums of the arrays
- * are compared. Every flow that the model's weights have is run, in float64 and float32.
+ * are compared. Every flow that the model's weights have is run, in float64 and float32: those that are trees, the best training
+ * flow, and the optimal one with updates written back where a gradient is finished (update.when). Flow `dense` of a
+ * compressed matrix is run in float64, and only where the matrix is small.
  *
  * The error of an array is the norm of the difference over the norm of what is expected; an array that is zero
  * but for rounding (norm below 1e-9 of the largest array's, such as the gradient of a key's bias, which softmax
- * cancels) is measured against that largest norm. Each array is judged by itself; only the float32 weights after
- * all steps are taken as one array, because a step amplifies the roundings of those before it, in one bias by
- * chance more than in another. Tolerances: 1e-12 in float64 and 1e-5 in float32; executed
+ * cancels) is measured against that largest norm. Tolerances: 1e-12 in float64 and 1e-5 in float32; executed
  * multiply-adds and peak live elements must be the predicted ones.
  */
 #ifndef TN_TRAIN_TRAIN_CASE_H
@@ -39,7 +39,9 @@ typedef struct tn_train_checks {
     bool failed;
 } tn_train_checks;
 
-tn_status tn_train_case(const char *folder, uint32_t threads, tn_train_checks *checks, tn_error *error);
+/* `flow`: this one alone ("optimal", "optimal, write-back"); NULL: every one. */
+tn_status tn_train_case(const char *folder, const char *flow, uint32_t threads, tn_train_checks *checks,
+                        tn_error *error);
 void tn_train_checks_free(tn_train_checks *checks);
 
 #endif

@@ -215,6 +215,11 @@ static tn_status fill(tn_trainer *t, tn_error *error) {
     TN_TRY(tn_program_cache_new(&t->cache, error));
     TN_TRY(tn_trainer_sized(t, t->model->batch, t->model->sequence, &t->whole, error));
     TN_TRY(check_tables(t, error));
+    if (t->settings.clip_norm > 0 && !t->whole->lowered.updates_last)
+        return tn_fail(error, TN_INPUT,
+                       "training.clip_norm needs all gradients of a step at once; with `update.when: "
+                       "write-back` a parameter "
+                       "is updated as soon as its own is there");
     TN_TRY(check_heads(t, error));
     return make_parameters(t, error);
 }

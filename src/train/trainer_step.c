@@ -5,6 +5,7 @@
 #include "train/trainer_state.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static tn_status out_of_range(tn_error *error, const char *what, long long value, uint64_t most) {
     return tn_fail(error, TN_INPUT, "%s %lld; the model has %" PRIu64 ", numbered from 0", what, value, most);
@@ -84,6 +85,31 @@ static void draw_noise(tn_trainer *t) {
     t->rounding.noise = tn_splitmix_next(&seed) ^ (tn_splitmix_next(&step) << 1);
 }
 
+/* The gradient that operation `i` updates a parameter by; false: it is no update. */
+static bool is_update(const tn_lowered_step *of, uint32_t i, uint32_t *gradient) {
+    const tn_operation *o = &of->step.operation[i];
+    *gradient = o->read_count > 1 ? o->reads[1] : 0;
+    return o->kind == TN_OP_UPDATE_SGD || o->kind == TN_OP_UPDATE_MOMENTUM || o->kind == TN_OP_UPDATE_ADAM;
+}
+
+/* All parameters' gradients together, by one factor. Source: Pascanu, Mikolov, Bengio, On the difficulty of training
+ * recurrent neural networks, ICML 2013. */
+static void clip_gradients(const tn_step_run *r) {
+    const tn_lowered_step *of = &r->sized->lowered;
+    const tn_kernels *k = r->t->kernels;
+    double squares = 0;
+    uint32_t gradient;
+    for (uint32_t i = of->update_begin; i < of->step.operations; i++)
+        if (is_update(of, i, &gradient))
+            squares += k->square_sum(tn_array_values(r, gradient), of->step.array[gradient].elements);
+    double norm = sqrt(squares);
+    if (!(norm > r->t->settings.clip_norm)) return;
+    for (uint32_t i = of->update_begin; i < of->step.operations; i++)
+        if (is_update(of, i, &gradient))
+            k->scale(tn_array_values(r, gradient), of->step.array[gradient].elements,
+                     r->t->settings.clip_norm / norm);
+}
+
 tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t count, bool padded, double rate,
                           tn_step_result *result, tn_error *error) {
     tn_step_run r = {.t = t, .rate = rate, .examples = count, .result = result};
@@ -92,7 +118,13 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     const tn_step *step = &r.sized->lowered.step;
     draw_noise(t);
     select_once(&r);
-    tn_run_operations(&r, 0, step->operations);
+    if (t->settings.clip_norm > 0) {
+        tn_run_operations(&r, 0, r.sized->lowered.update_begin);
+        clip_gradients(&r);
+        tn_run_operations(&r, r.sized->lowered.update_begin, step->operations);
+    } else {
+        tn_run_operations(&r, 0, step->operations);
+    }
     t->steps++;
     result->macs_predicted = predicted_macs(step, false);
     result->peak_elements_predicted = step->peak_elements;

@@ -113,8 +113,21 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *to) {
     return TN_OK;
 }
 
+/* Whether a head's answers, and what is right, are one and the same all over a split. */
+typedef struct sameness {
+    bool any, found_differ, expected_differ;
+    uint32_t found;
+    int64_t expected;
+} sameness;
+
+static void note_answer(sameness *of, uint32_t found, int64_t expected) {
+    if (!of->any) *of = (sameness){true, false, false, found, expected};
+    of->found_differ |= found != of->found;
+    of->expected_differ |= expected != of->expected;
+}
+
 static tn_status score_example(session *s, const tn_example *example, tn_scores *sums, tn_slot_score *slots,
-                               size_t *right) {
+                               size_t *right, sameness *answers) {
     const tn_dataset *data = s->run->data;
     tn_step_result result;
     const char **expected, **found;
@@ -124,12 +137,14 @@ static tn_status score_example(session *s, const tn_example *example, tn_scores 
     for (uint32_t h = 0; h < tn_trainer_heads(s->trainer); h++) {
         if (tn_trainer_head(s->trainer, h).of_example) {
             *right += (int64_t)s->found[h][0] == example->intent;
+            note_answer(&answers[h], s->found[h][0], example->intent);
             continue;
         }
         tn_arena_reset(&s->scratch);
         TN_TRY(tn_arena_alloc(&s->scratch, example->tokens, sizeof *expected, &expected, s->error));
         TN_TRY(tn_arena_alloc(&s->scratch, example->tokens, sizeof *found, &found, s->error));
         for (uint32_t i = 1; i < example->tokens; i++) {
+            note_answer(&answers[h], s->found[h][i], example->slot[i]);
             expected[i - 1] = tn_dataset_label(data, example->slot[i]);
             found[i - 1] = s->found[h][i] < data->labels ? data->label[s->found[h][i]] : "O";
         }
@@ -138,18 +153,38 @@ static tn_status score_example(session *s, const tn_example *example, tn_scores 
     return TN_OK;
 }
 
-static tn_status score(session *s, const tn_split *split, tn_scores *to) {
+static tn_status score(session *s, const tn_split *split, tn_scores *to, sameness answers[TN_HEADS_MOST]) {
     tn_slot_score slots = {0};
     size_t right = 0;
     tn_scores sums = {0};
+    for (uint32_t h = 0; h < TN_HEADS_MOST; h++) answers[h] = (sameness){0};
     for (size_t i = 0; i < split->count; i++)
-        TN_TRY(score_example(s, &split->example[i], &sums, &slots, &right));
+        TN_TRY(score_example(s, &split->example[i], &sums, &slots, &right, answers));
     *to =
         (tn_scores){.loss = sums.loss / (double)split->count,
                     .intent_accuracy = s->run->data->has_classes ? (double)right / (double)split->count : NAN,
                     .slot_accuracy = s->run->data->has_labels ? tn_slot_score_accuracy(&slots) : NAN,
                     .slot_f1 = s->run->data->has_labels ? tn_slot_score_f1(&slots) : NAN};
     return TN_OK;
+}
+
+/* A head that answers the same to all of dev has learned nothing, though its loss is below that of guessing. */
+static bool has_collapsed(const session *s, const sameness *answers) {
+    bool collapsed = false;
+    for (uint32_t h = 0; h < tn_trainer_heads(s->trainer); h++)
+        collapsed |= answers[h].any && answers[h].expected_differ && !answers[h].found_differ;
+    return collapsed;
+}
+
+static tn_status judge(session *s) {
+    const tn_training_result *result = s->result;
+    if (!result->epoch[result->epochs - 1].collapsed) return TN_OK;
+    return tn_arena_format(
+        s->arena, &s->result->collapsed, s->error,
+        "after %zu of %" PRIu64 " epochs the model gives one and the same answer to all of dev: "
+        "the run has collapsed; training.warmup_steps, training.clip_norm, a learning rate below "
+        "%g or more epochs may help",
+        result->epochs, s->run->settings.epochs, s->run->settings.learning_rate);
 }
 
 /* Random words of the full sequence, a label each. */
@@ -220,6 +255,7 @@ static tn_status identify(session *s) {
         tn_buffer_text(&text, "\n");
     }
     tn_buffer_format(&text, "macs %" PRIu64 "\n", s->result->macs_per_step.predicted);
+    tn_buffer_format(&text, "warmup %" PRIu64 " clip %a\n", set->warmup_steps, set->clip_norm);
     tn_buffer_format(&text, "%" PRIu64 " %" PRIu64 " %a %u %u %u %a %a %a %a %a %a %a %a %a %d\n",
                      set->epochs, set->seed, set->learning_rate, set->schedule, set->token_loss, set->lengths,
                      set->momentum, set->beta1, set->beta2, set->adam_epsilon, set->layer_norm_epsilon,
@@ -284,6 +320,7 @@ static tn_status train(session *s) {
     tn_training_result *result = s->result;
     const char *path = NULL;
     bool found = false;
+    sameness answers[TN_HEADS_MOST];
     TN_TRY(make_room(s));
     TN_TRY(prepare(s));
     TN_TRY(identify(s));
@@ -299,12 +336,14 @@ static tn_status train(session *s) {
         tn_epoch *epoch = &result->epoch[result->epochs];
         TN_TRY(train_epoch(s, result->epochs + 1, epoch));
         if (result->diverged) return TN_OK;
-        TN_TRY(score(s, &run->data->dev, &epoch->dev));
-        TN_TRY(score(s, &run->data->test, &epoch->test));
+        TN_TRY(score(s, &run->data->test, &epoch->test, answers));
+        TN_TRY(score(s, &run->data->dev, &epoch->dev, answers));
+        epoch->collapsed = has_collapsed(s, answers);
         result->epochs++;
         if (path) TN_TRY(tn_checkpoint_write(path, s->trainer, s->identity, result, s->error));
         if (run->watch.finished) run->watch.finished(run->watch.user, epoch);
     }
+    TN_TRY(judge(s));
     return run->folder ? tn_weights_write(run->folder, s->trainer, s->error) : TN_OK;
 }
 

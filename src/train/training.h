@@ -24,6 +24,7 @@ typedef struct tn_epoch {
     double loss;          /* mean over the epoch's steps */
     double learning_rate; /* of its first step */
     tn_scores dev, test;
+    bool collapsed; /* a loss's outputs give one and the same answer to all of dev, which has several */
 } tn_epoch;
 
 typedef struct tn_predicted_executed {
@@ -60,6 +61,7 @@ typedef struct tn_training_result {
     tn_predicted_executed macs;          /* of all steps of this run, at the lengths that were run */
     double seconds_per_step;             /* of this run */
     const char *diverged;                /* what happened; NULL: it did not */
+    const char *collapsed;               /* the last epoch has; what to say of it; NULL: not */
     size_t epochs;
     tn_epoch *epoch;
 } tn_training_result;

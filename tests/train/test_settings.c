@@ -24,6 +24,7 @@ static void defaults(void **state) {
     assert_int_equal(tn_train_settings_decode(NULL, &arena, &settings, NULL), TN_OK);
     assert_int_equal(settings.epochs, 8);
     assert_true(settings.learning_rate == 0.01);
+    assert_true(settings.clip_norm == 0 && settings.warmup_steps == 0);
     assert_int_equal(settings.schedule, TN_RATE_LINEAR);
     assert_true(settings.layer_norm_epsilon == 1e-5);
     assert_true(settings.shuffle);
@@ -56,14 +57,20 @@ static void rates(void **state) {
     assert_true(tn_train_rate(&settings, 3, 4) == 0.125);
     settings.schedule = TN_RATE_CONSTANT;
     assert_true(tn_train_rate(&settings, 3, 4) == 0.5);
+    settings.warmup_steps = 3; /* in quarters to the whole */
+    assert_true(tn_train_rate(&settings, 0, 8) == 0.125);
+    assert_true(tn_train_rate(&settings, 2, 8) == 0.375);
+    assert_true(tn_train_rate(&settings, 3, 8) == 0.5);
+    settings.schedule = TN_RATE_LINEAR;
+    assert_true(tn_train_rate(&settings, 1, 4) == 0.1875);
 }
 
 static void refused(void **state) {
     (void)state;
-    static const char *const wrong[] = {"learning_rate: -1", "schedule: cosine", "epochs: 0",
-                                        "token_loss: most",  "tokens: none",     "beta2: 1",
-                                        "speed: 3",          "momentum: 2",      "shuffle: maybe",
-                                        "seed: -1",          "epochs: 1.5"};
+    static const char *const wrong[] = {
+        "learning_rate: -1", "schedule: cosine", "epochs: 0",       "token_loss: most", "tokens: none",
+        "beta2: 1",          "speed: 3",         "momentum: 2",     "shuffle: maybe",   "seed: -1",
+        "epochs: 1.5",       "clip_norm: -1",    "warmup_steps: -2"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         tn_arena arena = {0};
         tn_train_settings settings;

@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "text/arrays.h"
 #include "train/generated.h"
+#include "train/initial.h"
 #include "train/training.h"
 
 static char data_folder[96];
@@ -200,6 +201,52 @@ static void diverges(void **state) {
     tn_arena_free(&b.arena);
 }
 
+/* The parameters' change in one step of rate 1: the gradient's norm, or what it is clipped to. */
+static double change_of(double clip, const char *optimizer, bool *refused) {
+    bench b;
+    const char *const set[] = {optimizer};
+    double squares = 0;
+    tn_trainer *t;
+    tn_step_result result;
+    begin(&b, set, 1);
+    b.run.settings.clip_norm = clip;
+    tn_status status = tn_trainer_new(b.model, &b.run.settings, TN_FLOAT64, &t, &b.error);
+    *refused = status == TN_INPUT;
+    if (status == TN_OK) {
+        assert_int_equal(tn_initialise(t, &b.run.settings, NULL), TN_OK);
+        double *before[64];
+        assert_true(tn_trainer_parameters(t) <= 64);
+        for (size_t i = 0; i < tn_trainer_parameters(t); i++) {
+            const tn_train_parameter *p = tn_trainer_parameter(t, i);
+            before[i] = malloc(p->elements * sizeof(double));
+            memcpy(before[i], p->values, p->elements * sizeof(double));
+        }
+        assert_int_equal(tn_trainer_step(t, b.data.train.example, 1, false, 1, &result, NULL), TN_OK);
+        for (size_t i = 0; i < tn_trainer_parameters(t); i++) {
+            const tn_train_parameter *p = tn_trainer_parameter(t, i);
+            for (uint64_t k = 0; k < p->elements; k++) {
+                double difference = ((const double *)p->values)[k] - before[i][k];
+                squares += difference * difference;
+            }
+            free(before[i]);
+        }
+        tn_trainer_free(t);
+    }
+    tn_arena_free(&b.arena);
+    return sqrt(squares);
+}
+
+static void clips(void **state) {
+    (void)state;
+    bool refused;
+    double whole = change_of(0, "batch=1", &refused);
+    assert_true(whole > 0.1);
+    assert_true(fabs(change_of(whole / 4, "batch=1", &refused) - whole / 4) < 1e-9 * whole);
+    assert_true(fabs(change_of(whole * 2, "batch=1", &refused) - whole) < 1e-9 * whole);
+    (void)change_of(1, "update.when=write-back", &refused);
+    assert_true(refused);
+}
+
 static void too_small(void **state) {
     (void)state;
     static const char *const sets[] = {"layers.embedding.vocabulary=16", "layers.slot-head.outputs=3",
@@ -241,8 +288,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(learns),         cmocka_unit_test(goes_on),
         cmocka_unit_test(weights_return), cmocka_unit_test(padding_is_masked),
-        cmocka_unit_test(diverges),       cmocka_unit_test(too_small),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(diverges),       cmocka_unit_test(clips),
+        cmocka_unit_test(too_small),      cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, set_up, test_folder_remove);
 }

@@ -1,0 +1,177 @@
+/* tenfold train as a user runs it: the JSON contract, how runs end that learn nothing, and that what interrupts a run
+ * costs no result. */
+#include "support/program.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[] = "/tmp/tenfold-train-XXXXXX";
+
+/* A small model of the same build as the reference: one encoder of width 16. */
+static const char model_text[] =
+    "kind: model\\nname: small\\nsequence: 24\\nexamples: 40\\nflow: optimal\\n"
+    "training: {learning_rate: 0.05}\\n"
+    "weights:\\n  square: {format: tt, m: 4x4, n: 4x4, rank: 6}\\n"
+    "  table: {format: ttm, m: 16x16, n: 4x4, rank: 8}\\n"
+    "layers:\\n  - {name: embedding, kind: embedding, vocabulary: 256, width: 16, weight: table}\\n"
+    "  - {name: positions, kind: positions}\\n"
+    "  - {name: query, kind: linear, outputs: 16, weight: square, input: positions}\\n"
+    "  - {name: key, kind: linear, outputs: 16, weight: square, input: positions}\\n"
+    "  - {name: value, kind: linear, outputs: 16, weight: square, input: positions}\\n"
+    "  - {name: attention, kind: attention, heads: 2, input: [query, key, value]}\\n"
+    "  - {name: sum, kind: residual, input: [positions, attention]}\\n"
+    "  - {name: norm, kind: layer-norm}\\n"
+    "  - {name: first-token, kind: first-token, input: norm}\\n"
+    "  - {name: intent-head, kind: linear, outputs: 8}\\n"
+    "  - {name: intent-loss, kind: cross-entropy}\\n"
+    "  - {name: slot-head, kind: linear, outputs: 64, input: norm}\\n"
+    "  - {name: slot-loss, kind: cross-entropy}\\n";
+
+static test_run shell(const char *command) {
+    char text[4096];
+    snprintf(text, sizeof text, "cd %s && { %s; }", folder, command);
+    return test_shell(text);
+}
+
+static void expect(int status, const char *command, const char *in_out, const char *in_err) {
+    test_run run = shell(command);
+    if (run.status != status) fail_msg("%s: %d: %s", command, run.status, run.err);
+    if (*in_out && !strstr(run.out, in_out)) fail_msg("%s: %s is not in %s", command, in_out, run.out);
+    if (*in_err && !strstr(run.err, in_err)) fail_msg("%s: %s is not in %s", command, in_err, run.err);
+    test_run_free(&run);
+}
+
+static int set_up(void **state) {
+    char command[4096];
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(
+        command, sizeof command,
+        "cd %s && printf '%s' >small.yaml && \"$TENFOLD\" train --generate data --sentences 120 --seed 3",
+        folder, model_text);
+    test_run run = test_shell(command);
+    int status = run.status;
+    test_run_free(&run);
+    return status;
+}
+
+static int tear_down(void **state) {
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static json_t *json_of(const char *command) {
+    json_error_t where;
+    test_run run = shell(command);
+    if (run.status != 0) fail_msg("%s: %d: %s", command, run.status, run.err);
+    json_t *json = json_loads(run.out, 0, &where);
+    if (!json) fail_msg("%s: %s", command, where.text);
+    test_run_free(&run);
+    return json;
+}
+
+static void has_pair(const json_t *json, const char *key) {
+    const json_t *pair = json_object_get(json, key);
+    json_int_t predicted = json_integer_value(json_object_get(pair, "predicted"));
+    assert_true(predicted > 0);
+    assert_int_equal(predicted, json_integer_value(json_object_get(pair, "executed")));
+}
+
+static void has_scores(const json_t *epoch, const char *split) {
+    static const char *const keys[] = {"loss", "intent_accuracy", "slot_accuracy", "slot_f1"};
+    const json_t *scores = json_object_get(epoch, split);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        assert_true(json_is_number(json_object_get(scores, keys[i])));
+}
+
+static void contract(void **state) {
+    (void)state;
+    json_t *json = json_of("\"$TENFOLD\" train small.yaml --data data --epochs 2 --json --quiet");
+    const json_t *epochs = json_object_get(json, "epochs"), *epoch;
+    size_t i;
+    assert_true(json_integer_value(json_object_get(json, "parameters")) > 0);
+    assert_int_equal(json_integer_value(json_object_get(json, "steps")), 240);
+    assert_true(json_real_value(json_object_get(json, "seconds_per_step")) > 0);
+    has_pair(json, "macs_per_step");
+    has_pair(json, "peak_elements");
+    assert_int_equal(json_array_size(epochs), 2);
+    json_array_foreach(epochs, i, epoch) {
+        assert_int_equal(json_integer_value(json_object_get(epoch, "epoch")), (json_int_t)i + 1);
+        assert_true(json_is_number(json_object_get(epoch, "loss")));
+        assert_true(json_is_number(json_object_get(epoch, "learning_rate")));
+        has_scores(epoch, "dev");
+        has_scores(epoch, "test");
+    }
+    json_decref(json);
+}
+
+static void timed_without_data(void **state) {
+    (void)state;
+    json_t *json = json_of("\"$TENFOLD\" train small.yaml --data none --steps 5 --threads 2 --json --quiet");
+    assert_int_equal(json_integer_value(json_object_get(json, "steps")), 5);
+    assert_int_equal(json_array_size(json_object_get(json, "epochs")), 0);
+    has_pair(json, "macs_per_step");
+    json_decref(json);
+    expect(2, "\"$TENFOLD\" train small.yaml --data none", "", "--steps N");
+    expect(2, "\"$TENFOLD\" train small.yaml --data data --threads 0", "", "--threads 0");
+}
+
+/* Nothing that looks like a result. */
+static void learns_nothing(void **state) {
+    (void)state;
+    expect(1,
+           "\"$TENFOLD\" train small.yaml --data data --learning-rate 1000 --schedule constant -o gone "
+           "--json --quiet; "
+           "status=$?; [ ! -e gone/weights.npz ] || exit 99; exit $status",
+           "", "diverges");
+    expect(1, "\"$TENFOLD\" train small.yaml --data data --epochs 1 --learning-rate 0.5 --quiet", "",
+           "learning rate below");
+}
+
+/* Killed at any moment, resumed until it ends: the weights of a run that nobody disturbed. */
+static void killed(void **state) {
+    (void)state;
+    expect(0,
+           "\"$TENFOLD\" train small.yaml --data data --epochs 6 -o whole --quiet >whole.txt && "
+           "for i in 1 2 3 4 5 6 7 8; do "
+           "timeout -s KILL 0.$((i * 3 + 10)) \"$TENFOLD\" train small.yaml --data data --epochs 6 -o cut "
+           "--resume "
+           "--quiet >cut.txt 2>cut.err; done; "
+           "\"$TENFOLD\" train small.yaml --data data --epochs 6 -o cut --resume --quiet >cut.txt && "
+           "cmp whole/weights.npz cut/weights.npz && cmp whole/weights.safetensors cut/weights.safetensors",
+           "", "");
+}
+
+/* No room for a checkpoint: an error that names the file, and the earlier checkpoint stays. */
+static void full_disk(void **state) {
+    (void)state;
+    expect(0,
+           "\"$TENFOLD\" train small.yaml --data data --epochs 1 -o full --quiet >first.txt && cp "
+           "full/checkpoint.npz kept",
+           "", "");
+    expect(3,
+           "(ulimit -f 8; trap '' XFSZ; exec \"$TENFOLD\" train small.yaml --data data --epochs 1 --seed 2 "
+           "-o full --quiet) "
+           ">second.txt",
+           "", "full/");
+    expect(0, "cmp kept full/checkpoint.npz", "", "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contract), cmocka_unit_test(timed_without_data), cmocka_unit_test(learns_nothing),
+        cmocka_unit_test(killed),   cmocka_unit_test(full_disk),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
