@@ -1,5 +1,6 @@
 /* tenfold sweep SPACE -o DIR */
 #include "base/interrupt.h"
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/summary.h"
@@ -14,7 +15,7 @@
 
 typedef struct {
     tn_common common;
-    const char *folder, *shard;
+    const char *folder, *shard, *epsilon, *time, *method;
     uint64_t threads, budget, seed;
     bool resume, repair, dry_run, keep_all;
     tn_option_list set;
@@ -73,6 +74,26 @@ static tn_status print_dry_run(const tn_space *space, bool json, tn_error *error
     return TN_OK;
 }
 
+static tn_status read_amount(const char *option, const char *text, double most, double *amount,
+                             tn_error *error) {
+    if (text && (tn_read_real(text, amount) != TN_NUMBER_OK || !(*amount >= 0 && *amount <= most)))
+        return tn_fail(error, TN_INPUT, "%s '%s' is no number from 0 to %g", option, text, most);
+    return TN_OK;
+}
+
+static tn_status read_method(const char *text, tn_method *method, tn_error *error) {
+    size_t count = 0;
+    for (; tn_method_names[count]; count++)
+        if (text && strcmp(text, tn_method_names[count]) == 0) {
+            *method = (tn_method)count;
+            return TN_OK;
+        }
+    if (!text) return TN_OK;
+    const char *near = tn_suggest(text, tn_method_names, count);
+    return tn_fail(error, TN_INPUT, "--method '%s' is unknown; %s%s", text,
+                   near ? "did you mean " : "it is auto, enumerate or decompose", near ? near : "");
+}
+
 static tn_status sweep(const request *asked, const tn_space *space, tn_summary *summary, tn_error *error) {
     tn_sweep_options options = {.threads = (unsigned)asked->threads,
                                 .budget = asked->budget,
@@ -81,6 +102,12 @@ static tn_status sweep(const request *asked, const tn_space *space, tn_summary *
                                 .repair = asked->repair,
                                 .keep_all = asked->keep_all};
     TN_TRY(read_shard(asked->shard, &options, error));
+    TN_TRY(read_method(asked->method, &options.method, error));
+    TN_TRY(read_amount("--epsilon", asked->epsilon, 1e6, &options.epsilon, error));
+    TN_TRY(read_amount("--time", asked->time, 1e9, &options.seconds, error));
+    options.has_epsilon = asked->epsilon != NULL;
+    if (asked->time && options.seconds == 0)
+        return tn_fail(error, TN_INPUT, "--time takes more than 0 seconds");
     tn_watch watch;
     tn_watch_begin(&watch, "designs", asked->common.quiet);
     tn_status status = tn_sweep_folder(space, &options, asked->folder, &watch.progress, summary, error);
@@ -127,6 +154,10 @@ static const tn_option options[] = {
     {"--keep-all", TN_INTO(request, keep_all), NULL, "keep every feasible design in sweep.db, table designs"},
     {"--budget", TN_INTO(request, budget), "N", "evaluate about N designs, drawn by the seed; default: all"},
     {"--seed", TN_INTO(request, seed), "S", "seed of the draw of --budget; default 1"},
+    {"--epsilon", TN_INTO(request, epsilon), "E",
+     "find the front by decomposition, each objective within a factor of 1 + E; 0: exact"},
+    {"--time", TN_INTO(request, time), "SECONDS", "the best front that a decomposition finds in that time"},
+    {"--method", TN_INTO(request, method), "NAME", "enumerate or decompose; default auto"},
     {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the space file; repeatable"},
 };
 

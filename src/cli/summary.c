@@ -18,6 +18,25 @@ static void print_causes(const tn_summary *summary) {
     }
 }
 
+/* How far the front can be from that of the whole space. */
+static void print_certificate(const tn_summary *summary) {
+    if (summary->refused)
+        tn_say("every design was evaluated, as prices do not split: %s\n", summary->refused);
+    if (summary->exact) {
+        tn_say("exact: no design of the space is better than all of the front\n");
+        return;
+    }
+    if (!summary->certified) return;
+    tn_say("certificate: whatever the design, one of the front has");
+    for (size_t i = 0; i < summary->objectives; i++) {
+        bool more = summary->objective[i]->maximise;
+        double factor = more ? 1 / summary->factor[i] : summary->factor[i];
+        tn_say("%s %s its %s times %.5g", i ? "," : "", more ? "at least" : "at most",
+               summary->objective[i]->name, factor);
+    }
+    tn_say("\n");
+}
+
 void tn_print_incomplete(const tn_result *result, bool aside) {
     char evaluated[32], designs[TN_BIG_TEXT];
     if (result->completion == TN_EXHAUSTED) return;
@@ -42,6 +61,7 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
            tn_big_words(summary->size, designs), tn_count_text(summary->evaluated, evaluated),
            tn_count_text(summary->feasible, feasible), tn_count_text(summary->front, front),
            tn_completion_names[summary->completion]);
+    print_certificate(summary);
     print_causes(summary);
     if (summary->seconds > 0) /* a merge evaluates nothing */
         tn_say("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));

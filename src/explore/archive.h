@@ -5,8 +5,10 @@
  * everywhere the lowest id stays. So the archive depends on the set of points offered alone, not on their
  * order, and archives of parts merge into the archive of the whole.
  *
- * Points lie in blocks that know their least value per objective: a block is looked into only where its
- * corner could dominate. The block that last rejected a point is asked first.
+ * Points lie in blocks, structures of arrays; a full block is cut into a few, under a node that knows the least and
+ * the greatest value of its points in each objective: an ND-tree (A. Jaszkiewicz, T. Lust, ND-tree-based update,
+ * IEEE Transactions on Evolutionary Computation 22(5), 2018). What a node's bounds decide of a point is decided of
+ * all points below it. The block that last rejected a point is asked first.
  */
 #ifndef TN_EXPLORE_ARCHIVE_H
 #define TN_EXPLORE_ARCHIVE_H
@@ -28,9 +30,11 @@ typedef struct tn_point {
 } tn_point;
 
 typedef struct tn_archive {
-    size_t objectives, count; /* count: points, over all blocks */
+    size_t objectives, count; /* count: points */
+    struct tn_archive_node *node;
     struct tn_archive_block *block;
-    size_t blocks, capacity, last_hit;
+    size_t nodes, node_capacity, blocks, block_capacity;
+    uint32_t root, free_node, free_block, last_hit; /* UINT32_MAX: none */
 } tn_archive;
 
 void tn_archive_begin(tn_archive *archive, size_t objectives);

@@ -88,11 +88,15 @@ static double quantity(const tn_design_column *column, const tn_design *design) 
     return tn_quantities[column->place].get(design->evaluation);
 }
 
+size_t tn_design_digit(const struct tn_space *space, const tn_design *design, size_t choice) {
+    return design->digit ? design->digit[choice] : tn_space_digit(space, design->id, choice);
+}
+
 double tn_design_number(const struct tn_space *space, const tn_design_column *column,
                         const tn_design *design) {
     if (column->kind == TN_DESIGN_ID) return (double)design->id;
     if (column->kind == TN_DESIGN_QUANTITY) return quantity(column, design);
-    return choice_number(column->choice, tn_space_digit(space, design->id, column->place));
+    return choice_number(column->choice, tn_design_digit(space, design, column->place));
 }
 
 void tn_design_text(const struct tn_space *space, const tn_design_column *column, const tn_design *design,
@@ -104,7 +108,7 @@ void tn_design_text(const struct tn_space *space, const tn_design_column *column
         tn_buffer_format(out, "%" PRIu64, design->id);
         return;
     case TN_DESIGN_CHOICE:
-        tn_axis_value(column->choice, tn_space_digit(space, design->id, column->place), out);
+        tn_axis_value(column->choice, tn_design_digit(space, design, column->place), out);
         return;
     case TN_DESIGN_QUANTITY:
         value = quantity(column, design);

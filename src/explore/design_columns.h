@@ -43,9 +43,13 @@ typedef struct tn_design_columns {
 /* A design by one of its two forms: the quantities in the order of tn_quantities, or what they follow from. */
 typedef struct tn_design {
     uint64_t id;
+    const uint32_t *digit; /* places of its values, by choice; NULL: those that belong to the id */
     const double *value;
     const tn_evaluation *evaluation; /* where `value` is NULL */
 } tn_design;
+
+/* Place of the value that the design has in choice `choice`. */
+size_t tn_design_digit(const struct tn_space *space, const tn_design *design, size_t choice);
 
 /* The columns of a space's designs on a device that has `has`. The space's choices must stay where they are. */
 tn_status tn_design_columns_of(const struct tn_space *space, const tn_resources *has, tn_arena *arena,

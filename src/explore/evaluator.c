@@ -30,9 +30,11 @@ struct tn_evaluator {
     tn_program_cache *cache;
     uint64_t cached_outers;
 
-    uint64_t outer;      /* the combination that stands, */
-    bool has_outer;      /* if there is one */
-    uint64_t model_keys; /* digits of the model keys that the model was loaded with */
+    uint64_t outer;             /* the combination that stands, */
+    bool has_outer;             /* if there is one */
+    size_t digit[TN_AXES_MOST]; /* of the outer choices of the step that stands, */
+    bool has_digits;            /* if there is one */
+    uint64_t model_keys;        /* digits of the model keys that the model was loaded with */
     bool has_model;
     tn_cause outer_cause; /* TN_CAUSE_NONE, UNDEFINED, OVERFLOW or LIMIT */
     tn_undefined_flow undefined;
@@ -375,10 +377,28 @@ const tn_undefined_flow *tn_evaluator_undefined(const tn_evaluator *evaluator) {
     return &evaluator->undefined;
 }
 
+/* Makes the step of an outer combination from its digits, in the order of the outer choices. */
+static tn_status load_digits(tn_evaluator *with, const size_t *digit, tn_error *error) {
+    const tn_space *space = with->space;
+    uint64_t keys = 0;
+    for (size_t i = 0; i < space->outers && space->choice[space->outer[i]].kind == TN_AXIS_MODEL_KEY; i++)
+        keys = keys * space->choice[space->outer[i]].count + digit[i];
+    with->has_outer = with->has_digits = false;
+    with->outer_cause = TN_CAUSE_NONE;
+    if (!with->has_model || keys != with->model_keys)
+        TN_TRY(as_cause(load_model(with, digit, keys, error), &with->outer_cause));
+    TN_TRY(renew_cache(with, error));
+    tn_arena_reset(&with->step_arena);
+    if (with->outer_cause == TN_CAUSE_NONE)
+        TN_TRY(as_cause(make_step(with, digit, &with->outer_cause, error), &with->outer_cause));
+    memcpy(with->digit, digit, space->outers * sizeof *digit);
+    return TN_OK;
+}
+
 static tn_status load_outer(tn_evaluator *with, uint64_t outer, tn_error *error) {
     const tn_space *space = with->space;
     size_t digit[TN_AXES_MOST];
-    uint64_t keys = 0, rest = outer;
+    uint64_t rest = outer;
     for (size_t i = space->outers; i-- > 0;) {
         if (space->is_vast) {
             digit[i] = tn_space_digit(space, outer, space->outer[i]);
@@ -388,18 +408,9 @@ static tn_status load_outer(tn_evaluator *with, uint64_t outer, tn_error *error)
         digit[i] = (size_t)(rest % count);
         rest /= count;
     }
-    for (size_t i = 0; i < space->outers && space->choice[space->outer[i]].kind == TN_AXIS_MODEL_KEY; i++)
-        keys = keys * space->choice[space->outer[i]].count + digit[i];
-    with->has_outer = false;
-    with->outer_cause = TN_CAUSE_NONE;
-    if (!with->has_model || keys != with->model_keys)
-        TN_TRY(as_cause(load_model(with, digit, keys, error), &with->outer_cause));
-    TN_TRY(renew_cache(with, error));
-    tn_arena_reset(&with->step_arena);
-    if (with->outer_cause == TN_CAUSE_NONE)
-        TN_TRY(as_cause(make_step(with, digit, &with->outer_cause, error), &with->outer_cause));
+    TN_TRY(load_digits(with, digit, error));
     with->outer = outer;
-    with->has_outer = true;
+    with->has_outer = with->has_digits = true;
     return TN_OK;
 }
 
@@ -441,8 +452,10 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
     return false;
 }
 
-static tn_cause broken_constraint(const tn_space *space, uint64_t id, const tn_evaluation *evaluation) {
-    const tn_design design = {.id = id, .evaluation = evaluation};
+static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
+                                  const tn_evaluation *evaluation) {
+    tn_design design = {.digit = digit, .evaluation = evaluation};
+    for (size_t i = 0; i < space->choices; i++) design.id += digit[i] * space->stride[i];
     for (size_t i = 0; i < space->constraints; i++)
         if (!tn_constraint_holds(&space->constraint[i], space, &design))
             return (tn_cause)(TN_CAUSE_CONSTRAINT + i);
@@ -455,9 +468,20 @@ static uint64_t sum_of(const uint64_t *macs) {
     return sum;
 }
 
-tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
-                      uint32_t *cause, tn_error *error) {
-    if (!evaluator->has_outer || evaluator->outer != outer) TN_TRY(load_outer(evaluator, outer, error));
+/* The places of all values of the design of the step that stands and an inner combination. */
+static void gather_digits(const tn_evaluator *with, uint64_t inner, uint32_t *digit) {
+    const tn_space *space = with->space;
+    for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = (uint32_t)with->digit[i];
+    for (size_t i = space->inners; i-- > 0;) {
+        uint64_t count = space->choice[space->inner[i]].count;
+        digit[space->inner[i]] = (uint32_t)(inner % count);
+        inner /= count;
+    }
+}
+
+/* The design of the step that stands and an inner combination. */
+static tn_status evaluate_inner(tn_evaluator *evaluator, uint64_t inner, tn_evaluation *evaluation,
+                                uint32_t *cause, tn_error *error) {
     tn_cause found = evaluator->outer_cause;
     if (found == TN_CAUSE_NONE) {
         const tn_step *step = &evaluator->step;
@@ -477,12 +501,55 @@ tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, t
             found = worst_resource(&evaluation->price.used, &evaluator->space->budget);
         if (found == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation))
             found = TN_CAUSE_UNMEASURED;
-        if (found == TN_CAUSE_NONE && evaluator->space->constraints)
-            found =
-                broken_constraint(evaluator->space, tn_space_id(evaluator->space, outer, inner), evaluation);
+        if (found == TN_CAUSE_NONE && evaluator->space->constraints) {
+            uint32_t digit[TN_AXES_MOST];
+            gather_digits(evaluator, inner, digit);
+            found = broken_constraint(evaluator->space, digit, evaluation);
+        }
     }
     *cause = (uint32_t)found;
     return TN_OK;
+}
+
+tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
+                      uint32_t *cause, tn_error *error) {
+    if (!evaluator->has_outer || evaluator->outer != outer) TN_TRY(load_outer(evaluator, outer, error));
+    return evaluate_inner(evaluator, inner, evaluation, cause, error);
+}
+
+tn_status tn_evaluate_digits(tn_evaluator *evaluator, const uint32_t *digit, tn_evaluation *evaluation,
+                             uint32_t *cause, tn_error *error) {
+    const tn_space *space = evaluator->space;
+    uint64_t inner = 0;
+    TN_TRY(tn_evaluator_load(evaluator, digit, cause, error));
+    for (size_t i = 0; i < space->inners; i++)
+        inner = inner * space->choice[space->inner[i]].count + digit[space->inner[i]];
+    return evaluate_inner(evaluator, inner, evaluation, cause, error);
+}
+
+tn_status tn_evaluator_load(tn_evaluator *evaluator, const uint32_t *digit, uint32_t *cause,
+                            tn_error *error) {
+    const tn_space *space = evaluator->space;
+    size_t own[TN_AXES_MOST];
+    bool same = evaluator->has_digits;
+    for (size_t i = 0; i < space->outers; i++) {
+        own[i] = digit[space->outer[i]];
+        same = same && own[i] == evaluator->digit[i];
+    }
+    if (!same) {
+        TN_TRY(load_digits(evaluator, own, error));
+        evaluator->has_digits = true;
+    }
+    *cause = (uint32_t)evaluator->outer_cause;
+    return TN_OK;
+}
+
+tn_workload *tn_evaluator_workload(tn_evaluator *evaluator) {
+    return evaluator->workload;
+}
+
+void tn_evaluator_take_build(tn_evaluator *evaluator, uint64_t inner) {
+    set_build(evaluator, inner);
 }
 
 tn_status tn_evaluate_design(tn_evaluator *evaluator, uint64_t id, tn_evaluation *evaluation,
@@ -490,9 +557,10 @@ tn_status tn_evaluate_design(tn_evaluator *evaluator, uint64_t id, tn_evaluation
     const tn_space *space = evaluator->space;
     uint64_t outer, inner;
     uint32_t cause;
-    if (id >= space->designs)
+    uint64_t designs = space->is_vast ? space->listed->count : space->designs;
+    if (id >= designs)
         return tn_fail(error, TN_INPUT, "no design %" PRIu64 "; the space has designs 0 to %" PRIu64, id,
-                       space->designs - 1);
+                       designs - 1);
     tn_space_split(space, id, &outer, &inner);
     TN_TRY(tn_evaluate(evaluator, outer, inner, evaluation, &cause, error));
     if (cause == TN_CAUSE_UNDEFINED || cause == TN_CAUSE_OVERFLOW || cause == TN_CAUSE_LIMIT)

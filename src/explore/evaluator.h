@@ -49,6 +49,17 @@ void tn_evaluator_free(tn_evaluator *evaluator);
 tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
                       uint32_t *cause, tn_error *error);
 
+/* The same of the design that has value digit[i] of choice i of the space. */
+tn_status tn_evaluate_digits(tn_evaluator *evaluator, const uint32_t *digit, tn_evaluation *evaluation,
+                             uint32_t *cause, tn_error *error);
+
+/* The step alone: *cause is TN_CAUSE_NONE, UNDEFINED, OVERFLOW or LIMIT. After TN_CAUSE_NONE
+ * tn_evaluator_workload is what prices it; tn_evaluator_take_build makes tn_evaluator_build that of an inner
+ * combination. */
+tn_status tn_evaluator_load(tn_evaluator *evaluator, const uint32_t *digit, uint32_t *cause, tn_error *error);
+tn_workload *tn_evaluator_workload(tn_evaluator *evaluator);
+void tn_evaluator_take_build(tn_evaluator *evaluator, uint64_t inner);
+
 /* Evaluates design `id`, feasible or not. One that does not exist or has no price (undefined, overflow, limit) is
  * TN_INPUT. */
 tn_status tn_evaluate_design(tn_evaluator *evaluator, uint64_t id, tn_evaluation *evaluation,

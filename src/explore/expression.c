@@ -397,7 +397,7 @@ static int truth_of_value(const node *of, const struct tn_space *space, const tn
     bool left = of->left.kind == OPERAND_VALUE;
     const tn_design_column *column = left ? of->right.column : of->left.column;
     size_t digit = left ? of->left.digit : of->right.digit;
-    bool equal = tn_space_digit(space, design->id, column->place) == digit;
+    bool equal = tn_design_digit(space, design, column->place) == digit;
     return equal == (of->sign == EQUAL) ? 1 : -1;
 }
 

@@ -30,8 +30,12 @@ tn_status tn_space_hashes(const tn_space *space, tn_hashes *hashes, tn_error *er
 
 /* The options' part, at the end. */
 static void put_options(const tn_sweep_options *options, char *text, size_t capacity) {
-    snprintf(text, capacity, " shard %" PRIu64 "/%" PRIu64 " budget %" PRIu64 " seed %" PRIu64 " keep-all %d",
-             options->shard, options->shards, options->budget, options->seed, options->keep_all);
+    int length = snprintf(text, capacity,
+                          " shard %" PRIu64 "/%" PRIu64 " budget %" PRIu64 " seed %" PRIu64 " keep-all %d",
+                          options->shard, options->shards, options->budget, options->seed, options->keep_all);
+    if (options->method <= TN_ENUMERATE || (size_t)length >= capacity) return;
+    snprintf(text + length, capacity - (size_t)length, " method %s epsilon %.17g seconds %.17g",
+             tn_method_names[options->method], options->epsilon, options->seconds);
 }
 
 tn_status tn_sweep_identity(const tn_space *space, const tn_sweep_options *options,
@@ -75,6 +79,11 @@ tn_status tn_sweep_identity_read(const tn_space *space, const char *text, const 
            " shard %20" SCNu64 "/%20" SCNu64 " budget %20" SCNu64 " seed %20" SCNu64 " keep-all %1d%n",
            &options->shard, &options->shards, &options->budget, &options->seed, &keep_all, &used);
     options->keep_all = keep_all != 0;
+    if (used > 0 && strncmp(text + common + used, " method ", 8) == 0)
+        return tn_fail_at(
+            error, TN_INPUT, (tn_position){.file = path},
+            "holds a front alone, which was not found by evaluating every design; only parts of "
+            "sweeps that do can be merged or asked for all designs");
     put_options(options, said, sizeof said);
     if (strcmp(said, text + common) != 0 ||
         (options->shards && (options->shard == 0 || options->shard > options->shards)))

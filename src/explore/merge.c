@@ -91,6 +91,8 @@ static tn_status find_missing(merging *all, tn_arena *arena, const char **missin
     *missing = NULL;
     for (uint64_t i = 0; i < all->chunks; i++) finished += all->done[i];
     all->outcome.completion = finished == all->chunks ? TN_EXHAUSTED : TN_BUDGET;
+    all->outcome.exact = all->outcome.certified = finished == all->chunks;
+    for (size_t i = 0; i < all->space->objectives; i++) all->outcome.factor[i] = 1;
     if (finished == all->chunks) return TN_OK;
     tn_status status = TN_OK;
     for (uint64_t shard = shards ? 1 : 0; status == TN_OK && shard <= shards; shard++) {

@@ -29,7 +29,11 @@ typedef struct tn_outcome {
     size_t undefined_count, undefined_capacity;
     tn_completion completion;
     double seconds;
-    uint64_t evaluated_now; /* in this run, for the rate: without what a resumed run found done */
+    uint64_t evaluated_now;     /* in this run, for the rate: without what a resumed run found done */
+    const tn_evaluation *known; /* of the front's designs, by ascending id; NULL: they are to be evaluated */
+    bool certified, exact;      /* exact: the front is that of the whole space */
+    double factor[TN_OBJECTIVES_MOST]; /* where certified: docs/decomposition.md */
+    const char *method;
 } tn_outcome;
 
 void tn_outcome_begin(const tn_space *space, tn_outcome *outcome);

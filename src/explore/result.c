@@ -183,6 +183,19 @@ static void put_undefined(const tn_summary *summary, tn_json *json) {
     tn_json_end(json);
 }
 
+static void put_certificate(const tn_summary *summary, tn_json *json) {
+    tn_json_key(json, "certificate");
+    if (summary->certified) {
+        tn_json_object(json);
+        for (size_t i = 0; i < summary->objectives; i++)
+            tn_json_put_real(json, summary->objective[i]->name, summary->factor[i]);
+        tn_json_end(json);
+    } else {
+        tn_json_null(json);
+    }
+    tn_json_put_bool(json, "exact", summary->exact);
+}
+
 static void put_counts(const tn_summary *summary, tn_json *json) {
     tn_json_put_text(json, "space", summary->space);
     tn_json_key(json, "designs");
@@ -199,6 +212,8 @@ static void put_counts(const tn_summary *summary, tn_json *json) {
     tn_json_put_real(json, "hypervolume", summary->hypervolume.share);
     tn_json_put_count(json, "hypervolume_samples", summary->hypervolume.samples);
     tn_json_put_text(json, "complete", tn_completion_names[summary->completion]);
+    tn_json_put_text(json, "method", summary->method);
+    put_certificate(summary, json);
     tn_json_key(json, "knee");
     if (summary->front)
         tn_json_count(json, summary->knee);
@@ -270,6 +285,12 @@ static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_summar
         .seconds = outcome->seconds,
         .designs_per_second = outcome->seconds > 0 ? (double)outcome->evaluated_now / outcome->seconds : 0,
     };
+    summary->method = outcome->method ? outcome->method : tn_method_names[TN_ENUMERATE];
+    summary->exact = outcome->exact;
+    summary->certified = outcome->certified;
+    summary->objectives = space->objectives;
+    memcpy(summary->objective, space->objective, sizeof summary->objective);
+    memcpy(summary->factor, outcome->factor, sizeof summary->factor);
     for (uint32_t i = TN_CAUSE_NONE + 1; i < TN_CAUSES; i++) {
         if (!outcome->count[i]) continue;
         summary->cause[summary->causes] = tn_cause_name(space, i);
@@ -311,7 +332,10 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
     tn_point *point = NULL;
     tn_status status = summarise(space, outcome, summary, error);
     if (status == TN_OK) status = front_rows(&outcome->front, &front, &point, error);
-    if (status == TN_OK) status = evaluate_rows(store, space, point, &front, error);
+    if (status == TN_OK && outcome->known)
+        for (size_t i = 0; i < front.count; i++) front.item[i].evaluation = outcome->known[i];
+    else if (status == TN_OK)
+        status = evaluate_rows(store, space, point, &front, error);
     if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);
     if (status == TN_OK) status = write_inputs(folder, space, error);
     if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, true, &recommended, error);
@@ -321,19 +345,5 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
     tn_free(point);
     tn_free(front.item);
     tn_free(recommended.item);
-    return status;
-}
-
-tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
-                          const tn_progress *progress, tn_summary *summary, tn_error *error) {
-    tn_sweep_db *store;
-    tn_outcome outcome;
-    TN_TRY(tn_sweep_db_open(folder, space, options, &store, error));
-    tn_status status = tn_sweep_run(store, space, options, progress, &outcome, error);
-    if (status == TN_OK) {
-        status = tn_result_write(store, folder, space, options, &outcome, summary, error);
-        tn_outcome_free(&outcome);
-    }
-    tn_sweep_db_close(store);
     return status;
 }

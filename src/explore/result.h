@@ -49,10 +49,17 @@ typedef struct tn_summary {
     tn_completion completion;
     double seconds, designs_per_second;
     uint64_t knee; /* id; meaningless where the front is empty */
+    const char *method,
+        *refused; /* refused: why it is not by decomposition, where that was tried; else NULL */
+    bool certified, exact;
+    size_t objectives;
+    const tn_quantity *objective[TN_OBJECTIVES_MOST];
+    double factor[TN_OBJECTIVES_MOST]; /* where certified, one for each objective */
 } tn_summary;
 
-/* Sweeps into the folder, which no other process may write in meanwhile, and writes its files: tn_sweep_db_open,
- * tn_sweep_run, tn_result_write. Texts of *summary live in the space. */
+/* Sweeps into the folder, which no other process may write in meanwhile, and writes its files. Method auto enumerates
+ * where it can and neither epsilon nor seconds are given, else decomposes; where prices do not split it enumerates too.
+ * Texts of *summary live in the space. */
 tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                           const tn_progress *progress, tn_summary *summary, tn_error *error);
 

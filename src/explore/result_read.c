@@ -91,6 +91,48 @@ static tn_status read_space(const json_t *json, const char *folder, tn_arena *ar
     return TN_OK;
 }
 
+/* The places of a row's values. */
+static tn_status read_digits(const tn_csv *csv, size_t row, const tn_space *space, const size_t *column,
+                             uint32_t *digit, tn_error *error) {
+    tn_buffer value = {0};
+    tn_status status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < space->choices; i++) {
+        const tn_csv_cell *cell = tn_csv_at(csv, row, column[i]);
+        size_t place = 0;
+        for (; place < space->choice[i].count; place++) {
+            value.length = 0;
+            tn_axis_value(&space->choice[i], place, &value);
+            if (value.status != TN_OK || strcmp(value.data, cell->text) == 0) break;
+        }
+        status = value.status;
+        if (status == TN_OK && place == space->choice[i].count)
+            status = tn_fail_at(error, TN_INPUT, cell->at, "'%.100s' is no value of %.100s", cell->text,
+                                space->choice[i].key);
+        digit[i] = (uint32_t)place;
+    }
+    tn_buffer_free(&value);
+    return status;
+}
+
+/* The ids of a vast space's designs are their places in front.csv. */
+static tn_status list_designs(const char *folder, tn_arena *arena, const tn_space *space, tn_error *error) {
+    const char *path;
+    tn_csv csv;
+    size_t column[TN_AXES_MOST];
+    uint32_t digit[TN_AXES_MOST];
+    if (!space->is_vast) return TN_OK;
+    TN_TRY(tn_arena_format(arena, &path, error, "%s/front.csv", folder));
+    TN_TRY(tn_csv_load(path, arena, &csv, error));
+    for (size_t i = 0; i < space->choices; i++)
+        TN_TRY(tn_csv_columns(&csv, &space->choice[i].key, 1, false, &column[i], error));
+    for (size_t row = 0; row < csv.rows; row++) {
+        uint64_t id;
+        TN_TRY(read_digits(&csv, row, space, column, digit, error));
+        TN_TRY(tn_space_id_of(space, digit, &id, error));
+    }
+    return TN_OK;
+}
+
 static tn_status check_folder(const char *folder, tn_error *error) {
     struct stat about;
     if (stat(folder, &about) == 0 && S_ISDIR(about.st_mode)) return TN_OK;
@@ -109,6 +151,7 @@ tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space,
     TN_TRY(load_json(path, &json, error));
     tn_status status = read_completion(json, path, result ? result : &ignored, error);
     if (status == TN_OK) status = read_space(json, folder, arena, *space, error);
+    if (status == TN_OK) status = list_designs(folder, arena, *space, error);
     json_decref(json);
     return status;
 }
@@ -140,7 +183,10 @@ static tn_status load_rows(const char *folder, const char *name, const tn_space 
     for (size_t i = 0; i < csv.rows; i++) {
         double *value;
         TN_TRY(tn_arena_alloc(arena, tn_quantities_count, sizeof *value, &value, error));
-        TN_TRY(tn_csv_count(&csv, i, id_column, 0, space->designs - 1, &made[i].id, error));
+        uint64_t last = space->is_vast ? space->listed->count : space->designs;
+        if (last == 0)
+            return tn_fail_at(error, TN_INPUT, tn_csv_at(&csv, i, id_column)->at, "no such design");
+        TN_TRY(tn_csv_count(&csv, i, id_column, 0, last - 1, &made[i].id, error));
         for (size_t q = 0; q < tn_quantities_count; q++)
             TN_TRY(read_quantity(&csv, i, column[q], &value[q], error));
         made[i].value = value;

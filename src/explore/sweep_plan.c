@@ -4,6 +4,8 @@
 #include "base/random.h"
 #include "explore/chunk.h"
 
+const char *const tn_method_names[] = {"auto", "enumerate", "decompose", NULL};
+
 /* Draws chunks by the seed until the budget is reached; all of them, in order, without one. */
 static tn_status choose(const tn_space *space, const tn_sweep_options *options, tn_sweep_plan *plan,
                         tn_error *error) {

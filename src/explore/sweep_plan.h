@@ -11,6 +11,10 @@
 
 TN_PUBLIC_BEGIN
 
+/* How a front is found: every design evaluated, or by decomposition (explore/decomposition.h), with a certificate. */
+typedef enum tn_method { TN_METHOD_AUTO, TN_ENUMERATE, TN_DECOMPOSE } tn_method;
+extern const char *const tn_method_names[]; /* "auto", "enumerate", "decompose"; ended by NULL */
+
 typedef struct tn_sweep_options {
     unsigned threads;       /* 0: all */
     uint64_t shard, shards; /* this is shard 1..shards; 0 of 0: the whole */
@@ -19,6 +23,9 @@ typedef struct tn_sweep_options {
     bool resume;   /* go on with what the folder holds of this sweep */
     bool repair;   /* with resume: drop what the folder's store can't be trusted in, instead of refusing it */
     bool keep_all; /* keep every feasible design */
+    tn_method method;
+    bool has_epsilon;
+    double epsilon, seconds; /* of decompositions: asked for with has_epsilon, with seconds > 0 */
 } tn_sweep_options;
 
 typedef struct tn_sweep_plan {

@@ -61,7 +61,7 @@ static uint32_t clamp(uint64_t extent) {
     return extent < TN_BUILD_PARALLEL_MOST ? (uint32_t)extent : TN_BUILD_PARALLEL_MOST;
 }
 
-static tn_use use_of(const tn_operation *operation, unsigned position) {
+tn_use tn_use_of(const tn_operation *operation, unsigned position) {
     uint32_t rows = clamp(operation->rows), columns = clamp(operation->columns),
              reduction = clamp(operation->reduction);
     if (operation->kind != TN_OP_PRODUCT) {
@@ -79,9 +79,9 @@ static tn_status collect_uses(maker *with) {
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
         for (uint32_t j = 0; j < operation->read_count; j++)
-            TN_TRY(add_use(with, &with->uses[operation->reads[j]], use_of(operation, j)));
+            TN_TRY(add_use(with, &with->uses[operation->reads[j]], tn_use_of(operation, j)));
         for (uint32_t j = 0; j < operation->write_count; j++)
-            TN_TRY(add_use(with, &with->uses[operation->writes[j]], use_of(operation, WRITTEN)));
+            TN_TRY(add_use(with, &with->uses[operation->writes[j]], tn_use_of(operation, WRITTEN)));
     }
     return TN_OK;
 }
@@ -362,26 +362,35 @@ typedef struct {
     use_node *uses;
 } staged;
 
+tn_status tn_staged_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
+                             unsigned position, const tn_map_options *options, const bool *off_chip,
+                             uint64_t *elements, tn_error *error) {
+    uint64_t burst = tn_ceil_div(options->burst_bytes, step->element_bytes),
+             tile = tn_ceil_div(options->tile_bytes, step->element_bytes);
+    bool vector = operation->kind != TN_OP_PRODUCT;
+    *elements = tn_operand_elements(step, operation, array, position);
+    if (vector && tn_vector_passes(operation->kind) == 1)
+        *elements = tn_least(*elements, burst);
+    else if (vector && tile)
+        *elements = tn_least(*elements, tile > operation->columns ? tile : operation->columns);
+    tn_tiling tiling;
+    TN_TRY(tn_operation_tiling(operation, off_chip, tile, &tiling, error));
+    if (tiling.tiles) *elements = tiling.staged[position == WRITTEN ? TN_TILED_RESULT : position];
+    return TN_OK;
+}
+
 static tn_status stage(maker *with, staged *at, const tn_operation *operation, uint32_t array,
                        unsigned position) {
     if (!with->map->off_chip[array]) return TN_OK;
-    uint64_t elements = tn_operand_elements(with->step, operation, array, position);
-    uint64_t burst = tn_ceil_div(with->options->burst_bytes, with->step->element_bytes),
-             tile = tn_ceil_div(with->options->tile_bytes, with->step->element_bytes);
-    bool vector = operation->kind != TN_OP_PRODUCT;
-    if (vector && tn_vector_passes(operation->kind) == 1)
-        elements = tn_least(elements, burst);
-    else if (vector && tile)
-        elements = tn_least(elements, tile > operation->columns ? tile : operation->columns);
-    tn_tiling tiling;
-    TN_TRY(tn_operation_tiling(operation, with->map->off_chip, tile, &tiling, with->error));
-    if (tiling.tiles) elements = tiling.staged[position == WRITTEN ? TN_TILED_RESULT : position];
+    uint64_t elements;
+    TN_TRY(tn_staged_elements(with->step, operation, array, position, with->options, with->map->off_chip,
+                              &elements, with->error));
     if (elements > at->elements) {
         at->elements = elements;
         at->array = array;
     }
     at->arrays++;
-    return add_use(with, &at->uses, use_of(operation, position));
+    return add_use(with, &at->uses, tn_use_of(operation, position));
 }
 
 static tn_status add_staging(maker *with) {

@@ -84,6 +84,9 @@ tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_are
 /* Bits of a word that holds an element of the array. */
 uint64_t tn_array_word_bits(const tn_step *step, uint32_t array);
 
+/* How the operation uses its operand `position` (TN_OPERATION_READS: what it writes). */
+tn_use tn_use_of(const tn_operation *operation, unsigned position);
+
 /* Words that the memory must serve in a cycle: its widest use. */
 uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build);
 
@@ -91,6 +94,11 @@ uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build);
  * writes it): at most the whole array. */
 uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
                              unsigned position);
+
+/* Of them what its staging memory holds: all, a burst where a kernel goes over them only once, or a tile. */
+tn_status tn_staged_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
+                             unsigned position, const tn_map_options *options, const bool *off_chip,
+                             uint64_t *elements, tn_error *error);
 
 TN_PUBLIC_END
 

@@ -309,10 +309,11 @@ static void add_ports(const tn_mapped *memory, const tn_memory_share *share, tn_
         if (memory->sides >> side & 1) tn_port_add(&port[side], &share->port);
 }
 
-static tn_status take_share(const tn_workload *workload, const tn_mapped *memory, const tn_build *build,
-                            const tn_place *place, tn_memory_share *share, tn_error *error) {
+tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
+                         const tn_build *build, const tn_place *place, tn_memory_share *share,
+                         tn_error *error) {
     tn_placed placed;
-    TN_TRY(tn_place_price(workload->device, workload->word_bits, memory, build, place, &placed, error));
+    TN_TRY(tn_place_price(device, word_bits, memory, build, place, &placed, error));
     *share = (tn_memory_share){.bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36,
                                .uram = placed.blocks.uram,
                                .lutram = placed.blocks.lutram,
@@ -350,7 +351,8 @@ static tn_status recall_share(const tn_workload *workload, const tn_plan *plan, 
     *share = &kept->share;
     if (same) return TN_OK;
     kept->filled = false;
-    TN_TRY(take_share(workload, &plan->map.memory[at], build, place, &kept->share, error));
+    TN_TRY(tn_price_share(workload->device, workload->word_bits, &plan->map.memory[at], build, place,
+                          &kept->share, error));
     kept->place = *place;
     kept->accesses = accesses;
     kept->read_ports = build->read_ports;

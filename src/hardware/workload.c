@@ -384,12 +384,15 @@ tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *bu
 }
 
 tn_status tn_workload_descriptors(const tn_workload *workload, tn_blocks *blocks, tn_error *error) {
-    const tn_device *device = workload->device;
+    return tn_descriptor_blocks(workload->device, workload->step->operations, blocks, error);
+}
+
+tn_status tn_descriptor_blocks(const tn_device *device, uint64_t operations, tn_blocks *blocks,
+                               tn_error *error) {
     *blocks = (tn_blocks){0};
     if (device->control.descriptor_bits == 0) return TN_OK;
     return tn_memory_blocks((tn_geometry)device->memory.geometry, TN_STYLE_BLOCK,
-                            device->control.descriptor_bits, workload->step->operations, false, blocks,
-                            error);
+                            device->control.descriptor_bits, operations, false, blocks, error);
 }
 
 tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *build,

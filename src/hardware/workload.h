@@ -162,6 +162,8 @@ tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *bu
                                  const tn_memory_price *memories);
 /* The memory of the step's descriptors: one for each operation, in block RAM. */
 tn_status tn_workload_descriptors(const tn_workload *workload, tn_blocks *blocks, tn_error *error);
+tn_status tn_descriptor_blocks(const tn_device *device, uint64_t operations, tn_blocks *blocks,
+                               tn_error *error);
 
 /* At most 2^53. */
 static inline uint64_t tn_scaled_cycles(uint64_t cycles, double ratio) {
@@ -183,6 +185,10 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
                         tn_error *error);
 tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error);
+/* The share of one memory of a map at a place; not remembered. */
+tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
+                         const tn_build *build, const tn_place *place, tn_memory_share *share,
+                         tn_error *error);
 /* Fills plan->place as the keys say, or by search. `work`: for the LUTs that kernels leave. *exact: a search
  * ran and proved its result; may be NULL. */
 tn_status tn_price_places(tn_workload *workload, tn_plan *plan, const tn_build *build,

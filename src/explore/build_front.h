@@ -1,0 +1,43 @@
+/* The front of all designs of one build, by merging the options of its units (docs/decomposition.md). */
+#ifndef TN_EXPLORE_BUILD_FRONT_H
+#define TN_EXPLORE_BUILD_FRONT_H
+
+#include "explore/layer_table.h"
+#include "explore/sums.h"
+
+/* What a sum of costs is of; all but degrees of freedom are minimised. */
+typedef enum tn_layer_cost {
+    TN_COST_CYCLES,
+    TN_COST_CAPACITY, /* of memory blocks, bits */
+    TN_COST_BRAM18,
+    TN_COST_URAM,
+    TN_COST_DEGREES,
+    TN_COST_PARAMETERS,
+    TN_COST_MACS,
+    TN_COST_OPERATIONS, /* of the step, which its descriptors take memory by */
+    TN_COSTS
+} tn_layer_cost;
+
+/* How the front is to be found. */
+typedef struct tn_front_options {
+    bool objective[TN_COSTS]; /* costs that objectives follow from */
+    bool bounded[TN_COSTS];   /* costs that constraints bound and no objective follows from */
+    double epsilon;  /* all prunings together lose at most a factor of 1 + this (explore/sums.h); 0: exact */
+    size_t most;     /* points kept */
+    double deadline; /* tn_clock_seconds: TN_INTERRUPTED after it */
+} tn_front_options;
+
+typedef struct tn_build_front {
+    size_t count;
+    double *cost[TN_COSTS]; /* [count]; lower bounds, upper ones of degrees of freedom */
+    uint32_t **option;      /* [units][count] */
+    double slack; /* every cost of the build's designs is covered within this factor: 1 where exact */
+} tn_build_front;
+
+/* Of build `build` of the table. `budget`: what designs may use. Free with tn_build_front_free. */
+tn_status tn_build_front_find(const tn_space *space, const tn_units *units, const tn_layer_table *table,
+                              size_t build, const uint32_t *digit, const tn_front_options *options,
+                              tn_build_front *front, tn_error *error);
+void tn_build_front_free(tn_build_front *front, uint32_t units);
+
+#endif

@@ -1,0 +1,58 @@
+/* What every option of every unit of a space (explore/unit.h) adds to the costs of a design, under a list of builds
+ * with one combination of model keys: the input of a front by decomposition (docs/decomposition.md).
+ *
+ * A step is made for each option, all units taking theirs at once, and its price is parted (hardware/parts.h). What no
+ * unit touches must come out the same for all of them, or the table is refused. */
+#ifndef TN_EXPLORE_LAYER_TABLE_H
+#define TN_EXPLORE_LAYER_TABLE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "explore/evaluator.h"
+#include "explore/unit.h"
+#include "hardware/parts.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Sums over layers that no build changes. */
+typedef enum tn_layer_sum { TN_SUM_DEGREES, TN_SUM_PARAMETERS, TN_SUM_MACS, TN_LAYER_SUMS } tn_layer_sum;
+
+typedef struct tn_unit_table {
+    uint64_t options;
+    bool *defined;              /* [options]: formats have their flows */
+    double *sum[TN_LAYER_SUMS]; /* [options] */
+    tn_price_part **part;       /* [builds][options] */
+    tn_demand *demand;          /* [common][options] */
+} tn_unit_table;
+
+/* A memory that several units bear on. Staging belongs to the builds that keep arrays of over so many bytes off chip. */
+typedef struct tn_table_memory {
+    tn_common_memory of;
+    uint64_t off_chip_over_bytes, off_chip_tile_bytes; /* staging: of those builds */
+    tn_demand rest;                                    /* by no unit */
+    bool *user;                                        /* [units] */
+} tn_table_memory;
+
+typedef struct tn_layer_table {
+    uint32_t units;
+    tn_unit_table *unit;
+    size_t builds;
+    const tn_build *build;
+    tn_price_part *rest; /* [builds]: of no unit */
+    double rest_sum[TN_LAYER_SUMS];
+    tn_resources *kernels;   /* [builds]: of all kernels, which are the same for all options */
+    uint32_t common, shared; /* the first `shared` are arrays, the rest staging */
+    tn_table_memory *memory; /* [common] */
+    uint64_t word_bits, steps_per_epoch;
+    bool empty;          /* some unit has no defined option */
+    const char *refused; /* NULL, or why prices do not split */
+} tn_layer_table;
+
+/* digit[choices]: of the model keys (the rest is not read). inner[builds]: combinations of the build's choices. Lives
+ * in `arena`. Interruptions end it early with TN_INTERRUPTED. */
+tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
+                              const uint64_t *inner, size_t builds, unsigned threads, tn_arena *arena,
+                              tn_layer_table *table, tn_error *error);
+
+#endif

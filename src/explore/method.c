@@ -1,0 +1,148 @@
+/* Which way a front is found, and into the folder with it. */
+#include "base/memory.h"
+#include "explore/chunk.h"
+#include "explore/decomposition.h"
+#include "explore/result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Asked of a space that is too large to enumerate, where nothing else is. */
+static const double usual_epsilon = 0.05;
+
+static bool can_enumerate(const tn_space *space) {
+    uint64_t chunks;
+    return !space->is_vast && tn_chunk_count(space, &chunks, NULL) == TN_OK;
+}
+
+/* An enumeration of everything proves its front. */
+static void certify_enumeration(const tn_space *space, const tn_sweep_options *options, tn_outcome *outcome) {
+    outcome->exact = outcome->certified = outcome->completion == TN_EXHAUSTED && options->shards <= 1;
+    for (size_t i = 0; i < space->objectives; i++) outcome->factor[i] = 1;
+}
+
+static tn_status enumerate(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                           const tn_progress *progress, tn_summary *summary, tn_error *error) {
+    tn_sweep_db *store;
+    tn_outcome outcome;
+    TN_TRY(tn_sweep_db_open(folder, space, options, &store, error));
+    tn_status status = tn_sweep_run(store, space, options, progress, &outcome, error);
+    if (status == TN_OK) {
+        certify_enumeration(space, options, &outcome);
+        status = tn_result_write(store, folder, space, options, &outcome, summary, error);
+        tn_outcome_free(&outcome);
+    }
+    tn_sweep_db_close(store);
+    return status;
+}
+
+typedef struct {
+    uint64_t id;
+    size_t at;
+} placed;
+
+static int by_id(const void *a, const void *b) {
+    uint64_t left = ((const placed *)a)->id, right = ((const placed *)b)->id;
+    return (left > right) - (left < right);
+}
+
+/* The found designs as a front, by ascending id, with what is known of them. */
+static tn_status take_front(const tn_space *space, const tn_decomposed *found, placed *order,
+                            tn_evaluation *known, tn_outcome *outcome, tn_error *error) {
+    for (size_t i = 0; i < found->count; i++) {
+        order[i].at = i;
+        TN_TRY(tn_space_id_of(space, found->digit + i * space->choices, &order[i].id, error));
+    }
+    qsort(order, found->count, sizeof *order, by_id);
+    for (size_t i = 0; i < found->count; i++) {
+        tn_point point;
+        known[i] = found->evaluation[order[i].at];
+        tn_space_point(space, &known[i], order[i].id, &point);
+        TN_TRY(tn_archive_offer(&outcome->front, &point, error));
+    }
+    outcome->known = known;
+    outcome->evaluated = outcome->evaluated_now = found->evaluated;
+    outcome->count[TN_CAUSE_NONE] = found->count;
+    outcome->completion = TN_EXHAUSTED;
+    outcome->seconds = found->seconds;
+    outcome->method = tn_method_names[TN_DECOMPOSE];
+    outcome->certified = true;
+    outcome->exact = found->exact;
+    memcpy(outcome->factor, found->factor, sizeof outcome->factor);
+    return TN_OK;
+}
+
+static tn_status write_found(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                             const tn_decomposed *found, tn_summary *summary, tn_error *error) {
+    tn_sweep_db *store;
+    tn_outcome outcome;
+    placed *order = NULL;
+    tn_evaluation *known = NULL;
+    TN_TRY(tn_sweep_db_open(folder, space, options, &store, error));
+    tn_outcome_begin(space, &outcome);
+    tn_status status = tn_alloc(found->count, sizeof *order, &order, error);
+    if (status == TN_OK) status = tn_alloc(found->count, sizeof *known, &known, error);
+    if (status == TN_OK) status = take_front(space, found, order, known, &outcome, error);
+    if (status == TN_OK) status = tn_result_write(store, folder, space, options, &outcome, summary, error);
+    tn_outcome_free(&outcome);
+    tn_free(order);
+    tn_free(known);
+    tn_sweep_db_close(store);
+    return status;
+}
+
+/* *refused: NULL where it went. */
+static tn_status decompose(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                           const tn_progress *progress, tn_summary *summary, const char **refused,
+                           tn_error *error) {
+    const bool asked = options->has_epsilon || options->seconds > 0;
+    const tn_decompose_options own = {.epsilon = asked ? options->epsilon : usual_epsilon,
+                                      .seconds = options->seconds,
+                                      .threads = options->threads,
+                                      .progress = progress};
+    tn_sweep_options stored = *options;
+    tn_decomposed found;
+    stored.method = TN_DECOMPOSE;
+    stored.has_epsilon = true;
+    stored.epsilon = own.epsilon;
+    TN_TRY(tn_decompose(space, &own, &found, error));
+    *refused = found.refused;
+    tn_status status = found.refused ? TN_OK : write_found(space, &stored, folder, &found, summary, error);
+    tn_decomposed_free(&found);
+    return status;
+}
+
+static tn_status check(const tn_sweep_options *options, tn_error *error) {
+    bool asks = options->has_epsilon || options->seconds > 0;
+    if (asks && options->method == TN_ENUMERATE)
+        return tn_fail(error, TN_INPUT, "--epsilon and --time go with --method decompose");
+    if ((asks || options->method == TN_DECOMPOSE) &&
+        (options->shards || options->budget || options->keep_all))
+        return tn_fail(error, TN_INPUT,
+                       "--shard, --budget and --keep-all go with sweeps that evaluate every design; a "
+                       "decomposition is one piece");
+    return TN_OK;
+}
+
+static tn_status refuse(const tn_space *space, const char *why, tn_error *error) {
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = space->path},
+                      "the front can't be found by decomposition: %.500s (docs/decomposition.md)", why);
+}
+
+tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                          const tn_progress *progress, tn_summary *summary, tn_error *error) {
+    bool asks = options->has_epsilon || options->seconds > 0, small = can_enumerate(space);
+    const char *refused = NULL;
+    TN_TRY(check(options, error));
+    if (options->method == TN_ENUMERATE || (options->method == TN_METHOD_AUTO && !asks && small))
+        return enumerate(space, options, folder, progress, summary, error);
+    TN_TRY(decompose(space, options, folder, progress, summary, &refused, error));
+    if (!refused) return TN_OK;
+    if (options->method == TN_DECOMPOSE || !small) return refuse(space, refused, error);
+    tn_sweep_options plain = *options;
+    plain.has_epsilon = false;
+    plain.epsilon = plain.seconds = 0;
+    TN_TRY(enumerate(space, &plain, folder, progress, summary, error));
+    summary->refused = refused;
+    return TN_OK;
+}
