@@ -76,6 +76,10 @@ static tn_status check_shape(const reader *r, const tn_array_info *info, tn_slic
     uint64_t m = r->source->transposed ? columns.count : rows.count;
     uint64_t n = r->source->transposed ? rows.count : columns.count;
     if (m == r->places.rows && n == r->places.columns) return TN_OK;
+    if (r->source->padded && m < r->places.rows && n == r->places.columns) {
+        memset(r->folded, 0, r->places.rows * r->places.columns * sizeof *r->folded);
+        return TN_OK;
+    }
     bool other_way = n == r->places.rows && m == r->places.columns;
     return tn_fail_at(r->error, TN_INPUT, in_file(r),
                       "\"%.100s\" is %s, which gives %" PRIu64 " outputs x %" PRIu64

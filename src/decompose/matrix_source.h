@@ -35,6 +35,7 @@ typedef struct tn_matrix_source {
     const char *const *core;
     tn_slice rows, columns; /* of the array as it is stored, before it is turned; not with cores */
     bool transposed;        /* the array is N x M */
+    bool padded; /* outputs beyond those of the array are zero, as of a vocabulary that was made to fold */
 } tn_matrix_source;
 
 /* folded[rows * columns of `weight`], in the order of decompose/fold.h. TN_INPUT where the shapes differ. */

@@ -1,12 +1,14 @@
-/* The README's examples run as they are printed, one after the other, with the program on PATH, in a folder of their
- * own that has the source tree's docs. Those on the results of a whole sweep take minutes: with TORTURE=all in the
- * environment they run too. */
+/* The commands printed in the README and in every page run as they are printed: those that stand indented and begin with
+ * `tenfold`, one after the other, with the program on PATH, in a folder of each page's own that has the source tree's docs. What is
+ * a synopsis stands in a fence. Those marked (minutes) run with TORTURE=all in the environment only (scripts/torture). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,44 +20,69 @@
 #include "support/program.h"
 #include "support/shared.h"
 
-enum { EXAMPLES_LEAST = 10 };
+enum { PAGES_LEAST = 25, COMMANDS_LEAST = 60, TEXT_MOST = 2048 };
+static unsigned run_now, seen;
 
-static void examples_run_as_printed(void **state) {
-    (void)state;
-    char *text;
-    size_t length;
-    unsigned run_now = 0, seen = 0;
-    const char *torture = getenv("TORTURE");
-    assert_int_equal(tn_file_read(test_source("README.md"), 1 << 20, &text, &length, NULL), TN_OK);
-    char *at = strstr(text, "## What it answers"), *end = at ? strstr(at + 3, "\n## ") : NULL;
-    assert_non_null(end);
-    *end = '\0';
-    for (char *line = strtok(at, "\n"); line; line = strtok(NULL, "\n")) {
-        char command[2048];
-        if (strncmp(line, "    tenfold ", 12) != 0) continue;
-        seen++;
-        if (strstr(line, "results/mine") && !(torture && strcmp(torture, "all") == 0)) continue;
-        line[strcspn(line, "#")] = '\0';
-        snprintf(command, sizeof command, "cd \"$FOLDER\" && PATH=\"$(dirname \"$TENFOLD\"):$PATH\" && %s",
-                 line + 4);
-        test_run run = test_shell(command);
-        if (run.status != 0) print_error("%s\nstatus %d: %s\n", line, run.status, run.err);
-        assert_int_equal(run.status, 0);
-        assert_true(strlen(run.out) > 0);
-        test_run_free(&run);
-        run_now++;
-    }
-    tn_free(text);
-    assert_true(seen >= EXAMPLES_LEAST);
-    assert_true(run_now >= EXAMPLES_LEAST - 4);
+static void run_command(const char *page, const char *line) {
+    char command[2 * TEXT_MOST];
+    size_t length = strlen(line);
+    const char *comment = strstr(line, " #");
+    if (comment) length = (size_t)(comment - line);
+    snprintf(command, sizeof command, "cd \"$FOLDER/%s\" && PATH=\"$(dirname \"$TENFOLD\"):$PATH\" && %.*s",
+             page, (int)length, line);
+    test_run run = test_shell(command);
+    if (run.status != 0) fail_msg("%s: %s\nstatus %d: %s", page, line, run.status, run.err);
+    if (strlen(run.out) == 0) fail_msg("%s: %s\nprints nothing", page, line);
+    test_run_free(&run);
+    run_now++;
 }
 
-static int set_up(void **state) {
-    if (test_folder_make(state) != 0) return -1;
-    return symlink(test_source("docs"), test_in_folder("docs"));
+static void run_page(const char *page, const char *path) {
+    static const char mark[] = "    tenfold ";
+    const char *torture = getenv("TORTURE");
+    bool all = torture && strcmp(torture, "all") == 0, fenced = false;
+    char *text, link[TEXT_MOST];
+    size_t length;
+    assert_int_equal(tn_file_read(path, 1 << 20, &text, &length, NULL), TN_OK);
+    assert_int_equal(tn_folder_make(test_in_folder(page), NULL), TN_OK);
+    snprintf(link, sizeof link, "%s/docs", test_in_folder(page));
+    assert_int_equal(symlink(test_source("docs"), link), 0);
+    for (char *line = text; line; line = strchr(line, '\n')) {
+        char one[TEXT_MOST];
+        line += *line == '\n';
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(line, "\n"), line);
+        if (strncmp(one, "```", 3) == 0) fenced = !fenced;
+        if (fenced || strncmp(one, mark, sizeof mark - 1) != 0) continue;
+        seen++;
+        if (all || !strstr(one, "(minutes)")) run_command(page, one + 4);
+    }
+    tn_free(text);
+}
+
+static void commands_run_as_printed(void **state) {
+    unsigned pages = 1;
+    (void)state;
+    run_page("README", test_source("README.md"));
+    DIR *folder = opendir(test_source("docs"));
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char name[TEXT_MOST], path[2 * TEXT_MOST];
+        size_t length = strlen(entry->d_name);
+        if (length < 4 || strcmp(entry->d_name + length - 3, ".md") != 0 ||
+            strcmp(entry->d_name, "README.md") == 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(length - 3), entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", test_source("docs"), entry->d_name);
+        run_page(name, path);
+        pages++;
+    }
+    closedir(folder);
+    print_message("%u commands of %u pages ran, %u wait for TORTURE=all\n", run_now, pages, seen - run_now);
+    assert_true(pages >= PAGES_LEAST);
+    assert_true(seen >= COMMANDS_LEAST);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(examples_run_as_printed)};
-    return cmocka_run_group_tests(tests, set_up, test_folder_remove);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(commands_run_as_printed)};
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }
