@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "rtl/design.h"
 
-enum { TN_RTL_LANES_MOST = 1024, TN_RTL_BANKS_MOST = 64, TN_RTL_PHASES_MOST = 64, TN_RTL_WORD_MOST = 256 };
+enum { TN_RTL_LANES_MOST = 1024, TN_RTL_BANKS_MOST = 256, TN_RTL_PHASES_MOST = 64, TN_RTL_WORD_MOST = 256 };
 
 /* An array's words in its memory. */
 typedef struct tn_rtl_strides {

@@ -56,8 +56,8 @@ static tn_status put_images(const writer *to, const tn_rtl_engine *engine, const
         for (uint64_t b = 0; b < engine->design->memory[m].banks; b++) {
             tn_buffer text = {0};
             const char *name;
-            TN_TRY(tn_arena_format(to->arena, &name, to->error, "memory%" PRIu32 "_%" PRIu64 "%" PRIu64 ".%s",
-                                   m, b / 10, b % 10, ending));
+            TN_TRY(tn_arena_format(to->arena, &name, to->error, "memory%" PRIu32 "_%03" PRIu64 ".%s", m, b,
+                                   ending));
             tn_rtl_image_bank(engine->design, image, m, b, &text);
             TN_TRY(put_buffer(to, name, &text));
         }

@@ -134,24 +134,52 @@ static uint64_t row_bits(const counter *with, tn_rtl_port port, uint64_t *taken_
     return list->choices > 1 ? bits : 0;
 }
 
-/* A rotator of the words of all banks that some memory of the port has, and of the places within a word. */
-static void turn(const counter *with, uint64_t element_bits) {
-    const tn_rtl_engine *e = with->engine;
-    multiplex(with, e->banks, e->banks * e->word * element_bits);
-    multiplex(with, e->word > 1 ? 2 : 1, e->banks * e->word * element_bits);
+/* Is there a memory with this bank, and with this element in its words? */
+static bool is_present(const tn_rtl_memory *memory, uint64_t bank, uint64_t element) {
+    return bank < memory->banks && element < memory->word;
 }
 
-static void read_port(const counter *with, tn_rtl_port port, uint64_t serves) {
+/* A rotator of the words of all banks, and of the places within a word: what no memory has is not there. */
+static void turn(const counter *with, uint64_t element_bits) {
+    const tn_rtl_engine *e = with->engine;
+    for (uint64_t bank = 0; bank < e->banks; bank++)
+        for (uint64_t element = 0; element < e->word; element++) {
+            uint64_t banks = 0, word = 0;
+            for (uint32_t m = 0; m < with->design->memories; m++) {
+                const tn_rtl_memory *memory = &with->design->memory[m];
+                if (!is_present(memory, bank, element)) continue;
+                banks = most(banks, memory->banks);
+                word = most(word, memory->word);
+            }
+            multiplex(with, banks, element_bits);
+            multiplex(with, word > 1 ? 2 : 1, element_bits);
+        }
+}
+
+/* The words of one of the memories. */
+static void choose_memory(const counter *with, const bool *serves) {
+    const tn_rtl_engine *e = with->engine;
+    for (uint64_t bank = 0; bank < e->banks; bank++)
+        for (uint64_t element = 0; element < e->word; element++) {
+            uint64_t inputs = 0;
+            for (uint32_t m = 0; m < with->design->memories; m++)
+                inputs += serves[m] && is_present(&with->design->memory[m], bank, element);
+            multiplex(with, inputs, TN_RTL_ELEMENT_BITS);
+        }
+}
+
+static void read_port(const counter *with, tn_rtl_port port, const bool *serves) {
     const tn_rtl_engine *e = with->engine;
     uint64_t lanes = tn_rtl_port_lanes(e, port), taken, place = e->rotate_bits + e->inside_bits,
-             addresses = e->banks * e->address_bits;
+             addresses = e->banks * e->address_bits, memories_read = 0;
+    for (uint32_t m = 0; m < with->design->memories; m++) memories_read += serves[m];
     registers(with, 2 + e->choice_bits + e->memory_bits + e->address_bits + place);
-    registers(with, e->banks + addresses + e->choice_bits + serves);
+    registers(with, e->banks + addresses + e->choice_bits + memories_read);
     registers(with, 2 * (2 + e->memory_bits + 2 * e->rotate_bits + place));
     registers(with, row_bits(with, port, &taken));
     registers(with, taken * TN_RTL_ELEMENT_BITS);
     logic(with, lanes);
-    multiplex(with, serves, e->banks * e->word * TN_RTL_ELEMENT_BITS);
+    choose_memory(with, serves);
     turn(with, TN_RTL_ELEMENT_BITS);
     multiplex(with, e->banks, addresses);
     logic(with, addresses);           /* base and offset */
@@ -226,17 +254,16 @@ tn_status tn_rtl_resources_count(const tn_rtl_engine *engine, const tn_device *d
     const counter with = {
         .engine = engine, .design = engine->design, .device = device, .sum = resources, .error = error};
     bool right[MEMORIES_MOST] = {0};
-    uint64_t serves = 0;
+    bool left[MEMORIES_MOST];
+    for (int m = 0; m < MEMORIES_MOST; m++) left[m] = true; /* for the host, at least */
     for (uint32_t i = 0; i < engine->design->operations; i++) {
-        uint64_t m = engine->step[i].memory[TN_RTL_RIGHT];
-        serves += !right[m];
-        right[m] = true;
+        right[engine->step[i].memory[TN_RTL_RIGHT]] = true;
     }
     TN_TRY(kernel(&with));
     TN_TRY(memories(&with));
     memory_ports(&with, right);
-    read_port(&with, TN_RTL_LEFT, engine->design->memories);
-    read_port(&with, TN_RTL_RIGHT, most(1, serves));
+    read_port(&with, TN_RTL_LEFT, left);
+    read_port(&with, TN_RTL_RIGHT, right);
     write_port(&with);
     return control(&with);
 }

@@ -114,8 +114,8 @@ static tn_status read_memories(const tn_rtl_engine *engine, const char *folder, 
             const char *path;
             char *text;
             size_t length;
-            TN_TRY(tn_arena_format(arena, &path, error, "%s/memory%" PRIu32 "_%" PRIu64 "%" PRIu64 ".out",
-                                   folder, m, b / 10, b % 10));
+            TN_TRY(
+                tn_arena_format(arena, &path, error, "%s/memory%" PRIu32 "_%03" PRIu64 ".out", folder, m, b));
             TN_TRY(tn_file_read(path, BANK_BYTES_MOST, &text, &length, error));
             tn_status status =
                 parse_bank(shape, path, text, image->memory[m] + b * shape->depth * shape->word, error);

@@ -30,7 +30,7 @@ module memory #(
       if (b < BANKS_HERE) begin : g_present
         logic [WORD_HERE*32-1:0] word;
         bank #(.ELEMENTS(WORD_HERE), .DEPTH(DEPTH), .ADDRESS(ADDRESS), .STYLE(STYLE),
-               .NAME({NAME, "_", 8'(48 + b / 10), 8'(48 + b % 10)})) store (
+               .NAME({NAME, "_", 8'(48 + b / 100), 8'(48 + b / 10 % 10), 8'(48 + b % 10)})) store (
             .clk,
             .read(read[b]), .read_address(read_address[b*ADDRESS+:ADDRESS]), .q(word),
             .write(write[b*WORD+:WORD_HERE]), .write_address(write_address[b*ADDRESS+:ADDRESS]),
