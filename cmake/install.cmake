@@ -28,6 +28,20 @@ install(DIRECTORY models spaces plots DESTINATION ${CMAKE_INSTALL_DATADIR}/tenfo
 install(DIRECTORY src/rtl/templates DESTINATION ${CMAKE_INSTALL_DATADIR}/tenfold/src/rtl)
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 
+
+# Completions are made by the program from its own tables of options.
+foreach(shell bash zsh)
+    add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/completion/${shell}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/completion
+        COMMAND tenfold_cli completion ${shell} > ${CMAKE_BINARY_DIR}/completion/${shell}
+        DEPENDS tenfold_cli VERBATIM)
+endforeach()
+add_custom_target(tenfold_completion ALL DEPENDS ${CMAKE_BINARY_DIR}/completion/bash ${CMAKE_BINARY_DIR}/completion/zsh)
+install(FILES ${CMAKE_BINARY_DIR}/completion/bash RENAME tenfold
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${CMAKE_BINARY_DIR}/completion/zsh RENAME _tenfold
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+
 file(RELATIVE_PATH TENFOLD_PC_UP ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/tenfold.pc.in tenfold.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/tenfold.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

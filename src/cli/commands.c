@@ -13,6 +13,7 @@ const tn_command *const tn_commands[] = {
     &tn_command_rtl,
     &tn_command_ranks,
     &tn_command_plot,
+    &tn_command_report,
     &tn_command_recommend,
     &tn_command_query,
     &tn_command_compare,
@@ -21,6 +22,8 @@ const tn_command *const tn_commands[] = {
     &tn_command_roofline,
     &tn_command_finetune,
     &tn_command_list,
+    &tn_command_doctor,
+    &tn_command_completion,
 };
 /* clang-format on */
 const size_t tn_commands_count = sizeof tn_commands / sizeof *tn_commands;

@@ -7,6 +7,7 @@
 extern const tn_command tn_command_sweep;
 extern const tn_command tn_command_merge;
 extern const tn_command tn_command_plot;
+extern const tn_command tn_command_report;
 extern const tn_command tn_command_recommend;
 extern const tn_command tn_command_query;
 extern const tn_command tn_command_compare;
@@ -17,6 +18,8 @@ extern const tn_command tn_command_cost;
 extern const tn_command tn_command_order;
 extern const tn_command tn_command_finetune;
 extern const tn_command tn_command_list;
+extern const tn_command tn_command_doctor;
+extern const tn_command tn_command_completion;
 extern const tn_command tn_command_ranks;
 extern const tn_command tn_command_validate;
 extern const tn_command tn_command_train;

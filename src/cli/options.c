@@ -21,12 +21,12 @@ static const char *part_name(const tn_command *part) {
 
 void tn_options_usage(const tn_command *command) {
     const char *line = command->usage, *lead = "usage:";
-    while (*line) {
+    do {
         int length = (int)strcspn(line, "\n");
-        tn_say("%s tenfold %s %.*s\n", lead, command->name, length, line);
+        tn_say("%s tenfold %s%s%.*s\n", lead, command->name, length ? " " : "", length, line);
         line += length + (line[length] == '\n');
         lead = "      ";
-    }
+    } while (*line);
     tn_say("\n%s\n\noptions:\n", command->summary);
     for (size_t i = 0; i < command->options; i++) {
         const tn_option *option = &command->option[i];

@@ -1,5 +1,7 @@
 #include "explore/verdict.h"
 
+#include "base/c_locale.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,12 +77,12 @@ static tn_status judge_energy(judging *with, const tn_claim *claim, const tn_com
     if (!gpu || !design) return TN_OK;
     double ratio = gpu->joules_per_step / design->joules_per_step;
     double seconds = claim->most * design->joules_per_step / gpu->power_W;
-    snprintf(why, sizeof why,
-             "it hangs on the host: at %.0f W the ratio is %.3g where a step takes %.3g ms; its kernels "
-             "alone take "
-             "%.3g ms, and as launched one by one it takes %.3g ms",
-             gpu->power_W, claim->most, 1e3 * seconds, 1e3 * gpu->kernels_seconds,
-             1e3 * gpu->seconds_per_step);
+    tn_snprintf(why, sizeof why,
+                "it hangs on the host: at %.0f W the ratio is %.3g where a step takes %.3g ms; its kernels "
+                "alone take "
+                "%.3g ms, and as launched one by one it takes %.3g ms",
+                gpu->power_W, claim->most, 1e3 * seconds, 1e3 * gpu->kernels_seconds,
+                1e3 * gpu->seconds_per_step);
     return note(
         with, claim, design->model, "tensor training over the design", ratio,
         (tn_interval){gpu->joules.least / design->joules.most, gpu->joules.most / design->joules.least}, why);

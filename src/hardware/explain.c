@@ -1,5 +1,6 @@
 #include "hardware/explain.h"
 
+#include "base/c_locale.h"
 #include "base/checked.h"
 #include "hardware/figure_range.h"
 #include "hardware/workload.h"
@@ -275,11 +276,11 @@ static tn_status tell_bound(teller *with) {
     if (!most || cycles == 0) return tn_arena_format(with->arena, &out->bound, with->error, "nothing to do");
     double share = 100 * (double)most->critical_cycles / cycles;
     if (waited->external_cycles > 0)
-        snprintf(ports, sizeof ports, "; %.0f %% of the time is behind the external memory",
-                 100 * (double)waited->external_cycles / cycles);
+        tn_snprintf(ports, sizeof ports, "; %.0f %% of the time is behind the external memory",
+                    100 * (double)waited->external_cycles / cycles);
     else if (waited->port_cycles > 0)
-        snprintf(ports, sizeof ports, "; %.0f %% of the time is behind memory ports, mostly of %.100s",
-                 100 * (double)waited->port_cycles / cycles, waited->port);
+        tn_snprintf(ports, sizeof ports, "; %.0f %% of the time is behind memory ports, mostly of %.100s",
+                    100 * (double)waited->port_cycles / cycles, waited->port);
     if (most->filled > 0)
         return tn_arena_format(with->arena, &out->bound, with->error,
                                "%s: %.0f %% of the critical path, its multipliers filled to %.0f %%%s",

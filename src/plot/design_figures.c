@@ -1,5 +1,6 @@
 #include "plot/design_figures.h"
 
+#include "base/c_locale.h"
 #include "plot/gnuplot.h"
 
 #include <inttypes.h>
@@ -26,14 +27,14 @@ static void put_memory(const tn_memory_line *line, tn_buffer *data) {
     const tn_placed *placed = &line->placed;
     char name[160], layout[160];
     if (line->arrays > 1)
-        snprintf(name, sizeof name, "%.110s and %" PRIu32 " more", line->name, line->arrays - 1);
+        tn_snprintf(name, sizeof name, "%.110s and %" PRIu32 " more", line->name, line->arrays - 1);
     else
-        snprintf(name, sizeof name, "%.110s", line->name);
+        tn_snprintf(name, sizeof name, "%.110s", line->name);
     char copies[32] = "", banks[48] = "";
-    if (placed->memories > 1) snprintf(copies, sizeof copies, "%" PRIu64 " of ", placed->memories);
-    if (placed->banks > 1) snprintf(banks, sizeof banks, "%" PRIu64 " banks of ", placed->banks);
-    snprintf(layout, sizeof layout, "%s%s%" PRIu64 " bits x %" PRIu64, copies, banks, placed->width_bits,
-             placed->depth);
+    if (placed->memories > 1) tn_snprintf(copies, sizeof copies, "%" PRIu64 " of ", placed->memories);
+    if (placed->banks > 1) tn_snprintf(banks, sizeof banks, "%" PRIu64 " banks of ", placed->banks);
+    tn_snprintf(layout, sizeof layout, "%s%s%" PRIu64 " bits x %" PRIu64, copies, banks, placed->width_bits,
+                placed->depth);
     tn_figure_cell(data, name);
     tn_buffer_format(data, " %.9g %.9g %d ", placed->capacity_bits / bits_per_KiB,
                      placed->stored_bits / bits_per_KiB, kind[placed->place.style]);
@@ -60,7 +61,7 @@ tn_status tn_memory_figure(const tn_explanation *why, tn_arena *arena, tn_buffer
     }
     if (why->memories > shown) {
         char text[64];
-        snprintf(text, sizeof text, "%" PRIu32 " smaller memories", why->memories - shown);
+        tn_snprintf(text, sizeof text, "%" PRIu32 " smaller memories", why->memories - shown);
         tn_figure_cell(data, text);
         tn_buffer_format(data, " %.9g %.9g 0 \"\"\n", capacity, stored);
         most = fmax(most, capacity);
@@ -76,7 +77,7 @@ tn_status tn_memory_figure(const tn_explanation *why, tn_arena *arena, tn_buffer
 
 static void put_energy(const char *part, double joules, double least, double most, tn_buffer *data) {
     char label[80];
-    snprintf(label, sizeof label, "%.3g (%.3g to %.3g)", 1e3 * joules, 1e3 * least, 1e3 * most);
+    tn_snprintf(label, sizeof label, "%.3g (%.3g to %.3g)", 1e3 * joules, 1e3 * least, 1e3 * most);
     tn_figure_cell(data, part);
     tn_buffer_format(data, " %.9g %.9g %.9g ", 1e3 * joules, 1e3 * least, 1e3 * most);
     tn_figure_cell(data, label);
@@ -111,9 +112,9 @@ static void block_name(const char *name, char *text, size_t capacity) {
     const char *dot = strchr(name, '.'), *end = dot;
     while (end && end > name && end[-1] >= '0' && end[-1] <= '9') end--;
     if (end && end > name)
-        snprintf(text, capacity, "%.*s%s", (int)(end - name), name, dot);
+        tn_snprintf(text, capacity, "%.*s%s", (int)(end - name), name, dot);
     else
-        snprintf(text, capacity, "%s", name);
+        tn_snprintf(text, capacity, "%s", name);
 }
 
 static layer_line *line_of(layer_line *line, uint32_t *lines, const char *name) {
@@ -134,12 +135,12 @@ static int by_time(const void *a, const void *b) {
 static void put_line(const layer_line *line, double step_ms, tn_buffer *data) {
     char text[140];
     if (line->layers > 1)
-        snprintf(text, sizeof text, "%s (%" PRIu32 ")", line->name, line->layers);
+        tn_snprintf(text, sizeof text, "%s (%" PRIu32 ")", line->name, line->layers);
     else
-        snprintf(text, sizeof text, "%s", line->name);
+        tn_snprintf(text, sizeof text, "%s", line->name);
     tn_figure_cell(data, text);
     for (int p = 0; p < TN_PHASES; p++) tn_buffer_format(data, " %.9g", line->ms[p]);
-    snprintf(text, sizeof text, "%.1f %%", 100 * line->all / step_ms);
+    tn_snprintf(text, sizeof text, "%.1f %%", 100 * line->all / step_ms);
     tn_buffer_format(data, " %.9g ", line->all);
     tn_figure_cell(data, text);
     tn_buffer_text(data, "\n");
@@ -182,7 +183,7 @@ tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_ar
     }
     for (int p = 0; p < TN_PHASES; p++) {
         char name[32];
-        snprintf(name, sizeof name, "phase_%d", p);
+        tn_snprintf(name, sizeof name, "phase_%d", p);
         tn_define_text(definition, name, phase[p]);
     }
     tn_define_real(definition, "rows", rows);

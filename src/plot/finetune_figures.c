@@ -1,6 +1,7 @@
 #include "plot/finetune_figures.h"
 
 #include "base/arena.h"
+#include "base/c_locale.h"
 #include "plot/gnuplot.h"
 
 #include <math.h>
@@ -64,9 +65,9 @@ static void put_group(figure_text *sheet, size_t place, const tn_finetune_group 
         largest = fmax(largest, group->point[i].batch);
         top = fmax(top, group->point[i].queries_per_s);
     }
-    snprintf(text, sizeof text, "%s, %s, %s", group->gpu, group->model, group->dataset);
+    tn_snprintf(text, sizeof text, "%s, %s, %s", group->gpu, group->model, group->dataset);
     char name[64];
-    snprintf(name, sizeof name, "heading[%zu]", place + 1);
+    tn_snprintf(name, sizeof name, "heading[%zu]", place + 1);
     tn_define_text(&sheet->definition, name, text);
     tn_buffer_format(&sheet->definition, "first[%zu] = %zu\n", place + 1, sheet->series);
     for (size_t i = 0; i < group->count; i++) {
@@ -74,13 +75,13 @@ static void put_group(figure_text *sheet, size_t place, const tn_finetune_group 
         double sparsity = group->point[i].sparsity;
         for (size_t j = 0; j < i; j++) seen = seen || group->point[j].sparsity == sparsity;
         if (seen) continue;
-        snprintf(name, sizeof name, "label[%zu]", ++sheet->series);
-        snprintf(text, sizeof text, "sparsity %g", sparsity);
+        tn_snprintf(name, sizeof name, "label[%zu]", ++sheet->series);
+        tn_snprintf(text, sizeof text, "sparsity %g", sparsity);
         tn_define_text(&sheet->definition, name, text);
         put_measured(&sheet->data, group, sparsity);
         top = fmax(top, put_law(&sheet->data, fit, largest, sparsity));
     }
-    snprintf(name, sizeof name, "top[%zu]", place + 1);
+    tn_snprintf(name, sizeof name, "top[%zu]", place + 1);
     tn_define_real(&sheet->definition, name, 1.2 * top);
     tn_buffer_format(&sheet->definition, "last[%zu] = %zu\n", place + 1, sheet->series - 1);
 }

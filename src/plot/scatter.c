@@ -1,5 +1,6 @@
 #include "plot/scatter.h"
 
+#include "base/c_locale.h"
 #include "base/memory.h"
 #include "plot/ticks.h"
 
@@ -21,16 +22,16 @@ static void widen(range *of, double value) {
 /* 6e6 and not 6e+06 */
 static void mark_text(double at, char *text, size_t capacity) {
     char number[TEXT_MOST / 2];
-    snprintf(number, sizeof number, "%.6g", at);
+    tn_snprintf(number, sizeof number, "%.6g", at);
     char *power = strchr(number, 'e');
     if (!power) {
-        snprintf(text, capacity, "%s", number);
+        tn_snprintf(text, capacity, "%s", number);
         return;
     }
     *power++ = '\0';
     const char *sign = *power == '-' ? "-" : "";
     power += strspn(power, "+-0");
-    snprintf(text, capacity, "%se%s%s", number, sign, power);
+    tn_snprintf(text, capacity, "%se%s%s", number, sign, power);
 }
 
 static void define_marks(tn_buffer *definition, const char *axis, const tn_ticks *ticks) {
@@ -67,13 +68,13 @@ static tn_status define_axis(tn_buffer *definition, const char *axis, const tn_s
         ticks.least = -0.5;
         ticks.most = (double)of->names - 0.5;
     }
-    snprintf(name, sizeof name, "%s_label", axis);
+    tn_snprintf(name, sizeof name, "%s_label", axis);
     tn_define_text(definition, name, of->title);
-    snprintf(name, sizeof name, "%s_log", axis);
+    tn_snprintf(name, sizeof name, "%s_log", axis);
     tn_define_real(definition, name, of->log);
-    snprintf(name, sizeof name, "%s_least", axis);
+    tn_snprintf(name, sizeof name, "%s_least", axis);
     tn_define_real(definition, name, ticks.least);
-    snprintf(name, sizeof name, "%s_most", axis);
+    tn_snprintf(name, sizeof name, "%s_most", axis);
     tn_define_real(definition, name, ticks.most);
     const char *letters = strcmp(axis, "colour") == 0 ? "cb" : axis;
     if (of->names) return define_names(definition, letters, of, error);
@@ -98,7 +99,7 @@ static tn_status define(const tn_scatter *of, tn_buffer *definition, tn_error *e
     tn_buffer_format(definition, "array title_of[%zu]\n", of->series ? of->series : 1);
     for (size_t i = 0; i < of->series; i++) {
         char name[TEXT_MOST];
-        snprintf(name, sizeof name, "title_of[%zu]", i + 1);
+        tn_snprintf(name, sizeof name, "title_of[%zu]", i + 1);
         tn_define_text(definition, name, of->series_name[i]);
     }
     return TN_OK;

@@ -1,5 +1,6 @@
 #include "plot/sweep_figures.h"
 
+#include "base/c_locale.h"
 #include "base/file.h"
 #include "explore/evaluator.h"
 #include "plot/design_figures.h"
@@ -59,15 +60,15 @@ static tn_status draw_front(drawing *with, tn_error *error) {
                           &with->definition, &shown, error));
     tn_define_real(&with->definition, "size_x", 1250);
     tn_define_real(&with->definition, "size_y", 560);
-    int length = snprintf(text, sizeof text, "%.60s on %.40s: ", result->space->name,
-                          tn_device_name(result->space->device));
+    int length = tn_snprintf(text, sizeof text, "%.60s on %.40s: ", result->space->name,
+                             tn_device_name(result->space->device));
     if (shown < result->front_count)
-        snprintf(text + length, sizeof text - (size_t)length,
-                 "%zu of the %zu designs of the front, each other within %g %% of one", shown,
-                 result->front_count, 100 * with->options->epsilon);
+        tn_snprintf(text + length, sizeof text - (size_t)length,
+                    "%zu of the %zu designs of the front, each other within %g %% of one", shown,
+                    result->front_count, 100 * with->options->epsilon);
     else
-        snprintf(text + length, sizeof text - (size_t)length, "a front of %zu design%s", shown,
-                 shown == 1 ? "" : "s");
+        tn_snprintf(text + length, sizeof text - (size_t)length, "a front of %zu design%s", shown,
+                    shown == 1 ? "" : "s");
     return draw(with, "front", text, error);
 }
 
@@ -83,15 +84,15 @@ static tn_status draw_design(drawing *with, tn_evaluator *evaluator, tn_error *e
     const tn_step *step = tn_evaluator_step(evaluator);
     double ms = 1e3 * why.price.seconds_per_step;
     TN_TRY(tn_memory_figure(&why, with->arena, &with->data, &with->definition, error));
-    snprintf(text, sizeof text, "%s, design %" PRIu64 ": memory map", result->space->name, id);
+    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": memory map", result->space->name, id);
     TN_TRY(draw(with, "memory", text, error));
     tn_energy_figure(&why, &with->data, &with->definition);
-    snprintf(text, sizeof text, "%s, design %" PRIu64 ": energy of a step of %.3g ms", result->space->name,
-             id, ms);
+    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": energy of a step of %.3g ms", result->space->name,
+                id, ms);
     TN_TRY(draw(with, "energy", text, error));
     TN_TRY(tn_phases_figure(step, &why, with->arena, &with->data, &with->definition, error));
-    snprintf(text, sizeof text, "%s, design %" PRIu64 ": where the %.3g ms of a step go", result->space->name,
-             id, ms);
+    tn_snprintf(text, sizeof text, "%s, design %" PRIu64 ": where the %.3g ms of a step go",
+                result->space->name, id, ms);
     TN_TRY(draw(with, "phases", text, error));
     TN_TRY(tn_arena_format(with->arena, &folder, error, "%s/figures", result->folder));
     return tn_timeline_figure(step, &why, folder, with->options->format, with->options->style, with->arena,
@@ -130,7 +131,7 @@ static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_
         tn_arena_reset(&arena);
         status = flow_macs(&entry->weight, (tn_flow_name)flow, tokens, &arena, &macs);
         if (status != TN_OK) continue;
-        snprintf(label, sizeof label, macs < 1e6 ? "%.3g k" : "%.3g M", macs / (macs < 1e6 ? 1e3 : 1e6));
+        tn_snprintf(label, sizeof label, macs < 1e6 ? "%.3g k" : "%.3g M", macs / (macs < 1e6 ? 1e3 : 1e6));
         tn_buffer_format(&with->data, "%d %.17g %d ", (*bar)++, macs, flow + 1);
         tn_figure_cell(&with->data, label);
         tn_buffer_text(&with->data, " ");
@@ -144,7 +145,7 @@ static tn_status put_weight(drawing *with, const tn_model_weight *entry, uint64_
 
 static void define_numbered(tn_buffer *definition, const char *name, int number, const char *text) {
     char numbered[32];
-    snprintf(numbered, sizeof numbered, "%s_%d", name, number);
+    tn_snprintf(numbered, sizeof numbered, "%s_%d", name, number);
     tn_define_text(definition, numbered, text);
 }
 
@@ -170,9 +171,9 @@ static tn_status draw_macs(drawing *with, tn_evaluator *evaluator, tn_error *err
         int layers = linear_layers(step, entry->name), heading = bar - 1;
         if (layers == 0) continue;
         TN_TRY(put_weight(with, entry, step->batch * step->sequence, &bar, &most, error));
-        snprintf(text, sizeof text, layers > 1 ? "%s (%d layers)" : "%s", entry->name, layers);
+        tn_snprintf(text, sizeof text, layers > 1 ? "%s (%d layers)" : "%s", entry->name, layers);
         define_numbered(&with->definition, "group", ++groups, text);
-        snprintf(text, sizeof text, "place_%d", groups);
+        tn_snprintf(text, sizeof text, "place_%d", groups);
         tn_define_real(&with->definition, text, heading);
         bar += 2; /* a gap, and the next one's heading */
     }
@@ -180,9 +181,9 @@ static tn_status draw_macs(drawing *with, tn_evaluator *evaluator, tn_error *err
     tn_define_real(&with->definition, "bottom", bar - 2.2);
     tn_define_real(&with->definition, "groups", groups);
     tn_define_real(&with->definition, "most", most);
-    snprintf(text, sizeof text,
-             "%s, design %" PRIu64 ": training MACs of a layer by flow (%" PRIu64 " tokens)",
-             with->result->space->name, with->result->recommended[0].id, step->batch * step->sequence);
+    tn_snprintf(text, sizeof text,
+                "%s, design %" PRIu64 ": training MACs of a layer by flow (%" PRIu64 " tokens)",
+                with->result->space->name, with->result->recommended[0].id, step->batch * step->sequence);
     return draw(with, "macs", text, error);
 }
 
@@ -203,7 +204,7 @@ static tn_status draw_resources(drawing *with, tn_error *error) {
         double used = value_of(&result->recommended[0], tn_resource_names[i]);
         if (available[i] == 0 && used == 0) continue;
         double share = available[i] ? 100 * used / (double)available[i] : 1000;
-        snprintf(text, sizeof text, "%.0f of %" PRIu64 " (%.1f %%)", used, available[i], share);
+        tn_snprintf(text, sizeof text, "%.0f of %" PRIu64 " (%.1f %%)", used, available[i], share);
         tn_figure_cell(&with->data, tn_resource_names[i]);
         tn_buffer_format(&with->data, " %.9g ", share);
         tn_figure_cell(&with->data, text);
@@ -214,10 +215,10 @@ static tn_status draw_resources(drawing *with, tn_error *error) {
     }
     tn_define_real(&with->definition, "most", most);
     tn_define_real(&with->definition, "rows", rows);
-    snprintf(text, sizeof text, "all of %s", tn_device_name(device));
+    tn_snprintf(text, sizeof text, "all of %s", tn_device_name(device));
     tn_define_text(&with->definition, "budget_label", text);
-    snprintf(text, sizeof text, "%s: resources of the recommended design %" PRIu64, result->space->name,
-             result->recommended[0].id);
+    tn_snprintf(text, sizeof text, "%s: resources of the recommended design %" PRIu64, result->space->name,
+                result->recommended[0].id);
     return draw(with, "resources", text, error);
 }
 

@@ -1,5 +1,6 @@
 #include "plot/timeline_figure.h"
 
+#include "base/c_locale.h"
 #include "base/file.h"
 
 #include <stdio.h>
@@ -22,8 +23,8 @@ static void write_items(const tn_step *step, const tn_explanation *why, tn_buffe
 
 static void define(const tn_step *step, const tn_explanation *why, tn_buffer *definition) {
     char name[32], text[256];
-    snprintf(text, sizeof text, "one training step of %.80s on %.80s: %.4g ms", step->name, why->device,
-             milliseconds(why, why->price.cycles_per_step));
+    tn_snprintf(text, sizeof text, "one training step of %.80s on %.80s: %.4g ms", step->name, why->device,
+                milliseconds(why, why->price.cycles_per_step));
     tn_define_text(definition, "heading", text);
     /* What no operation runs on (the wires between kernels) has no bars. */
     uint32_t rows = why->kernels;
@@ -31,15 +32,15 @@ static void define(const tn_step *step, const tn_explanation *why, tn_buffer *de
     tn_define_real(definition, "kernels", rows);
     tn_define_real(definition, "step_ms", milliseconds(why, why->price.cycles_per_step));
     for (int phase = 0; phase < TN_PHASES; phase++) {
-        snprintf(name, sizeof name, "phase_%d", phase);
+        tn_snprintf(name, sizeof name, "phase_%d", phase);
         tn_define_text(definition, name, phase_titles[phase]);
     }
     for (uint32_t i = 0; i < why->kernels; i++) {
         const tn_kernel_line *kernel = &why->kernel[i];
-        snprintf(name, sizeof name, "kernel_%u", (unsigned)i);
+        tn_snprintf(name, sizeof name, "kernel_%u", (unsigned)i);
         tn_define_text(definition, name, kernel->name);
-        snprintf(name, sizeof name, "busy_%u", (unsigned)i);
-        snprintf(text, sizeof text, "%.1f %%", 100 * kernel->utilisation);
+        tn_snprintf(name, sizeof name, "busy_%u", (unsigned)i);
+        tn_snprintf(text, sizeof text, "%.1f %%", 100 * kernel->utilisation);
         tn_define_text(definition, name, text);
     }
 }

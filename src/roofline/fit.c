@@ -1,10 +1,12 @@
 #include "roofline/fit.h"
 
 #include "base/blas.h"
+#include "base/c_locale.h"
 #include "base/gsl.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "hardware/device_data.h"
+#include "text/number.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlinear.h>
@@ -124,8 +126,9 @@ static void seek(search *s, gsl_multifit_nlinear_workspace *solver, gsl_vector *
 
 static double rounded(double value) {
     char text[40];
-    snprintf(text, sizeof text, "%.6g", value);
-    return strtod(text, NULL);
+    double short_one;
+    tn_snprintf(text, sizeof text, "%.6g", value);
+    return tn_read_real(text, &short_one) == TN_NUMBER_OK ? short_one : value;
 }
 
 static void round_law(tn_roofline_law *law) {

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -123,9 +124,162 @@ static void names_come_from_tenfold_path_first(void **state) {
     test_run_free(&run);
 }
 
+enum { OPTIONS = 128 };
+
+/* Options that a text names: "  --name" at the beginning of a line of help, ".B --name" behind ".TP" of a page. */
+static size_t options_of(const char *text, const char *lead, char option[][40], size_t known) {
+    for (const char *at = text; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+        if (strncmp(at, lead, strlen(lead)) != 0) continue;
+        const char *name = at + strlen(lead);
+        while (*name == ' ' || *name == 'I' || *name == 'R' || *name == '\\') name++;
+        if (*name != '-') continue;
+        size_t length = 0;
+        for (; strchr("-abcdefghijklmnopqrstuvwxyz\\", *name) && *name && length < 39; name++)
+            if (*name != '\\') option[known][length++] = *name;
+        option[known][length] = '\0';
+        if (length > 1 && known < OPTIONS - 1) known++;
+    }
+    return known;
+}
+
+static bool among(const char *name, char option[][40], size_t known) {
+    for (size_t i = 0; i < known; i++)
+        if (strcmp(option[i], name) == 0) return true;
+    return false;
+}
+
+/* The options of a command and its parts, as help has them. */
+static size_t options_told(const char *name, char option[][40]) {
+    test_run help = test_program("help", name, NULL);
+    size_t known = options_of(help.out, "  ", option, 0);
+    const char *part = strstr(help.out, "SUBCOMMAND --help");
+    for (part = part ? strchr(part, '\n') : NULL; part && part[1]; part = strchr(part + 1, '\n')) {
+        char word[32] = "";
+        if (sscanf(part + 1, " %31s", word) != 1) break;
+        test_run own = test_program(name, word, "--help", NULL);
+        known = options_of(own.out, "  ", option, known);
+        test_run_free(&own);
+    }
+    test_run_free(&help);
+    return known;
+}
+
+static char *page_of(const char *name) {
+    char path[64], *text = calloc(1, 1 << 17);
+    snprintf(path, sizeof path, "docs/man/tenfold-%.31s.1", name);
+    FILE *file = fopen(test_source(path), "r");
+    assert_non_null(file);
+    size_t length = fread(text, 1, (1 << 17) - 1, file), to = 0;
+    fclose(file);
+    for (size_t i = 0; i < length; i++) /* "\-" is a dash */
+        if (!(text[i] == '\\' && text[i + 1] == '-')) text[to++] = text[i];
+    text[to] = '\0';
+    return text;
+}
+
+/* Both ways: every option is on the command's page, and what the page defines is an option. */
+static void pages_have_the_options(void **state) {
+    (void)state;
+    static char told[OPTIONS][40], defined[OPTIONS][40];
+    static const char *const common[] = {"--json", "--quiet", "--help"};
+    for (size_t i = 0; i < count; i++) {
+        char *page = page_of(commands[i]);
+        if (strncmp(page, ".so ", 4) == 0) { /* the page of another command */
+            free(page);
+            continue;
+        }
+        size_t tolds = options_told(commands[i], told), defineds;
+        for (size_t k = 0; k < tolds; k++) {
+            bool everywhere = false;
+            for (size_t j = 0; j < 3; j++) everywhere |= strcmp(told[k], common[j]) == 0;
+            size_t length = strlen(told[k]);
+            const char *at = page;
+            while ((at = strstr(at, told[k])) &&
+                   (at[length] == '-' || (at[length] >= 'a' && at[length] <= 'z')))
+                at += length;
+            if (!everywhere && !at) fail_msg("tenfold-%s.1 lacks %s", commands[i], told[k]);
+        }
+        bool asks = strcmp(commands[i], "hardware") == 0 || strcmp(commands[i], "technique") == 0;
+        defineds = asks ? 0 : options_of(page, ".B", defined, 0);
+        for (size_t k = 0; k < defineds; k++) {
+            bool other = false; /* of the program or another command, as "sweep --keep-all" */
+            char head[64];
+            snprintf(head, sizeof head, ".TP\n.B %.39s", defined[k]);
+            other = !strstr(page, head);
+            snprintf(head, sizeof head, ".TP\n.BI %.39s", defined[k]);
+            other = other && !strstr(page, head);
+            if (!other && !among(defined[k], told, tolds))
+                fail_msg("tenfold-%s.1 has %s, which the command does not take", commands[i], defined[k]);
+        }
+        free(page);
+    }
+}
+
+/* Every option of every command is completed, and commands are. */
+static void completions_have_the_options(void **state) {
+    (void)state;
+    static char told[OPTIONS][40];
+    test_run zsh = test_program("completion", "zsh", NULL);
+    assert_int_equal(zsh.status, 0);
+    assert_int_equal(strncmp(zsh.out, "#compdef tenfold\n", 17), 0);
+    test_run_free(&zsh);
+    refused(test_program("completion", "fish", NULL), "bash");
+    test_run first = test_shell("tenfold() { \"$TENFOLD\" \"$@\"; }; export TENFOLD; bash -c 'eval "
+                                "\"$(\"$TENFOLD\" completion bash)\"; "
+                                "COMP_WORDS=(tenfold sw) COMP_CWORD=1; _tenfold; echo \"${COMPREPLY[@]}\"'");
+    assert_string_equal(first.out, "sweep\n");
+    test_run_free(&first);
+    for (size_t i = 0; i < count; i++) {
+        char command[512];
+        snprintf(
+            command, sizeof command,
+            "export TENFOLD; bash -c 'eval \"$(\"$TENFOLD\" completion bash)\"; COMP_WORDS=(tenfold %.31s "
+            "-) COMP_CWORD=2; "
+            "_tenfold; printf \"  %%s\\n\" \"${COMPREPLY[@]}\"'",
+            commands[i]);
+        test_run completed = test_shell(command), help = test_program("help", commands[i], NULL);
+        size_t tolds = options_of(help.out, "  ", told, 0);
+        for (size_t k = 0; k < tolds; k++) {
+            char line[64];
+            snprintf(line, sizeof line, "  %.39s\n", told[k]);
+            if (!strstr(completed.out, line)) fail_msg("%s: %s is not completed", commands[i], told[k]);
+        }
+        test_run_free(&completed);
+        test_run_free(&help);
+    }
+}
+
+static void doctor_finds_what_is_there(void **state) {
+    (void)state;
+    test_run run = test_shell(
+        "d=$(mktemp -d); printf '#!/bin/sh\\necho gnuplot 9.8 patch 7\\n' >$d/gnuplot; chmod +x $d/gnuplot; "
+        "PATH=$d \"$TENFOLD\" doctor --json; s=$?; /bin/rm -r $d; exit $s");
+    json_t *j = json_loads(run.out, 0, NULL), *program;
+    size_t at, found = 0;
+    assert_int_equal(run.status, 0);
+    assert_non_null(j);
+    json_array_foreach(json_object_get(j, "programs"), at, program) {
+        const char *name = json_string_value(json_object_get(program, "program"));
+        bool there = json_is_true(json_object_get(program, "found"));
+        assert_int_equal(there, strcmp(name, "gnuplot") == 0);
+        if (there) assert_string_equal(json_string_value(json_object_get(program, "version")), "9.8");
+        if (!there)
+            assert_non_null(strstr(json_string_value(json_object_get(program, "install")), "apt install "));
+        assert_non_null(json_string_value(json_object_get(program, "purpose")));
+        found += there;
+    }
+    assert_int_equal(found, 1);
+    assert_true(at >= 6 && json_is_false(json_object_get(j, "ok")));
+    json_decref(j);
+    test_run_free(&run);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_command_explains_itself),
+        cmocka_unit_test(pages_have_the_options),
+        cmocka_unit_test(completions_have_the_options),
+        cmocka_unit_test(doctor_finds_what_is_there),
         cmocka_unit_test(each_command_refuses_unknown_options),
         cmocka_unit_test(names_are_suggested),
         cmocka_unit_test(version_and_usage),

@@ -1,0 +1,204 @@
+#include "plot/report.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/search_path.h"
+#include "explore/evaluator.h"
+#include "text/json.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_MOST = 1 << 26 };
+
+static tn_status put_file(tn_json *json, const char *key, const char *folder, const char *name, bool needed,
+                          tn_arena *arena, tn_error *error) {
+    const char *path;
+    char *text;
+    size_t length;
+    TN_TRY(tn_arena_format(arena, &path, error, "%s/%s", folder, name));
+    if (!needed && access(path, F_OK) != 0) {
+        tn_json_put_text(json, key, NULL);
+        return TN_OK;
+    }
+    TN_TRY(tn_file_read(path, FILE_MOST, &text, &length, error));
+    tn_json_put_text(json, key, text);
+    tn_free(text);
+    return TN_OK;
+}
+
+static void put_resources(tn_json *json, const tn_explanation *why) {
+    tn_json_key(json, "resources");
+    tn_json_array(json);
+    for (int i = 0; i < TN_RESOURCES; i++) {
+        tn_json_object(json);
+        tn_json_put_text(json, "resource", tn_resource_names[i]);
+        tn_json_put_count(json, "used", tn_resource_amount(&why->price.used, (tn_resource)i));
+        tn_json_put_count(json, "available", tn_resource_amount(&why->available, (tn_resource)i));
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void put_memories(tn_json *json, const tn_explanation *why) {
+    tn_json_key(json, "memories");
+    tn_json_array(json);
+    for (uint32_t i = 0; i < why->memories; i++) {
+        const tn_memory_line *line = &why->memory[i];
+        tn_json_object(json);
+        tn_json_put_text(json, "name", line->name);
+        tn_json_put_count(json, "arrays", line->arrays);
+        tn_json_put_text(json, "style", tn_memory_style_names[line->placed.place.style]);
+        tn_json_put_count(json, "memories", line->placed.memories);
+        tn_json_put_count(json, "width_bits", line->placed.width_bits);
+        tn_json_put_count(json, "depth", line->placed.depth);
+        tn_json_put_real(json, "capacity_bits", line->placed.capacity_bits);
+        tn_json_put_real(json, "stored_bits", line->placed.stored_bits);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void put_kernels(tn_json *json, const tn_explanation *why) {
+    tn_json_key(json, "kernels");
+    tn_json_array(json);
+    for (uint32_t i = 0; i < why->kernels; i++) {
+        tn_json_object(json);
+        tn_json_put_text(json, "name", why->kernel[i].name);
+        tn_json_put_real(json, "utilisation", why->kernel[i].utilisation);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+/* Operations in time: kernel, start, finish, phase, 1 on the critical path, layer. */
+static void put_items(tn_json *json, const tn_step *step, const tn_explanation *why) {
+    tn_json_key(json, "items");
+    tn_json_array(json);
+    for (uint32_t i = 0; i < why->items; i++) {
+        const tn_timeline_item *item = &why->item[i];
+        const tn_operation *operation = &step->operation[item->operation];
+        const uint64_t row[] = {item->kernel,   item->start,     item->finish, (uint64_t)operation->phase,
+                                item->critical, operation->layer};
+        tn_json_counts(json, row, sizeof row / sizeof *row);
+    }
+    tn_json_end(json);
+    tn_json_key(json, "layers");
+    tn_json_array(json);
+    for (uint32_t i = 0; i < step->layers; i++) tn_json_text(json, step->layer[i].name);
+    tn_json_end(json);
+}
+
+static void put_design(tn_json *json, const tn_step *step, const tn_explanation *why) {
+    tn_json_key(json, "design");
+    tn_json_object(json);
+    tn_json_put_text(json, "bound", why->bound);
+    tn_json_put_real(json, "clock_MHz", why->clock_MHz);
+    tn_json_put_count(json, "cycles", why->price.cycles_per_step);
+    put_resources(json, why);
+    put_memories(json, why);
+    put_kernels(json, why);
+    put_items(json, step, why);
+    tn_json_key(json, "unverified");
+    tn_json_array(json);
+    for (uint32_t i = 0; i < why->unverified_count; i++) tn_json_text(json, why->unverified[i]);
+    tn_json_end(json);
+    tn_json_end(json);
+}
+
+static tn_status explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena, tn_json *json,
+                         tn_error *error) {
+    tn_evaluation evaluation;
+    tn_explanation why;
+    TN_TRY(tn_evaluate_design(evaluator, id, &evaluation, error));
+    TN_TRY(tn_evaluate_explain(evaluator, id, arena, &why, error));
+    put_design(json, tn_evaluator_step(evaluator), &why);
+    return TN_OK;
+}
+
+static tn_status put_data(const tn_result *result, tn_arena *arena, tn_json *json, tn_error *error) {
+    const tn_space *space = result->space;
+    tn_evaluator *evaluator;
+    tn_json_put_text(json, "space", space->name);
+    tn_json_put_text(json, "model", tn_model_name(space->model));
+    tn_json_put_text(json, "device", tn_device_name(space->device));
+    tn_json_key(json, "choices");
+    tn_json_array(json);
+    for (size_t i = 0; i < space->choices; i++) tn_json_text(json, space->choice[i].key);
+    tn_json_end(json);
+    TN_TRY(put_file(json, "front", result->folder, "front.csv", true, arena, error));
+    TN_TRY(put_file(json, "recommended", result->folder, "recommended.csv", true, arena, error));
+    TN_TRY(put_file(json, "sweep", result->folder, "sweep.json", true, arena, error));
+    TN_TRY(put_file(json, "validation", result->folder, "validation.csv", false, arena, error));
+    TN_TRY(tn_evaluator_new(space, &evaluator, error));
+    tn_status status = explain(evaluator, result->recommended[0].id, arena, json, error);
+    tn_evaluator_free(evaluator);
+    return status;
+}
+
+/* Inside a script element "<" could end it; in JSON it stands in texts alone. */
+static void put_safely(tn_buffer *page, const tn_buffer *json) {
+    const char *from = json->data, *end = json->data + json->length, *at;
+    for (; (at = memchr(from, '<', (size_t)(end - from))); from = at + 1) {
+        tn_buffer_bytes(page, from, (size_t)(at - from));
+        tn_buffer_text(page, "\\u003c");
+    }
+    tn_buffer_bytes(page, from, (size_t)(end - from));
+}
+
+static tn_status read_part(const char *name, tn_arena *arena, char **text, tn_error *error) {
+    const char *path;
+    size_t length;
+    TN_TRY(tn_search_path_find_file("plots", name, arena, &path, error));
+    return tn_file_read(path, FILE_MOST, text, &length, error);
+}
+
+/* The frame, each <!-- NAME --> replaced by the file of that name, or by the data. */
+static tn_status fill_frame(const char *frame, const tn_buffer *json, tn_arena *arena, tn_buffer *page,
+                            tn_error *error) {
+    static const char open[] = "<!-- ", close[] = " -->";
+    for (const char *at; (at = strstr(frame, open));) {
+        const char *name = at + sizeof open - 1, *end = strstr(name, close), *file;
+        char *text;
+        tn_buffer_bytes(page, frame, (size_t)(at - frame));
+        if (!end) return tn_fail(error, TN_INPUT, "plots/report.html has an open comment");
+        TN_TRY(tn_arena_copy_text(arena, name, (size_t)(end - name), &file, error));
+        frame = end + sizeof close - 1;
+        if (strcmp(file, "data") == 0) {
+            put_safely(page, json);
+            continue;
+        }
+        TN_TRY(read_part(file, arena, &text, error));
+        tn_buffer_text(page, text);
+        tn_free(text);
+    }
+    tn_buffer_text(page, frame);
+    return TN_OK;
+}
+
+static tn_status make_page(const tn_result *result, tn_arena *arena, tn_buffer *data, tn_buffer *page,
+                           tn_error *error) {
+    tn_json json;
+    char *frame;
+    tn_json_begin(&json, data);
+    tn_json_object(&json);
+    TN_TRY(put_data(result, arena, &json, error));
+    tn_json_end(&json);
+    if (data->status != TN_OK) return tn_fail(error, data->status, "no memory for the report");
+    TN_TRY(read_part("report.html", arena, &frame, error));
+    tn_status status = fill_frame(frame, data, arena, page, error);
+    tn_free(frame);
+    return status;
+}
+
+tn_status tn_report_write(const tn_result *result, const char *path, tn_arena *arena, tn_error *error) {
+    tn_buffer data = {0}, page = {0};
+    if (result->front_count == 0 || result->recommended_count == 0)
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = result->folder},
+                          "holds an empty front; there is nothing to report");
+    tn_status status = make_page(result, arena, &data, &page, error);
+    if (status == TN_OK) status = tn_file_write_buffer(path, &page, error);
+    tn_buffer_free(&data);
+    tn_buffer_free(&page);
+    return status;
+}

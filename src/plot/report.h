@@ -1,0 +1,21 @@
+/* A sweep as one page of HTML that needs nothing else: no network, no other file.
+ *
+ * plots/report.html is its frame; report.css, report.js and the data go into it. The data are the texts of front.csv,
+ * recommended.csv, sweep.json and validation.csv as the folder has them, so that the page's numbers are theirs, and
+ * the recommended design explained (hardware/explain.h). */
+#ifndef TN_PLOT_REPORT_H
+#define TN_PLOT_REPORT_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/public.h"
+#include "explore/result.h"
+
+TN_PUBLIC_BEGIN
+
+/* Writes the page of a loaded folder, whole or not at all. TN_INPUT where its front is empty. */
+tn_status tn_report_write(const tn_result *result, const char *path, tn_arena *arena, tn_error *error);
+
+TN_PUBLIC_END
+
+#endif
