@@ -61,6 +61,7 @@
 #include "model/technique.h"
 #include "plot/design_figures.h"
 #include "plot/finetune_figures.h"
+#include "plot/report.h"
 #include "plot/scatter.h"
 #include "plot/sweep_figures.h"
 #include "plot/sweep_front.h"
