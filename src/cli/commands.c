@@ -12,6 +12,7 @@ const tn_command *const tn_commands[] = {
     &tn_command_export,
     &tn_command_rtl,
     &tn_command_ranks,
+    &tn_command_model,
     &tn_command_plot,
     &tn_command_report,
     &tn_command_recommend,

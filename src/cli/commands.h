@@ -21,6 +21,7 @@ extern const tn_command tn_command_list;
 extern const tn_command tn_command_doctor;
 extern const tn_command tn_command_completion;
 extern const tn_command tn_command_ranks;
+extern const tn_command tn_command_model;
 extern const tn_command tn_command_validate;
 extern const tn_command tn_command_train;
 extern const tn_command tn_command_accuracy;

@@ -13,7 +13,7 @@ typedef struct {
     tn_text_list cores;
     tn_count_list rows, columns;
     uint32_t convention;
-    bool transpose;
+    bool transpose, padded;
     tn_position layer_at, tensor_at, cores_at, rows_at, columns_at, convention_at;
 } entry;
 
@@ -31,6 +31,9 @@ static const tn_field entry_fields[] = {
     TN_KEY(CHOICE, entry, convention, "what rows and leading cores are; absent: that of the checkpoint",
            TN_DEFAULT("rows-are-output"), TN_ONE_OF(tn_convention_names), TN_SEEN(entry, convention_at)),
     TN_KEY(BOOL, entry, transpose, "the array is the other way round than the convention says",
+           TN_DEFAULT("false")),
+    TN_KEY(BOOL, entry, padded,
+           "the layer may have more outputs than the array, which are zero: a padded vocabulary",
            TN_DEFAULT("false")),
 };
 static const tn_schema entry_schema = TN_SCHEMA("checkpoint tensor", entry, entry_fields);
@@ -158,6 +161,7 @@ static tn_status from_entry(const tn_checkpoint *checkpoint, const entry *e, uin
     *source = (tn_matrix_source){.cores = e->cores.count,
                                  .rows = slice_of(&e->rows),
                                  .columns = slice_of(&e->columns),
+                                 .padded = e->padded,
                                  .transposed = (convention != TN_ROWS_ARE_OUTPUT) != e->transpose};
     if (e->tensor_at.line) return expand(e->tensor, number, e->tensor_at, arena, &source->tensor, error);
     const char **core;

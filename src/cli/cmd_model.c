@@ -1,0 +1,166 @@
+/* tenfold model CHECKPOINT -o MODEL.yaml: a model file from what people have. */
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "finetune/count.h"
+#include "model/model.h"
+#include "ranks/import.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    tn_common common;
+    const char *config, *path, *name;
+    uint64_t heads, sequence, batch, rank;
+} request;
+
+typedef struct {
+    const char *name, *type, *shape, *layer;
+    uint64_t elements;
+} row;
+
+typedef struct {
+    const char *file, *kind, *family;
+    uint64_t parameters, layers;
+    size_t rows, recognised, notes;
+    row *row;
+    const char *const *note;
+} told;
+
+static const tn_column row_columns[] = {
+    TN_COLUMN(row, name, "array"),        TN_COLUMN(row, shape, "shape"), TN_COLUMN(row, type, "type"),
+    TN_COLUMN(row, elements, "elements"), TN_COLUMN(row, layer, "layer"),
+};
+static const tn_record row_record = TN_RECORD(row, row_columns);
+static const tn_column told_columns[] = {
+    TN_COLUMN(told, file, NULL),
+    TN_COLUMN(told, kind, NULL),
+    TN_COLUMN(told, family, NULL),
+    TN_COLUMN(told, layers, NULL),
+    TN_COLUMN(told, parameters, NULL),
+    TN_COLUMN(told, recognised, NULL),
+    TN_ROWS("tensors", told, row, rows, row_record, NULL),
+    TN_LIST("notes", told, note, notes, NULL),
+};
+static const tn_record told_record = TN_RECORD(told, told_columns);
+
+static tn_status shape_of(const tn_array_info *info, tn_arena *arena, const char **text, tn_error *error) {
+    *text = "";
+    for (size_t i = 0; i < info->axes; i++)
+        TN_TRY(tn_arena_format(arena, text, error, "%s%s%" PRIu64, *text, i ? "x" : "", info->shape[i]));
+    return TN_OK;
+}
+
+/* The file is read back: what is written is a model. */
+static tn_status count_parameters(const request *asked, const tn_import *import, tn_arena *arena, told *of,
+                                  tn_error *error) {
+    if (import->is_language_model) {
+        tn_language_model model;
+        tn_language_count count;
+        TN_TRY(tn_language_model_load(asked->path, NULL, 0, arena, &model, error));
+        TN_TRY(tn_language_count_of(&model, 1, 1, &count, error));
+        of->parameters = count.parameters;
+        return TN_OK;
+    }
+    tn_model *model;
+    tn_program_cache *cache;
+    tn_step step;
+    TN_TRY(tn_model_load(asked->path, NULL, 0, arena, &model, error));
+    TN_TRY(tn_program_cache_new(&cache, error));
+    tn_status status = tn_step_build(model, cache, arena, &step, error);
+    if (status == TN_OK) of->parameters = step.parameters;
+    tn_program_cache_free(cache);
+    return status;
+}
+
+static tn_status tell(const request *asked, const tn_import *import, tn_arena *arena, tn_error *error) {
+    told of = {.file = asked->path,
+               .kind = import->is_language_model ? "language-model" : "model",
+               .family = import->family,
+               .layers = import->layers,
+               .rows = import->arrays,
+               .recognised = import->recognised,
+               .note = import->note,
+               .notes = import->notes};
+    TN_TRY(count_parameters(asked, import, arena, &of, error));
+    TN_TRY(tn_arena_alloc(arena, of.rows, sizeof *of.row, &of.row, error));
+    for (size_t i = 0; i < of.rows; i++) {
+        const tn_imported_array *array = &import->array[i];
+        of.row[i] = (row){array->info->name, array->info->type, NULL, array->layer, array->info->elements};
+        TN_TRY(shape_of(array->info, arena, &of.row[i].shape, error));
+    }
+    if (asked->common.json) return tn_output_json(&told_record, &of, error);
+    char count[32];
+    TN_TRY(tn_output_rows(&row_record, of.row, of.rows, error));
+    tn_say("\n%s: family %s, %" PRIu64 " layers, %s parameters; %zu of %zu arrays recognised\n", of.file,
+           of.family, of.layers, tn_count_text(of.parameters, count), of.recognised, of.rows);
+    for (size_t i = 0; i < of.notes; i++) tn_say("note: %s\n", of.note[i]);
+    return TN_OK;
+}
+
+/* The file's name without its ending, of letters, digits, - and _. */
+static tn_status name_of(const request *asked, tn_arena *arena, const char **name, tn_error *error) {
+    const char *slash = strrchr(asked->path, '/'), *base = slash ? slash + 1 : asked->path;
+    char *made;
+    size_t length = strcspn(base, ".");
+    if (asked->name || length == 0) {
+        *name = asked->name ? asked->name : "model";
+        return TN_OK;
+    }
+    TN_TRY(tn_arena_copy_text(arena, base, length, name, error));
+    for (made = (char *)*name; *made; made++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", *made)) *made = '-';
+    return TN_OK;
+}
+
+static tn_status answer(void *request_asked, int *answer, tn_error *error) {
+    request *asked = request_asked;
+    tn_arena *arena = &asked->common.arena;
+    tn_arrays *arrays;
+    tn_import import;
+    tn_buffer out = {0};
+    (void)answer;
+    if (!asked->path) return tn_fail(error, TN_INPUT, "-o MODEL.yaml is missing, the file to write");
+    if (asked->rank == 0) return tn_fail(error, TN_INPUT, "--rank 0; a rank is at least 1");
+    tn_import_options options = {.config = asked->config,
+                                 .heads = asked->heads,
+                                 .sequence = asked->sequence,
+                                 .batch = asked->batch,
+                                 .rank = asked->rank};
+    TN_TRY(name_of(asked, arena, &options.name, error));
+    TN_TRY(tn_arrays_open(asked->common.argument[0], &arrays, error));
+    tn_status status =
+        tn_import_model(arrays, asked->common.argument[0], &options, arena, &import, &out, error);
+    if (status == TN_OK) status = tn_file_write_buffer(asked->path, &out, error);
+    if (status == TN_OK) status = tell(asked, &import, arena, error);
+    tn_buffer_free(&out);
+    tn_arrays_close(arrays);
+    return status;
+}
+
+static const request defaults = {.rank = 16};
+static const tn_option options[] = {
+    {"--config", TN_INTO(request, config), "FILE",
+     "config.json of the checkpoint, for what its arrays do not say (heads)"},
+    {"--heads", TN_INTO(request, heads), "N",
+     "attention heads; default those of the config, else widths of 64"},
+    {"--sequence", TN_INTO(request, sequence), "N",
+     "tokens of an example; default as many as there are positions, else 128"},
+    {"--batch", TN_INTO(request, batch), "N", "examples of a step; default 1"},
+    {"--rank", TN_INTO(request, rank), "R", "rank of the weights in cores; default 16"},
+    {"--name", TN_INTO(request, name), "NAME", "of the model; default the file's name"},
+    {"-o", TN_INTO(request, path), "MODEL.yaml", "the file to write"},
+};
+
+const tn_command tn_command_model = {
+    .name = "model",
+    .summary = "write a model file from a checkpoint's arrays: layers, foldings, and which array is which",
+    .usage = "CHECKPOINT.safetensors|.npz [--config config.json] -o MODEL.yaml",
+    .arguments = {1, 1},
+    TN_OPTIONS(options),
+    TN_REQUEST(request, &defaults),
+    .answer = answer,
+};

@@ -1,0 +1,241 @@
+/* tenfold model: checkpoints of each family, written by this test with names that are in use, become model files whose parameters
+ * are those of the arrays; cost prices them, ranks reads them. */
+#include "base/memory.h"
+#include "support/folder.h"
+#include "support/program.h"
+#include "support/shared.h"
+#include "text/arrays.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HIDDEN = 64, WIDE = 128, LAYERS = 2, TOKENS = 16, WORDS = 118, ARRAYS_MOST = 64 };
+
+typedef struct {
+    char name[ARRAYS_MOST][96];
+    uint64_t shape[ARRAYS_MOST][4];
+    tn_array_out out[ARRAYS_MOST];
+    size_t count;
+    uint64_t elements;
+    double *values;
+} checkpoint;
+
+static void add(checkpoint *c, const char *name, uint64_t rows, uint64_t columns) {
+    size_t i = c->count++;
+    assert_true(i < ARRAYS_MOST);
+    snprintf(c->name[i], sizeof c->name[i], "%s", name);
+    c->shape[i][0] = rows;
+    c->shape[i][1] = columns;
+    c->out[i] = (tn_array_out){c->name[i], columns ? 2 : 1, c->shape[i], c->values, true};
+    c->elements += rows * (columns ? columns : 1);
+}
+
+/* A matrix (or, with columns 0, a norm) with its bias. */
+static void add_layer(checkpoint *c, const char *prefix, int layer, const char *name, uint64_t rows,
+                      uint64_t columns, uint64_t bias) {
+    char full[96];
+    if (layer >= 0)
+        snprintf(full, sizeof full, "%s%d.%s.weight", prefix, layer, name);
+    else
+        snprintf(full, sizeof full, "%s%s.weight", prefix, name);
+    add(c, full, rows, columns);
+    strcpy(strrchr(full, '.'), ".bias");
+    if (bias) add(c, full, bias, 0);
+}
+
+static void write_bert(checkpoint *c) {
+    add(c, "bert.embeddings.word_embeddings.weight", WORDS, HIDDEN);
+    add(c, "bert.embeddings.position_embeddings.weight", TOKENS, HIDDEN);
+    add(c, "bert.embeddings.token_type_embeddings.weight", 2, HIDDEN);
+    add_layer(c, "bert.", -1, "embeddings.LayerNorm", HIDDEN, 0, HIDDEN);
+    for (int i = 0; i < LAYERS; i++) {
+        static const char p[] = "bert.encoder.layer.";
+        add_layer(c, p, i, "attention.self.query", HIDDEN, HIDDEN, HIDDEN);
+        add_layer(c, p, i, "attention.self.key", HIDDEN, HIDDEN, HIDDEN);
+        add_layer(c, p, i, "attention.self.value", HIDDEN, HIDDEN, HIDDEN);
+        add_layer(c, p, i, "attention.output.dense", HIDDEN, HIDDEN, HIDDEN);
+        add_layer(c, p, i, "attention.output.LayerNorm", HIDDEN, 0, HIDDEN);
+        add_layer(c, p, i, "intermediate.dense", WIDE, HIDDEN, WIDE);
+        add_layer(c, p, i, "output.dense", HIDDEN, WIDE, HIDDEN);
+        add_layer(c, p, i, "output.LayerNorm", HIDDEN, 0, HIDDEN);
+    }
+    add_layer(c, "bert.", -1, "pooler.dense", HIDDEN, HIDDEN, HIDDEN);
+    add_layer(c, "", -1, "classifier", 3, HIDDEN, 3);
+}
+
+static void write_gpt2(checkpoint *c) {
+    add(c, "transformer.wte.weight", 128, HIDDEN);
+    add(c, "transformer.wpe.weight", TOKENS, HIDDEN);
+    for (int i = 0; i < LAYERS; i++) {
+        static const char p[] = "transformer.h.";
+        add_layer(c, p, i, "ln_1", HIDDEN, 0, HIDDEN);
+        add_layer(c, p, i, "attn.c_attn", HIDDEN, 3 * HIDDEN, 3 * HIDDEN);
+        add_layer(c, p, i, "attn.c_proj", HIDDEN, HIDDEN, HIDDEN);
+        add_layer(c, p, i, "ln_2", HIDDEN, 0, HIDDEN);
+        add_layer(c, p, i, "mlp.c_fc", HIDDEN, WIDE, WIDE);
+        add_layer(c, p, i, "mlp.c_proj", WIDE, HIDDEN, HIDDEN);
+    }
+    add_layer(c, "transformer.", -1, "ln_f", HIDDEN, 0, HIDDEN);
+    add(c, "score.weight", 2, HIDDEN);
+}
+
+static void write_llama(checkpoint *c) {
+    add(c, "model.embed_tokens.weight", 128, HIDDEN);
+    for (int i = 0; i < LAYERS; i++) {
+        static const char p[] = "model.layers.";
+        add_layer(c, p, i, "self_attn.q_proj", HIDDEN, HIDDEN, 0);
+        add_layer(c, p, i, "self_attn.k_proj", HIDDEN / 2, HIDDEN, 0);
+        add_layer(c, p, i, "self_attn.v_proj", HIDDEN / 2, HIDDEN, 0);
+        add_layer(c, p, i, "self_attn.o_proj", HIDDEN, HIDDEN, 0);
+        add_layer(c, p, i, "mlp.gate_proj", WIDE, HIDDEN, 0);
+        add_layer(c, p, i, "mlp.up_proj", WIDE, HIDDEN, 0);
+        add_layer(c, p, i, "mlp.down_proj", HIDDEN, WIDE, 0);
+        add_layer(c, p, i, "input_layernorm", HIDDEN, 0, 0);
+        add_layer(c, p, i, "post_attention_layernorm", HIDDEN, 0, 0);
+    }
+    add(c, "model.norm.weight", HIDDEN, 0);
+    add(c, "lm_head.weight", 128, HIDDEN);
+}
+
+static uint64_t write_checkpoint(void fill(checkpoint *), const char *name, bool npz) {
+    checkpoint c = {.values = malloc(WIDE * 4 * HIDDEN * sizeof(double))};
+    for (size_t i = 0; i < WIDE * 4 * HIDDEN; i++) c.values[i] = sin(0.37 * (double)i) / 8;
+    fill(&c);
+    const char *path = test_in_folder(name);
+    assert_int_equal(npz ? tn_npz_write(path, c.out, c.count, NULL)
+                         : tn_safetensors_write(path, c.out, c.count, NULL),
+                     TN_OK);
+    free(c.values);
+    return c.elements;
+}
+
+static uint64_t count(const json_t *object, const char *key) {
+    if (!json_is_integer(json_object_get(object, key))) fail_msg("no count under %s", key);
+    return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static json_t *import(const char *checkpoint_name, const char *model_name) {
+    return test_program_json(0, "model", test_in_folder(checkpoint_name), "--heads", "4", "-o",
+                             test_in_folder(model_name), "--rank", "4", "--json", NULL);
+}
+
+/* Dense again, the model has the parameters of the arrays, and the rows that pad the vocabulary. */
+static void dense_parameters(const char *model, uint64_t expected) {
+    json_t *cost =
+        test_program_json(0, "cost", test_in_folder(model), "--set", "format=dense", "--json", NULL);
+    assert_int_equal(count(cost, "parameters"), expected);
+    json_decref(cost);
+    cost = test_program_json(0, "cost", test_in_folder(model), "--json", NULL);
+    assert_true(count(cost, "parameters") < expected);
+    json_decref(cost);
+}
+
+static void ranks_read_it(const char *model, const char *weights) {
+    json_t *ranks = test_program_json(0, "ranks", test_in_folder(model), "--weights", test_in_folder(weights),
+                                      "--budget", "params=30000", "--depth", "own", "--json", NULL);
+    assert_true(json_array_size(json_object_get(ranks, "layers")) > 8);
+    json_decref(ranks);
+}
+
+static void bert(void **state) {
+    (void)state;
+    uint64_t elements = write_checkpoint(write_bert, "bert.safetensors", false);
+    json_t *told = import("bert.safetensors", "bert.yaml");
+    assert_string_equal(json_string_value(json_object_get(told, "family")), "bert");
+    assert_int_equal(count(told, "layers"), LAYERS);
+    assert_int_equal(count(told, "recognised"), json_array_size(json_object_get(told, "tensors")));
+    assert_non_null(
+        strstr(json_string_value(json_array_get(json_object_get(told, "notes"), 0)), "padded to 120"));
+    json_decref(told);
+    dense_parameters("bert.yaml", elements + 2 * HIDDEN); /* 118 = 2 x 59 rows become 120 = 4 x 5 x 6 */
+    ranks_read_it("bert.yaml", "bert.safetensors");
+}
+
+static void gpt2(void **state) {
+    (void)state;
+    uint64_t elements = write_checkpoint(write_gpt2, "gpt2.npz", true);
+    json_t *told = import("gpt2.npz", "gpt2.yaml");
+    assert_string_equal(json_string_value(json_object_get(told, "family")), "gpt2");
+    assert_int_equal(json_array_size(json_object_get(told, "notes")), 0);
+    json_decref(told);
+    dense_parameters("gpt2.yaml", elements);
+    ranks_read_it("gpt2.yaml", "gpt2.npz");
+}
+
+static void llama(void **state) {
+    (void)state;
+    uint64_t elements = write_checkpoint(write_llama, "llama.safetensors", false);
+    json_t *told = import("llama.safetensors", "llama.yaml");
+    assert_string_equal(json_string_value(json_object_get(told, "kind")), "language-model");
+    assert_int_equal(count(told, "parameters"), elements);
+    json_decref(told);
+    told = test_program_json(0, "finetune", "count", test_in_folder("llama.yaml"), "--sequence", "8",
+                             "--json", NULL);
+    assert_int_equal(count(told, "parameters"), elements);
+    json_decref(told);
+}
+
+static void write_unknown(checkpoint *c) {
+    add(c, "stem.conv.weight", HIDDEN, HIDDEN);
+}
+
+static void what_is_refused(void **state) {
+    (void)state;
+    write_checkpoint(write_unknown, "unknown.safetensors", false);
+    test_run run =
+        test_program("model", test_in_folder("unknown.safetensors"), "-o", test_in_folder("u.yaml"), NULL);
+    assert_int_equal(run.status, 2);
+    assert_non_null(strstr(run.err, "stem.conv.weight"));
+    test_run_free(&run);
+    run = test_program("model", test_in_folder("unknown.safetensors"), NULL);
+    assert_int_equal(run.status, 2);
+    assert_non_null(strstr(run.err, "-o MODEL.yaml"));
+    test_run_free(&run);
+}
+
+/* The presets against sums over what their publications describe. */
+static void presets(void **state) {
+    (void)state;
+    const uint64_t h = 768, ff = 3072, layer = 4 * (h * h + h) + 2 * h * ff + ff + h + 4 * h;
+    assert_int_equal(12 * layer, 85054464);
+    const struct {
+        const char *name;
+        uint64_t parameters;
+    } known[] = {
+        /* words, positions, types, norm; layers; pooler; two classes */
+        {"bert-base", (30522 + 512 + 2 + 2) * h + 12 * layer + h * h + h + 2 * h + 2},
+        {"distilbert", (30522 + 512 + 2) * h + 6 * layer + h * h + h + 2 * h + 2},
+        /* patches of 16 x 16 x 3, class, positions; layers, norm; 1000 classes */
+        {"vit-b", 768 * h + h + h + 197 * h + 12 * layer + 2 * h + 1000 * h + 1000},
+        /* words, positions; layers, norm; two classes without bias */
+        {"gpt2", (50257 + 1024) * h + 12 * layer + 2 * h + 2 * h},
+    };
+    assert_int_equal(known[0].parameters, 109483778);
+    assert_int_equal(known[1].parameters, 66955010);
+    assert_int_equal(known[2].parameters, 86567656);
+    assert_int_equal(known[3].parameters, 124439808 + 2 * h);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        json_t *cost = test_program_json(0, "cost", known[i].name, "--set", "format=dense", "--json", NULL);
+        if (count(cost, "parameters") != known[i].parameters)
+            fail_msg("%s has %llu parameters", known[i].name, (unsigned long long)count(cost, "parameters"));
+        json_decref(cost);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bert),    cmocka_unit_test(gpt2),
+        cmocka_unit_test(llama),   cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(presets),
+    };
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
+}
