@@ -91,7 +91,7 @@ static tn_status read_method(const char *text, tn_method *method, tn_error *erro
     if (!text) return TN_OK;
     const char *near = tn_suggest(text, tn_method_names, count);
     return tn_fail(error, TN_INPUT, "--method '%s' is unknown; %s%s", text,
-                   near ? "did you mean " : "it is auto, enumerate or decompose", near ? near : "");
+                   near ? "did you mean " : "it is auto, enumerate, decompose or evolve", near ? near : "");
 }
 
 static tn_status sweep(const request *asked, const tn_space *space, tn_summary *summary, tn_error *error) {
@@ -157,7 +157,7 @@ static const tn_option options[] = {
     {"--epsilon", TN_INTO(request, epsilon), "E",
      "find the front by decomposition, each objective within a factor of 1 + E; 0: exact"},
     {"--time", TN_INTO(request, time), "SECONDS", "the best front that a decomposition finds in that time"},
-    {"--method", TN_INTO(request, method), "NAME", "enumerate or decompose; default auto"},
+    {"--method", TN_INTO(request, method), "NAME", "enumerate, decompose or evolve; default auto"},
     {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the space file; repeatable"},
 };
 

@@ -6,6 +6,7 @@ const tn_command *const tn_commands[] = {
     &tn_command_order,
     &tn_command_sweep,
     &tn_command_merge,
+    &tn_command_slurm,
     &tn_command_validate,
     &tn_command_train,
     &tn_command_accuracy,

@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 
+extern const tn_command tn_command_slurm;
 extern const tn_command tn_command_sweep;
 extern const tn_command tn_command_merge;
 extern const tn_command tn_command_plot;

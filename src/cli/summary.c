@@ -4,6 +4,7 @@
 #include "text/table.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void print_causes(const tn_summary *summary) {
     char text[32];
@@ -20,8 +21,10 @@ static void print_causes(const tn_summary *summary) {
 
 /* How far the front can be from that of the whole space. */
 static void print_certificate(const tn_summary *summary) {
-    if (summary->refused)
-        tn_say("every design was evaluated, as prices do not split: %s\n", summary->refused);
+    if (summary->refused) tn_say("not by decomposition, as prices do not split: %s\n", summary->refused);
+    if (strcmp(summary->method, tn_method_names[TN_EVOLVE]) == 0)
+        tn_say("sampled by NSGA-II: the front of the designs that were evaluated; nothing is known of the "
+               "others\n");
     if (summary->exact) {
         tn_say("exact: no design of the space is better than all of the front\n");
         return;

@@ -437,6 +437,8 @@ static void free_fronts(search *with) {
 /* One front, with boxes that together stay within 1 + epsilon. */
 static tn_status pass(search *with, double epsilon, tn_decomposed *found, tn_error *error) {
     double slack;
+    /* Factors are rounded up at the end (certify): what is asked for holds with that. */
+    if (epsilon > 0) epsilon = (1 + epsilon) * (1 - 2e-9) - 1;
     /* The last pruning, over all builds, gets as much as each of those before. */
     with->width = pow(1 + epsilon, 1.0 / (with->units.count + 3)) - 1;
     with->front.epsilon = (1 + epsilon) / (1 + with->width) - 1;

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "explore/chunk.h"
 #include "explore/decomposition.h"
+#include "explore/evolution.h"
 #include "explore/result.h"
 
 #include <stdlib.h>
@@ -46,9 +47,16 @@ static int by_id(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* The found designs as a front, by ascending id, with what is known of them. */
-static tn_status take_front(const tn_space *space, const tn_decomposed *found, placed *order,
-                            tn_evaluation *known, tn_outcome *outcome, tn_error *error) {
+/* Designs that were found, and what is known of them. */
+typedef struct {
+    size_t count;
+    const uint32_t *digit;
+    const tn_evaluation *evaluation;
+} designs;
+
+/* The found designs as a front, by ascending id. */
+static tn_status take_front(const tn_space *space, const designs *found, placed *order, tn_evaluation *known,
+                            tn_outcome *outcome, tn_error *error) {
     for (size_t i = 0; i < found->count; i++) {
         order[i].at = i;
         TN_TRY(tn_space_id_of(space, found->digit + i * space->choices, &order[i].id, error));
@@ -61,33 +69,74 @@ static tn_status take_front(const tn_space *space, const tn_decomposed *found, p
         TN_TRY(tn_archive_offer(&outcome->front, &point, error));
     }
     outcome->known = known;
-    outcome->evaluated = outcome->evaluated_now = found->evaluated;
-    outcome->count[TN_CAUSE_NONE] = found->count;
-    outcome->completion = TN_EXHAUSTED;
-    outcome->seconds = found->seconds;
-    outcome->method = tn_method_names[TN_DECOMPOSE];
-    outcome->certified = true;
-    outcome->exact = found->exact;
-    memcpy(outcome->factor, found->factor, sizeof outcome->factor);
     return TN_OK;
 }
 
+/* *outcome says all but its front. */
 static tn_status write_found(const tn_space *space, const tn_sweep_options *options, const char *folder,
-                             const tn_decomposed *found, tn_summary *summary, tn_error *error) {
+                             const designs *found, tn_outcome *outcome, tn_summary *summary,
+                             tn_error *error) {
     tn_sweep_db *store;
-    tn_outcome outcome;
     placed *order = NULL;
     tn_evaluation *known = NULL;
     TN_TRY(tn_sweep_db_open(folder, space, options, &store, error));
-    tn_outcome_begin(space, &outcome);
     tn_status status = tn_alloc(found->count, sizeof *order, &order, error);
     if (status == TN_OK) status = tn_alloc(found->count, sizeof *known, &known, error);
-    if (status == TN_OK) status = take_front(space, found, order, known, &outcome, error);
-    if (status == TN_OK) status = tn_result_write(store, folder, space, options, &outcome, summary, error);
-    tn_outcome_free(&outcome);
+    if (status == TN_OK) status = take_front(space, found, order, known, outcome, error);
+    if (status == TN_OK) status = tn_result_write(store, folder, space, options, outcome, summary, error);
     tn_free(order);
     tn_free(known);
     tn_sweep_db_close(store);
+    return status;
+}
+
+static tn_status write_decomposed(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                                  const tn_decomposed *found, tn_summary *summary, tn_error *error) {
+    const designs front = {found->count, found->digit, found->evaluation};
+    tn_outcome outcome;
+    tn_outcome_begin(space, &outcome);
+    outcome.evaluated = outcome.evaluated_now = found->evaluated;
+    outcome.count[TN_CAUSE_NONE] = found->count;
+    outcome.completion = TN_EXHAUSTED;
+    outcome.seconds = found->seconds;
+    outcome.method = tn_method_names[TN_DECOMPOSE];
+    outcome.certified = true;
+    outcome.exact = found->exact;
+    memcpy(outcome.factor, found->factor, sizeof outcome.factor);
+    tn_status status = write_found(space, options, folder, &front, &outcome, summary, error);
+    tn_outcome_free(&outcome);
+    return status;
+}
+
+static tn_status write_evolved(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                               const tn_evolved *found, tn_summary *summary, tn_error *error) {
+    const designs front = {found->count, found->digit, found->evaluation};
+    tn_outcome outcome;
+    tn_outcome_begin(space, &outcome);
+    outcome.evaluated = outcome.evaluated_now = found->evaluated;
+    memcpy(outcome.count, found->cause, sizeof outcome.count);
+    outcome.completion = TN_BUDGET;
+    outcome.seconds = found->seconds;
+    outcome.method = tn_method_names[TN_EVOLVE];
+    tn_status status = write_found(space, options, folder, &front, &outcome, summary, error);
+    tn_outcome_free(&outcome);
+    return status;
+}
+
+/* Designs that an evolution evaluates where no budget is given. */
+enum { USUAL_BUDGET = 20000 };
+
+static tn_status evolve(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                        const tn_progress *progress, tn_summary *summary, tn_error *error) {
+    tn_sweep_options stored = *options;
+    stored.method = TN_EVOLVE;
+    if (stored.budget == 0) stored.budget = USUAL_BUDGET;
+    const tn_evolve_options own = {
+        .budget = stored.budget, .seed = options->seed, .threads = options->threads, .progress = progress};
+    tn_evolved found;
+    TN_TRY(tn_evolve(space, &own, &found, error));
+    tn_status status = write_evolved(space, &stored, folder, &found, summary, error);
+    tn_evolved_free(&found);
     return status;
 }
 
@@ -107,14 +156,15 @@ static tn_status decompose(const tn_space *space, const tn_sweep_options *option
     stored.epsilon = own.epsilon;
     TN_TRY(tn_decompose(space, &own, &found, error));
     *refused = found.refused;
-    tn_status status = found.refused ? TN_OK : write_found(space, &stored, folder, &found, summary, error);
+    tn_status status =
+        found.refused ? TN_OK : write_decomposed(space, &stored, folder, &found, summary, error);
     tn_decomposed_free(&found);
     return status;
 }
 
 static tn_status check(const tn_sweep_options *options, tn_error *error) {
     bool asks = options->has_epsilon || options->seconds > 0;
-    if (asks && options->method == TN_ENUMERATE)
+    if (asks && (options->method == TN_ENUMERATE || options->method == TN_EVOLVE))
         return tn_fail(error, TN_INPUT, "--epsilon and --time go with --method decompose");
     if ((asks || options->method == TN_DECOMPOSE) &&
         (options->shards || options->budget || options->keep_all))
@@ -132,17 +182,20 @@ static tn_status refuse(const tn_space *space, const char *why, tn_error *error)
 tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                           const tn_progress *progress, tn_summary *summary, tn_error *error) {
     bool asks = options->has_epsilon || options->seconds > 0, small = can_enumerate(space);
+    if (!small && options->method == TN_METHOD_AUTO && options->budget)
+        return evolve(space, options, folder, progress, summary, error);
     const char *refused = NULL;
     TN_TRY(check(options, error));
     if (options->method == TN_ENUMERATE || (options->method == TN_METHOD_AUTO && !asks && small))
         return enumerate(space, options, folder, progress, summary, error);
+    if (options->method == TN_EVOLVE) return evolve(space, options, folder, progress, summary, error);
     TN_TRY(decompose(space, options, folder, progress, summary, &refused, error));
     if (!refused) return TN_OK;
-    if (options->method == TN_DECOMPOSE || !small) return refuse(space, refused, error);
+    if (options->method == TN_DECOMPOSE) return refuse(space, refused, error);
     tn_sweep_options plain = *options;
     plain.has_epsilon = false;
     plain.epsilon = plain.seconds = 0;
-    TN_TRY(enumerate(space, &plain, folder, progress, summary, error));
+    TN_TRY((small ? enumerate : evolve)(space, &plain, folder, progress, summary, error));
     summary->refused = refused;
     return TN_OK;
 }

@@ -58,7 +58,8 @@ typedef struct tn_summary {
 } tn_summary;
 
 /* Sweeps into the folder, which no other process may write in meanwhile, and writes its files. Method auto enumerates
- * where it can and neither epsilon nor seconds are given, else decomposes; where prices do not split it enumerates too.
+ * where it can and neither epsilon nor seconds are given, else decomposes; where prices do not split it enumerates, and evolves
+ * where it can't.
  * Texts of *summary live in the space. */
 tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                           const tn_progress *progress, tn_summary *summary, tn_error *error);

@@ -4,13 +4,20 @@
 #include "base/random.h"
 #include "explore/chunk.h"
 
-const char *const tn_method_names[] = {"auto", "enumerate", "decompose", NULL};
+const char *const tn_method_names[] = {"auto", "enumerate", "decompose", "evolve", NULL};
+
+/* Parts take chunks in turn, as neighbours take about as long; each turn begins with another part, drawn by its number,
+ * or parts would each get their own values of the choices that change fastest. */
+static uint64_t shard_of(uint64_t chunk, uint64_t shards) {
+    uint64_t turn = chunk / shards;
+    return (chunk + tn_splitmix_next(&turn)) % shards;
+}
 
 /* Draws chunks by the seed until the budget is reached; all of them, in order, without one. */
 static tn_status choose(const tn_space *space, const tn_sweep_options *options, tn_sweep_plan *plan,
                         tn_error *error) {
     for (uint64_t chunk = 0; chunk < plan->chunks; chunk++)
-        if (options->shards == 0 || chunk % options->shards == options->shard - 1)
+        if (options->shards == 0 || shard_of(chunk, options->shards) == options->shard - 1)
             plan->chunk[plan->chosen++] = chunk;
     if (options->budget == 0 || options->budget >= space->designs) return TN_OK;
     tn_random *random;

@@ -11,9 +11,10 @@
 
 TN_PUBLIC_BEGIN
 
-/* How a front is found: every design evaluated, or by decomposition (explore/decomposition.h), with a certificate. */
-typedef enum tn_method { TN_METHOD_AUTO, TN_ENUMERATE, TN_DECOMPOSE } tn_method;
-extern const char *const tn_method_names[]; /* "auto", "enumerate", "decompose"; ended by NULL */
+/* How a front is found: every design evaluated; by decomposition (explore/decomposition.h), with a certificate; by
+ * evolution (explore/evolution.h), which proves nothing. */
+typedef enum tn_method { TN_METHOD_AUTO, TN_ENUMERATE, TN_DECOMPOSE, TN_EVOLVE } tn_method;
+extern const char *const tn_method_names[]; /* "auto", "enumerate", "decompose", "evolve"; ended by NULL */
 
 typedef struct tn_sweep_options {
     unsigned threads;       /* 0: all */

@@ -2,6 +2,7 @@
  * foldings against trying every tuple. */
 #include "explore/hypervolume.h"
 #include "explore/knee.h"
+#include "explore/wfg.h"
 #include "tensor/folding.h"
 
 #include <setjmp.h>
@@ -58,10 +59,49 @@ static void volume_equals_cells(void **state) {
         tn_hypervolume volume;
         if (front.count < 2) continue;
         assert_int_equal(tn_hypervolume_of(&front, 1 << 16, &volume, NULL), TN_OK);
-        assert_int_equal(volume.exact, objectives == 2);
-        assert_true(fabs(volume.share - cells(&front, objectives)) < (volume.exact ? 1e-12 : 2e-3));
+        assert_true(volume.exact);
+        assert_true(fabs(volume.share - cells(&front, objectives)) < 1e-12);
         tn_archive_free(&front);
     }
+    gsl_rng_free(random);
+}
+
+/* Volumes of 3 to 5 axes by cells of a grid, and by samples of a front too large to be exact. */
+static void exact_volumes(void **state) {
+    (void)state;
+    enum { CELLS = 6, POINTS = 14 };
+    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    for (size_t axes = 1; axes <= 5; axes++)
+        for (int round = 0; round < 8; round++) {
+            double point[POINTS * 5], volume, all = pow(CELLS, (double)axes), covered = 0;
+            for (size_t i = 0; i < POINTS * axes; i++)
+                point[i] = (double)gsl_rng_uniform_int(random, CELLS + 1) / CELLS;
+            assert_int_equal(tn_wfg_volume(point, POINTS, axes, &volume, NULL), TN_OK);
+            for (size_t cell = 0; cell < (size_t)all; cell++) {
+                bool in = false;
+                for (size_t i = 0; !in && i < POINTS; i++) {
+                    size_t rest = cell;
+                    in = true;
+                    for (size_t k = 0; k < axes; k++, rest /= CELLS)
+                        in &= point[i * axes + k] <= (double)(rest % CELLS) / CELLS + 1e-9;
+                }
+                covered += in;
+            }
+            assert_true(fabs(volume - covered / all) < 1e-12);
+        }
+    tn_archive front;
+    tn_hypervolume volume;
+    tn_archive_begin(&front, 3);
+    for (uint64_t i = 0; i < 1500; i++) {
+        double x = gsl_rng_uniform(random), y = gsl_rng_uniform(random) * (1 - x);
+        assert_int_equal(tn_archive_offer(&front, &(tn_point){{x, y, 1 - x - y}, i}, NULL), TN_OK);
+    }
+    assert_int_equal(tn_hypervolume_of(&front, 1 << 16, &volume, NULL), TN_OK);
+    assert_false(volume.exact);
+    assert_int_equal(volume.samples, 1 << 16);
+    /* Points of a plane cover nearly all that lies above it: 5/6 of the cube. */
+    assert_true(volume.share > 0.78 && volume.share < 5.0 / 6);
+    tn_archive_free(&front);
     gsl_rng_free(random);
 }
 
@@ -135,11 +175,9 @@ static void foldings_are_all_tuples(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(volume_equals_cells),
-        cmocka_unit_test(empty_and_single),
-        cmocka_unit_test(knee_is_nearest_to_ideal),
-        cmocka_unit_test(foldings_are_all_tuples),
-        cmocka_unit_test(foldings_that_cannot_be_end_soon),
+        cmocka_unit_test(volume_equals_cells),     cmocka_unit_test(exact_volumes),
+        cmocka_unit_test(empty_and_single),        cmocka_unit_test(knee_is_nearest_to_ideal),
+        cmocka_unit_test(foldings_are_all_tuples), cmocka_unit_test(foldings_that_cannot_be_end_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
