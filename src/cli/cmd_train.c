@@ -124,16 +124,16 @@ static tn_status print_training(const request *asked, const answer_data *answer,
     return r->epochs ? tn_output_rows(&epoch_record, r->epoch, r->epochs, error) : TN_OK;
 }
 
-/* The bar names the latest loss and rate. */
+/* The bar names the mean loss of the epoch so far and the rate. */
 typedef struct watched {
     tn_watch watch;
-    char what[96];
+    char detail[64];
 } watched;
 
 static void report(void *user, uint64_t step, uint64_t steps, double loss, double rate) {
     watched *w = user;
-    snprintf(w->what, sizeof w->what, "steps (loss %.4f, rate %.2g)", loss, rate);
-    w->watch.what = w->what;
+    snprintf(w->detail, sizeof w->detail, "loss %.4f, rate %.2g", loss, rate);
+    w->watch.detail = w->detail;
     tn_progress_report(&w->watch.progress, step, steps);
 }
 
@@ -165,7 +165,7 @@ static tn_status override_settings(const request *asked, tn_train_settings *sett
 static tn_status train(const request *asked, tn_model *model, tn_arena *arena, answer_data *answer,
                        tn_error *error) {
     tn_dataset data;
-    watched watch = {.what = "steps"};
+    watched watch;
     tn_training run = {.model = model,
                        .steps = asked->steps,
                        .threads = (uint32_t)asked->threads,
@@ -186,7 +186,7 @@ static tn_status train(const request *asked, tn_model *model, tn_arena *arena, a
         TN_TRY(tn_dataset_load(asked->data, tn_model_sequence(model), arena, &data, error));
         run.data = &data;
     }
-    tn_watch_begin(&watch.watch, watch.what, asked->common.quiet);
+    tn_watch_begin(&watch.watch, "steps", asked->common.quiet);
     tn_status status = tn_training_run(&run, arena, &answer->result, error);
     tn_watch_end(&watch.watch);
     return status;

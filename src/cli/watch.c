@@ -18,6 +18,7 @@ static void show(void *user, uint64_t done, uint64_t total) {
     watch->shown = true;
     double share = total ? (double)done / (double)total : 0, rate = spent > 0 ? (double)done / spent : 0;
     double left = rate > 0 ? (double)(total - done) / rate : 0;
+    const char *detail = watch->detail;
     char done_text[32], total_text[32], rate_text[32];
     tn_count_text(done, done_text);
     tn_count_text(total, total_text);
@@ -27,11 +28,11 @@ static void show(void *user, uint64_t done, uint64_t total) {
         char bar[BAR_COLUMNS + 1];
         for (int i = 0; i < BAR_COLUMNS; i++) bar[i] = i < (int)(share * BAR_COLUMNS) ? '#' : '.';
         bar[BAR_COLUMNS] = '\0';
-        fprintf(stderr, "\r[%s] %3.0f %%  %s %s/s  %.0f s left \033[K", bar, 100 * share, rate_text,
-                watch->what, left);
+        fprintf(stderr, "\r[%s] %3.0f %%  %s %s/s%s%s  %.0f s left \033[K", bar, 100 * share, rate_text,
+                watch->what, detail ? "  " : "", detail ? detail : "", left);
     } else {
-        fprintf(stderr, "tenfold: %s of %s %s (%.0f %%), %s/s, %.0f s left\n", done_text, total_text,
-                watch->what, 100 * share, rate_text, left);
+        fprintf(stderr, "tenfold: %s of %s %s (%.0f %%), %s/s%s%s, %.0f s left\n", done_text, total_text,
+                watch->what, 100 * share, rate_text, detail ? ", " : "", detail ? detail : "", left);
     }
     fflush(stderr);
 }

@@ -9,6 +9,7 @@
 typedef struct tn_watch {
     tn_progress progress; /* give its address to the worker */
     const char *what;     /* "designs" */
+    const char *detail;   /* of the moment: "loss 0.52, rate 0.008"; NULL: none */
     double started_seconds, shown_seconds;
     bool terminal, shown;
 } tn_watch;

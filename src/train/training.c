@@ -168,12 +168,13 @@ static tn_status score(session *s, const tn_split *split, tn_scores *to, samenes
     return TN_OK;
 }
 
-/* A head that answers the same to all of dev has learned nothing, though its loss is below that of guessing. */
+/* A loss per token whose outputs give the same label to every word of dev has learned nothing, though it is below that of
+ * guessing. The class of a sentence, often learned late, is judged where there is nothing else. */
 static bool has_collapsed(const session *s, const sameness *answers) {
-    bool collapsed = false;
+    uint32_t judged = 0;
     for (uint32_t h = 0; h < tn_trainer_heads(s->trainer); h++)
-        collapsed |= answers[h].any && answers[h].expected_differ && !answers[h].found_differ;
-    return collapsed;
+        if (answers[h].any && !tn_trainer_head(s->trainer, h).of_example) judged = h;
+    return answers[judged].any && answers[judged].expected_differ && !answers[judged].found_differ;
 }
 
 static tn_status judge(session *s) {
@@ -181,7 +182,7 @@ static tn_status judge(session *s) {
     if (!result->epoch[result->epochs - 1].collapsed) return TN_OK;
     return tn_arena_format(
         s->arena, &s->result->collapsed, s->error,
-        "after %zu of %" PRIu64 " epochs the model gives one and the same answer to all of dev: "
+        "after %zu of %" PRIu64 " epochs the model gives the same answer to all of dev: "
         "the run has collapsed; training.warmup_steps, training.clip_norm, a learning rate below "
         "%g or more epochs may help",
         result->epochs, s->run->settings.epochs, s->run->settings.learning_rate);

@@ -24,7 +24,7 @@ typedef struct tn_epoch {
     double loss;          /* mean over the epoch's steps */
     double learning_rate; /* of its first step */
     tn_scores dev, test;
-    bool collapsed; /* a loss's outputs give one and the same answer to all of dev, which has several */
+    bool collapsed; /* all words of dev (without labels: all sentences) get the same answer, and should not */
 } tn_epoch;
 
 typedef struct tn_predicted_executed {
