@@ -69,6 +69,7 @@ typedef struct {
     tn_rtl_array *array;
     tn_rtl_operation *operation;
     float **values;
+    const uint64_t *index_size;
     bool twice; /* groups may cut two indices */
 } layer;
 
@@ -123,7 +124,8 @@ static void place_arrays(layer *with, uint64_t *state) {
     }
 }
 
-static void build(layer *with, const drawn_case *of) {
+/* `forms`: the three memories have these banks and words, whatever the case draws. */
+static void build(layer *with, const drawn_case *of, const tn_rtl_memory *forms) {
     uint64_t state = of->seed, tokens;
     tn_error error;
     tn_weight weight;
@@ -134,6 +136,7 @@ static void build(layer *with, const drawn_case *of) {
                            &with->program, &error),
           &error);
     const tn_program *program = &with->program;
+    with->index_size = program->index_size;
     uint32_t updates = 0;
     for (uint32_t t = 0; t < program->tensors; t++)
         updates += program->tensor[t].role == TN_ROLE_CORE_GRADIENT;
@@ -154,6 +157,10 @@ static void build(layer *with, const drawn_case *of) {
     for (int m = 0; m < 3 && of->kind == PLAIN; m++) with->memory[m].banks = with->memory[m].word = 1;
     if (of->update) { /* the same words for all, so that any core may be updated from any memory */
         with->memory[1] = with->memory[2] = with->memory[0];
+    }
+    for (int m = 0; m < 3 && forms; m++) {
+        with->memory[m] = forms[m];
+        with->memory[m].depth = 0;
     }
     for (uint32_t t = 0; t < program->tensors; t++) with->array[t].memory = UINT32_MAX;
     place_arrays(with, &state);
@@ -220,6 +227,56 @@ static void build(layer *with, const drawn_case *of) {
         if (with->memory[m].depth == 0) with->memory[m].depth = 1;
 }
 
+static void *append(layer *with, const void *a, uint32_t a_count, const void *b, uint32_t b_count,
+                    size_t size) {
+    char *both;
+    tn_error error;
+    check(tn_arena_alloc(&with->arena, (size_t)a_count + b_count, size, &both, &error), &error);
+    memcpy(both, a, a_count * size);
+    memcpy(both + a_count * size, b, b_count * size);
+    return both;
+}
+
+static tn_rtl_operation moved(tn_rtl_operation operation, uint32_t arrays, uint32_t indices) {
+    tn_rtl_cut *cuts[] = {&operation.row, &operation.column, &operation.term};
+    operation.left += arrays;
+    operation.right += arrays;
+    operation.result += arrays;
+    for (int c = 0; c < 3; c++)
+        for (int k = 0; k < 2; k++)
+            if (cuts[c]->index[k] != TN_RTL_NONE) cuts[c]->index[k] += indices;
+    return operation;
+}
+
+/* One program of two layers on the same memories, their operations in turn: products follow updates. */
+static void join(layer *with, const layer *other) {
+    tn_rtl_design *a = &with->design;
+    const tn_rtl_design *b = &other->design;
+    uint32_t indices = with->program.indices, arrays = a->arrays;
+    with->array = append(with, with->array, arrays, other->array, b->arrays, sizeof *with->array);
+    with->values = append(with, with->values, arrays, other->values, b->arrays, sizeof *with->values);
+    with->index_size = append(with, with->index_size, indices, other->index_size, other->program.indices,
+                              sizeof *with->index_size);
+    for (uint32_t t = arrays; t < arrays + b->arrays; t++) {
+        tn_rtl_array *array = &with->array[t];
+        array->base += with->memory[array->memory].depth;
+        for (uint32_t k = 0; k < array->layout.axes; k++) array->index[k] += indices;
+    }
+    for (int m = 0; m < 3; m++) with->memory[m].depth += other->memory[m].depth;
+    tn_rtl_operation *all =
+        append(with, with->operation, a->operations, other->operation, b->operations, sizeof *all);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < a->operations || i < b->operations; i++) {
+        if (i < a->operations) all[count++] = with->operation[i];
+        if (i < b->operations) all[count++] = moved(other->operation[i], arrays, indices);
+    }
+    with->operation = all;
+    a->arrays += b->arrays;
+    a->operations = count;
+    a->array = with->array;
+    a->operation = all;
+}
+
 static void put_all(const layer *with, tn_rtl_image *image) {
     tn_error error;
     check(tn_rtl_image_make(&with->design, (tn_arena *)&with->arena, image, &error), &error);
@@ -246,7 +303,7 @@ static int run_testbench(const char *folder, char **printed) {
 
 /* A case with what its memories hold before and after. */
 typedef struct {
-    layer layer;
+    layer layer, other; /* other: joined to the layer */
     tn_rtl_engine engine;
     tn_rtl_image begin, end;
     uint32_t runs;
@@ -254,21 +311,24 @@ typedef struct {
 
 static void compile(prepared *made) {
     tn_error error;
-    check(tn_rtl_compile(&made->layer.design, made->layer.program.index_size, &made->layer.arena,
-                         &made->engine, &error),
+    check(tn_rtl_compile(&made->layer.design, made->layer.index_size, &made->layer.arena, &made->engine,
+                         &error),
           &error);
 }
 
-static void prepare(const drawn_case *of, prepared *made) {
+static void prepare(const drawn_case *of, const drawn_case *other, prepared *made) {
     tn_error error;
     memset(made, 0, sizeof *made);
     made->runs = of->runs;
-    build(&made->layer, of);
+    build(&made->layer, of, NULL);
+    if (other) {
+        build(&made->other, other, made->layer.memory);
+        join(&made->layer, &made->other);
+    }
     compile(made);
     put_all(&made->layer, &made->begin);
     for (uint32_t run = 0; run < of->runs; run++)
-        check(tn_rtl_reference_run(&made->layer.design, made->layer.program.index_size, made->layer.values,
-                                   &error),
+        check(tn_rtl_reference_run(&made->layer.design, made->layer.index_size, made->layer.values, &error),
               &error);
     put_all(&made->layer, &made->end);
 }
@@ -295,13 +355,6 @@ static void check_simulation(const drawn_case *of, const prepared *made, const c
     free(printed);
 }
 
-static void simulate(const drawn_case *of, const char *folder) {
-    prepared made;
-    prepare(of, &made);
-    check_simulation(of, &made, folder);
-    tn_arena_free(&made.layer.arena);
-}
-
 static void remove_folder(const char *folder) {
     char command[64];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
@@ -309,8 +362,26 @@ static void remove_folder(const char *folder) {
     test_run_free(&run);
 }
 
-/* Layers and kernels; the first QUICK run in every suite, the others where TENFOLD_RTL_CASES asks for so many. */
-enum { QUICK = 2 };
+static void forget(prepared *made) {
+    tn_arena_free(&made->layer.arena);
+    tn_arena_free(&made->other.arena);
+}
+
+static void simulate(const drawn_case *of, const drawn_case *other) {
+    char folder[] = "engine-XXXXXX";
+    prepared made;
+    assert_non_null(mkdtemp(folder));
+    prepare(of, other, &made);
+    check_simulation(of, &made, folder);
+    forget(&made);
+    remove_folder(folder);
+    print_message("%s%s%s on %" PRIu64 "x%" PRIu64 "x%" PRIu64 "\n", of->spec, other ? " and " : "",
+                  other ? other->spec : "", of->rows, of->columns, of->terms);
+}
+
+/* Layers and kernels; QUICK of them run in every suite, others where TENFOLD_RTL_CASES asks ("0-34": all, mixed ones
+ * too). */
+enum { QUICK = 1 };
 static const drawn_case cases[] = {
     {"tt:m=4x3,n=3x4,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 1, 4, 4, 7, true, 2, 1, SIMPLE},
     {"ttm:m=4x3,n=2x5,rank=3,tokens=5", TN_FLOW_OPTIMAL, 4, 2, 2, 2, 3, 4, true, 1, 3, TWICE},
@@ -345,6 +416,17 @@ static const drawn_case cases[] = {
     {"ttm:m=6x4,n=4x6,rank=5,tokens=32", TN_FLOW_OPTIMAL, 2, 4, 2, 4, 4, 7, true, 2, 31, SIMPLE},
     {"tt:m=3x3x3,n=3x3x3,rank=3,tokens=5", TN_FLOW_OPTIMAL, 2, 2, 2, 1, 4, 7, true, 2, 32, TWICE},
 };
+
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* Two layers in one program; the first runs twice. */
+static const drawn_case mixed[][2] = {
+    {{"tt:m=4x3,n=3x2,rank=3,tokens=5", TN_FLOW_BIDIRECTIONAL, 2, 2, 2, 2, 4, 7, true, 2, 34, TWICE},
+     {"dense:m=5,n=7,tokens=3", TN_FLOW_DENSE, 2, 2, 2, 2, 4, 7, true, 2, 35, TWICE}},
+    {{"tt:m=4x2x3,n=3x2x4,rank=5,tokens=32", TN_FLOW_OPTIMAL, 4, 4, 2, 4, 4, 7, true, 1, 36, SIMPLE},
+     {"ttm:m=3x4,n=4x2,rank=4,tokens=5", TN_FLOW_OPTIMAL, 4, 4, 2, 4, 4, 7, true, 1, 37, SIMPLE}},
+};
+enum { MIXED = sizeof mixed / sizeof *mixed };
 
 /* Seven tiles and an adder of seven cycles: every sum is wanted the cycle it is ready. */
 static const drawn_case tight = {
@@ -400,7 +482,7 @@ static void test_mutations_of_program(void **state) {
     prepared made;
     if (no_verilator()) skip();
     assert_non_null(mkdtemp(folder));
-    prepare(&tight, &made);
+    prepare(&tight, NULL, &made);
     check_simulation(&tight, &made, folder);
     /* One stride wrong. */
     uint64_t *stride = stride_of_result(&made.engine.step[0]), right = *stride;
@@ -426,7 +508,7 @@ static void test_mutations_of_program(void **state) {
     test_run_free(&run);
     expect_failure(folder, "an accumulator without bypass");
     remove_folder(folder);
-    tn_arena_free(&made.layer.arena);
+    forget(&made);
 }
 
 static void test_mutation_of_skew(void **state) {
@@ -435,7 +517,7 @@ static void test_mutation_of_skew(void **state) {
     prepared made;
     if (no_verilator()) skip();
     assert_non_null(mkdtemp(folder));
-    prepare(&banked, &made);
+    prepare(&banked, NULL, &made);
     check_simulation(&banked, &made, folder);
     /* The memories are as they were; the circuit is told another skew of an operand in several banks. */
     tn_rtl_array *array = NULL;
@@ -450,7 +532,7 @@ static void test_mutation_of_skew(void **state) {
     write_files(&made, folder);
     expect_failure(folder, "a wrong skew");
     remove_folder(folder);
-    tn_arena_free(&made.layer.arena);
+    forget(&made);
 }
 
 static void test_engine(void **state) {
@@ -465,14 +547,10 @@ static void test_engine(void **state) {
             end = strtoul(strchr(asked, '-') + 1, NULL, 10);
         }
     }
-    for (size_t i = first; i < end && i < sizeof cases / sizeof *cases; i++) {
-        char folder[] = "engine-XXXXXX";
-        assert_non_null(mkdtemp(folder));
-        simulate(&cases[i], folder);
-        remove_folder(folder);
-        print_message("%zu %s on %" PRIu64 "x%" PRIu64 "x%" PRIu64 "\n", i, cases[i].spec, cases[i].rows,
-                      cases[i].columns, cases[i].terms);
-    }
+    for (size_t i = first; i < end && i < CASES; i++) simulate(&cases[i], NULL);
+    for (size_t i = first; i < end; i++)
+        if (i >= CASES && i - CASES < MIXED) simulate(&mixed[i - CASES][0], &mixed[i - CASES][1]);
+    if (!asked) simulate(&mixed[0][0], &mixed[0][1]);
 }
 
 static int forget_runtime(void **state) {
