@@ -13,7 +13,8 @@
 enum { POINTS_LEAST = 3 };
 
 typedef struct {
-    const char *layer; /* NULL: the whole model */
+    const char *layer;   /* NULL: the whole model */
+    const char *folding; /* NULL: any */
     size_t count;
     double *rank, *value; /* by rising rank */
     double best;
@@ -26,21 +27,29 @@ struct tn_accuracy {
 };
 
 typedef struct {
-    const char *layer;
+    const char *layer, *folding; /* "": the file has no such column */
     double rank, value;
     tn_position at;
 } point;
 
-static int by_layer_and_rank(const void *a, const void *b) {
-    const point *x = a, *y = b;
+static int by_curve(const point *x, const point *y) {
     int order = strcmp(x->layer, y->layer);
+    return order ? order : strcmp(x->folding, y->folding);
+}
+
+static int by_curve_and_rank(const void *a, const void *b) {
+    const point *x = a, *y = b;
+    int order = by_curve(x, y);
     return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 static tn_status add_curve(tn_accuracy *accuracy, const point *points, size_t count, bool whole,
                            tn_arena *arena, tn_error *error) {
+    const char *folding = *points[0].folding ? points[0].folding : NULL;
+    if (folding && count < POINTS_LEAST) return TN_OK;
     curve *c = &accuracy->curve[accuracy->curves++];
-    *c = (curve){.layer = whole ? NULL : points[0].layer, .count = count, .best = points[0].value};
+    *c = (curve){
+        .layer = whole ? NULL : points[0].layer, .folding = folding, .count = count, .best = points[0].value};
     if (count < POINTS_LEAST)
         return tn_fail_at(error, TN_INPUT, points[0].at,
                           "a curve of %zu points%s%.100s; at least %d are needed", count,
@@ -79,18 +88,55 @@ static tn_status read_ranks(const tn_csv_cell *cell, double *rank, tn_error *err
     }
 }
 
-static tn_status read_points(const tn_csv *csv, point *points, bool *whole, tn_error *error) {
+/* Columns that tell which rows can be compared; csv->columns where they are absent. */
+typedef struct {
+    size_t epochs, seeds, collapsed;
+    uint64_t most_epochs;
+} comparable;
+
+static tn_status find_comparable(const tn_csv *csv, comparable *of, tn_error *error) {
+    *of = (comparable){tn_csv_column(csv, "epochs"), tn_csv_column(csv, "seeds"),
+                       tn_csv_column(csv, "collapsed"), 0};
+    for (size_t i = 0; of->epochs < csv->columns && i < csv->rows; i++) {
+        uint64_t epochs;
+        TN_TRY(tn_csv_count(csv, i, of->epochs, 0, UINT64_MAX, &epochs, error));
+        if (epochs > of->most_epochs) of->most_epochs = epochs;
+    }
+    return TN_OK;
+}
+
+static tn_status counts(const tn_csv *csv, const comparable *of, size_t row, bool *does, tn_error *error) {
+    uint64_t epochs = of->most_epochs, seeds = 1, collapsed = 0;
+    if (of->epochs < csv->columns) TN_TRY(tn_csv_count(csv, row, of->epochs, 0, UINT64_MAX, &epochs, error));
+    if (of->seeds < csv->columns && of->collapsed < csv->columns) {
+        TN_TRY(tn_csv_count(csv, row, of->seeds, 1, UINT64_MAX, &seeds, error));
+        TN_TRY(tn_csv_count(csv, row, of->collapsed, 0, seeds, &collapsed, error));
+    }
+    *does = epochs == of->most_epochs && collapsed < seeds;
+    return TN_OK;
+}
+
+static tn_status read_points(const tn_csv *csv, point *points, size_t *count, bool *whole, tn_error *error) {
     const char *names[] = {"rank", "accuracy"};
-    size_t column[2], layer = tn_csv_column(csv, "layer");
+    size_t column[2], layer = tn_csv_column(csv, "layer"), folding = tn_csv_column(csv, "folding");
+    comparable rows;
     if (tn_csv_column(csv, "ranks") < csv->columns) names[0] = "ranks";
     TN_TRY(tn_csv_columns(csv, names, 2, false, column, error));
+    TN_TRY(find_comparable(csv, &rows, error));
     *whole = layer == csv->columns;
+    *count = 0;
     for (size_t i = 0; i < csv->rows; i++) {
         const tn_csv_cell *ranks = tn_csv_at(csv, i, column[0]);
-        points[i].layer = *whole ? "" : tn_csv_at(csv, i, layer)->text;
-        points[i].at = ranks->at;
-        TN_TRY(read_ranks(ranks, &points[i].rank, error));
-        TN_TRY(tn_csv_real(csv, i, column[1], -INFINITY, INFINITY, &points[i].value, error));
+        point *to = &points[*count];
+        bool does;
+        TN_TRY(counts(csv, &rows, i, &does, error));
+        if (!does) continue;
+        ++*count;
+        to->layer = *whole ? "" : tn_csv_at(csv, i, layer)->text;
+        to->folding = folding == csv->columns ? "" : tn_csv_at(csv, i, folding)->text;
+        to->at = ranks->at;
+        TN_TRY(read_ranks(ranks, &to->rank, error));
+        TN_TRY(tn_csv_real(csv, i, column[1], -INFINITY, INFINITY, &to->value, error));
     }
     return TN_OK;
 }
@@ -100,40 +146,53 @@ tn_status tn_accuracy_load(const char *path, tn_arena *arena, tn_accuracy **accu
     tn_accuracy *made;
     point *points;
     bool whole;
+    size_t count;
     TN_TRY(tn_csv_load(path, arena, &csv, error));
     TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
     TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *points, &points, error));
     TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *made->curve, &made->curve, error));
     made->path = path;
-    TN_TRY(read_points(&csv, points, &whole, error));
-    if (csv.rows == 0)
+    TN_TRY(read_points(&csv, points, &count, &whole, error));
+    if (count == 0)
         return tn_fail_at(error, TN_INPUT, csv.head[0].at, "no points; add rows of rank and accuracy");
-    qsort(points, csv.rows, sizeof *points, by_layer_and_rank);
-    for (size_t first = 0, next; first < csv.rows; first = next) {
-        for (next = first + 1; next < csv.rows && strcmp(points[next].layer, points[first].layer) == 0;)
-            next++;
+    qsort(points, count, sizeof *points, by_curve_and_rank);
+    for (size_t first = 0, next; first < count; first = next) {
+        for (next = first + 1; next < count && by_curve(&points[next], &points[first]) == 0;) next++;
         TN_TRY(add_curve(made, points + first, next - first, whole, arena, error));
     }
+    if (made->curves == 0)
+        return tn_fail_at(error, TN_INPUT, csv.head[0].at, "no folding has the %d points that a curve needs",
+                          POINTS_LEAST);
     *accuracy = made;
     return TN_OK;
 }
 
-static tn_status find(const tn_accuracy *accuracy, const char *layer, const curve **found, tn_error *error) {
-    const curve *c = accuracy->curve;
-    *found = c;
-    if (!c[0].layer) return TN_OK;
+static const curve *curve_of(const tn_accuracy *accuracy, const char *layer, const char *folding) {
     for (size_t i = 0; i < accuracy->curves; i++) {
-        *found = &c[i];
-        if (strcmp(c[i].layer, layer) == 0) return TN_OK;
+        const curve *c = &accuracy->curve[i];
+        bool same_layer = !c->layer || strcmp(c->layer, layer) == 0;
+        if (same_layer && (!c->folding || (folding && strcmp(c->folding, folding) == 0))) return c;
     }
-    return tn_fail_at(error, TN_INPUT, (tn_position){.file = accuracy->path},
-                      "has no curve for layer %.100s; measure it, or leave the column `layer` out", layer);
+    return NULL;
 }
 
-tn_status tn_accuracy_at(const tn_accuracy *accuracy, const char *layer, double rank, double *value,
-                         tn_error *error) {
+bool tn_accuracy_covers(const tn_accuracy *accuracy, const char *layer, const char *folding) {
+    return curve_of(accuracy, layer, folding) != NULL;
+}
+
+static tn_status find(const tn_accuracy *accuracy, const char *layer, const char *folding,
+                      const curve **found, tn_error *error) {
+    *found = curve_of(accuracy, layer, folding);
+    if (*found) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = accuracy->path},
+                      "has no curve for layer %.100s%s%.100s; measure it, or leave the column out", layer,
+                      folding ? " in folding " : "", folding ? folding : "");
+}
+
+tn_status tn_accuracy_at(const tn_accuracy *accuracy, const char *layer, const char *folding, double rank,
+                         double *value, tn_error *error) {
     const curve *c;
-    TN_TRY(find(accuracy, layer, &c, error));
+    TN_TRY(find(accuracy, layer, folding, &c, error));
     if (!(rank >= c->rank[0] && rank <= c->rank[c->count - 1]))
         return tn_fail_at(
             error, TN_INPUT, (tn_position){.file = accuracy->path},
@@ -142,21 +201,21 @@ tn_status tn_accuracy_at(const tn_accuracy *accuracy, const char *layer, double 
     return tn_monotone_at(c->rank, c->value, c->count, rank, value, error);
 }
 
-tn_status tn_accuracy_range(const tn_accuracy *accuracy, const char *layer, double *least, double *most,
-                            tn_error *error) {
+tn_status tn_accuracy_range(const tn_accuracy *accuracy, const char *layer, const char *folding,
+                            double *least, double *most, tn_error *error) {
     const curve *c;
-    TN_TRY(find(accuracy, layer, &c, error));
+    TN_TRY(find(accuracy, layer, folding, &c, error));
     *least = c->rank[0];
     *most = c->rank[c->count - 1];
     return TN_OK;
 }
 
-tn_status tn_accuracy_loss(const tn_accuracy *accuracy, const char *layer, size_t layers, double rank,
-                           double *loss, tn_error *error) {
+tn_status tn_accuracy_loss(const tn_accuracy *accuracy, const char *layer, const char *folding, size_t layers,
+                           double rank, double *loss, tn_error *error) {
     const curve *c;
     double value;
-    TN_TRY(find(accuracy, layer, &c, error));
-    TN_TRY(tn_accuracy_at(accuracy, layer, rank, &value, error));
+    TN_TRY(find(accuracy, layer, folding, &c, error));
+    TN_TRY(tn_accuracy_at(accuracy, layer, folding, rank, &value, error));
     *loss = fmax(0, c->best - value) / (c->layer ? 1.0 : (double)layers);
     return TN_OK;
 }

@@ -3,8 +3,10 @@
  * no answer. Source: Steffen, "A simple method for monotonic interpolation in one dimension", Astron.
  * Astrophys. 239 (1990).
  *
- * A CSV file with the columns rank and accuracy, and where curves belong to layers, layer. Without it the
- * points are of the whole model at one rank throughout.
+ * A CSV file with the columns rank and accuracy, where curves belong to layers, layer, and where they belong to
+ * foldings, folding ("12x8x8,8x8x12"). Without `layer` the points are of the whole model at one rank throughout. Rows
+ * that can't be compared are left out, as in explore/accuracy_table.h: of fewer `epochs` than the file's most, or
+ * all of whose `seeds` have `collapsed`; and foldings of fewer than 3 points.
  *
  * How accuracies become something to add up over layers: what is lost against the best measured accuracy.
  *   with `layer`   the layer's own curve: best - accuracy(rank), measured with that layer alone reduced
@@ -19,6 +21,7 @@
 #include "base/error.h"
 #include "base/public.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,16 +32,19 @@ typedef struct tn_accuracy tn_accuracy;
 /* At least 3 points a curve, no rank twice in one. */
 tn_status tn_accuracy_load(const char *path, tn_arena *arena, tn_accuracy **accuracy, tn_error *error);
 
-/* *value at `rank`, of the curve of `layer` or of the whole model. TN_INPUT outside the measured ranks, or
+/* Whether the file has a curve for the layer in that folding; a file without the column speaks of all. */
+bool tn_accuracy_covers(const tn_accuracy *accuracy, const char *layer, const char *folding);
+
+/* *value at `rank`, of the curve of `layer` or of the whole model, in `folding` where the file tells foldings apart. TN_INPUT outside the measured ranks, or
  * where the file has curves for layers and none for this. */
-tn_status tn_accuracy_at(const tn_accuracy *accuracy, const char *layer, double rank, double *value,
-                         tn_error *error);
+tn_status tn_accuracy_at(const tn_accuracy *accuracy, const char *layer, const char *folding, double rank,
+                         double *value, tn_error *error);
 /* Measured ranks of that curve. */
-tn_status tn_accuracy_range(const tn_accuracy *accuracy, const char *layer, double *least, double *most,
-                            tn_error *error);
+tn_status tn_accuracy_range(const tn_accuracy *accuracy, const char *layer, const char *folding,
+                            double *least, double *most, tn_error *error);
 /* *loss = what the layer adds to the sum over `layers` layers, as above; at least 0. */
-tn_status tn_accuracy_loss(const tn_accuracy *accuracy, const char *layer, size_t layers, double rank,
-                           double *loss, tn_error *error);
+tn_status tn_accuracy_loss(const tn_accuracy *accuracy, const char *layer, const char *folding, size_t layers,
+                           double rank, double *loss, tn_error *error);
 
 TN_PUBLIC_END
 

@@ -42,10 +42,18 @@ static tn_status objective_of(const tn_rank_plan *plan, const tn_layer_options *
     *usable = true;
     *objective = candidate->squared_error;
     if (!plan->accuracy) return TN_OK;
-    TN_TRY(tn_accuracy_range(plan->accuracy, of->name, &least, &most, error));
+    char m[LIST_TEXT], n[LIST_TEXT], folding[2 * LIST_TEXT + 1];
+    const tn_weight *weight = &candidate->weight;
+    snprintf(folding, sizeof folding, "%s,%s", list_text(weight->m, weight->d, 'x', m),
+             list_text(weight->n, weight->d, 'x', n));
+    if (in_range && !tn_accuracy_covers(plan->accuracy, of->name, folding)) {
+        *usable = false;
+        return TN_OK;
+    }
+    TN_TRY(tn_accuracy_range(plan->accuracy, of->name, folding, &least, &most, error));
     *usable = !in_range || (rank >= least && rank <= most);
     if (!*usable) return TN_OK;
-    return tn_accuracy_loss(plan->accuracy, of->name, plan->layers, rank, objective, error);
+    return tn_accuracy_loss(plan->accuracy, of->name, folding, plan->layers, rank, objective, error);
 }
 
 static tn_status drop_uncovered(tn_rank_plan *plan, bool in_range, tn_error *error) {
@@ -61,10 +69,10 @@ static tn_status drop_uncovered(tn_rank_plan *plan, bool in_range, tn_error *err
             any |= usable;
         }
         if (!any)
-            return tn_fail(
-                error, TN_INPUT,
-                "no candidate of layer %s lies within the measured ranks; ask for others with --cap",
-                of->name);
+            return tn_fail(error, TN_INPUT,
+                           "no candidate of layer %s lies within the measured ranks and foldings; ask for "
+                           "others with --cap and --fold",
+                           of->name);
     }
     return TN_OK;
 }

@@ -33,27 +33,27 @@ static void through_the_points_and_between(void **state) {
     double got, least, most;
     assert_int_equal(load("rank,accuracy\n8,0.79\n2,0.6\n12,0.9\n4,0.8\n30,0.9\n", &arena, &a), TN_OK);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(tn_accuracy_at(a, "any", rank[i], &got, &error), TN_OK);
+        assert_int_equal(tn_accuracy_at(a, "any", NULL, rank[i], &got, &error), TN_OK);
         assert_true(fabs(got - value[i]) < 1e-15);
     }
     for (size_t i = 1; i < 5; i++) {
         double before = value[i - 1];
         for (double r = rank[i - 1]; r <= rank[i]; r += 0.125) {
             double low = fmin(value[i - 1], value[i]), high = fmax(value[i - 1], value[i]);
-            assert_int_equal(tn_accuracy_at(a, "any", r, &got, &error), TN_OK);
+            assert_int_equal(tn_accuracy_at(a, "any", NULL, r, &got, &error), TN_OK);
             assert_true(got >= low - 1e-14 && got <= high + 1e-14);
             assert_true(value[i] >= value[i - 1] ? got >= before - 1e-14 : got <= before + 1e-14);
             before = got;
         }
     }
-    assert_int_equal(tn_accuracy_range(a, "any", &least, &most, &error), TN_OK);
+    assert_int_equal(tn_accuracy_range(a, "any", NULL, &least, &most, &error), TN_OK);
     assert_true(least == 2 && most == 30);
-    assert_int_equal(tn_accuracy_at(a, "any", 1.9, &got, &error), TN_INPUT);
+    assert_int_equal(tn_accuracy_at(a, "any", NULL, 1.9, &got, &error), TN_INPUT);
     assert_non_null(strstr(error.message, "outside the measured ranks 2 to 30"));
-    assert_int_equal(tn_accuracy_at(a, "any", 31, &got, &error), TN_INPUT);
-    assert_int_equal(tn_accuracy_at(a, "any", NAN, &got, &error), TN_INPUT);
+    assert_int_equal(tn_accuracy_at(a, "any", NULL, 31, &got, &error), TN_INPUT);
+    assert_int_equal(tn_accuracy_at(a, "any", NULL, NAN, &got, &error), TN_INPUT);
     /* Five layers at rank 4 throughout lose what was measured. */
-    assert_int_equal(tn_accuracy_loss(a, "any", 5, 4, &got, &error), TN_OK);
+    assert_int_equal(tn_accuracy_loss(a, "any", NULL, 5, 4, &got, &error), TN_OK);
     assert_true(fabs(5 * got - 0.1) < 1e-15);
     tn_arena_free(&arena);
 }
@@ -67,12 +67,12 @@ static void curves_of_layers(void **state) {
         load("layer,ranks,accuracy\nx,1 1 1,0.5\ny,1,0.1\nx,1x2x1,0.6\ny,3,0.2\nx,5,0.7\ny,9,0.6\n", &arena,
              &a),
         TN_OK);
-    assert_int_equal(tn_accuracy_loss(a, "x", 2, 2, &got, &error), TN_OK);
+    assert_int_equal(tn_accuracy_loss(a, "x", NULL, 2, 2, &got, &error), TN_OK);
     assert_true(fabs(got - 0.1) < 1e-15);
-    assert_int_equal(tn_accuracy_loss(a, "y", 2, 1, &got, &error), TN_OK);
+    assert_int_equal(tn_accuracy_loss(a, "y", NULL, 2, 1, &got, &error), TN_OK);
     assert_true(fabs(got - 0.5) < 1e-15);
-    assert_int_equal(tn_accuracy_at(a, "x", 9, &got, &error), TN_INPUT);
-    assert_int_equal(tn_accuracy_at(a, "z", 2, &got, &error), TN_INPUT);
+    assert_int_equal(tn_accuracy_at(a, "x", NULL, 9, &got, &error), TN_INPUT);
+    assert_int_equal(tn_accuracy_at(a, "z", NULL, 2, &got, &error), TN_INPUT);
     assert_non_null(strstr(error.message, "no curve for layer z"));
     tn_arena_free(&arena);
 }
@@ -101,8 +101,36 @@ static void odd_files_are_refused(void **state) {
     }
 }
 
+/* As tenfold accuracy writes it: foldings apart, rows that can't be compared left out, short curves too. */
+static void by_folding(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_accuracy *a;
+    double got, least, most;
+    assert_int_equal(load("folding,rank,epochs,seeds,collapsed,accuracy\n"
+                          "\"4x8,8x4\",2,3,2,1,0.5\n\"4x8,8x4\",4,3,1,0,0.7\n\"4x8,8x4\",8,3,1,0,0.8\n"
+                          "\"4x8,8x4\",16,1,1,0,0.1\n\"4x8,8x4\",12,3,2,2,nan\n"
+                          "\"8x4,4x8\",2,3,1,0,0.6\n\"8x4,4x8\",4,3,1,0,0.65\n\"8x4,4x8\",6,3,1,0,0.66\n"
+                          "\"2x16,16x2\",2,3,1,0,0.6\n",
+                          &arena, &a),
+                     TN_OK);
+    assert_int_equal(tn_accuracy_at(a, "any", "4x8,8x4", 4, &got, &error), TN_OK);
+    assert_true(got == 0.7);
+    assert_int_equal(tn_accuracy_at(a, "any", "8x4,4x8", 4, &got, &error), TN_OK);
+    assert_true(got == 0.65);
+    assert_int_equal(tn_accuracy_range(a, "any", "4x8,8x4", &least, &most, &error), TN_OK);
+    assert_true(least == 2 && most == 8);
+    assert_false(tn_accuracy_covers(a, "any", "2x16,16x2"));
+    assert_false(tn_accuracy_covers(a, "any", NULL));
+    assert_int_equal(tn_accuracy_at(a, "any", "2x16,16x2", 2, &got, &error), TN_INPUT);
+    tn_arena_free(&arena);
+    assert_int_equal(load("folding,rank,accuracy\n\"2x16,16x2\",2,0.6\n", &arena, &a), TN_INPUT);
+    tn_arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_folding),
         cmocka_unit_test(through_the_points_and_between),
         cmocka_unit_test(curves_of_layers),
         cmocka_unit_test(odd_files_are_refused),

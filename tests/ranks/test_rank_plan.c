@@ -418,7 +418,7 @@ static void measured_accuracy_decides(void **state) {
     const tn_rank_problem *p = &w.plan.problem;
     for (size_t i = 0; i < p->first[LAYERS]; i++) {
         double value;
-        assert_int_equal(tn_accuracy_at(accuracy, "", (double)p->cap[i], &value, &error), TN_OK);
+        assert_int_equal(tn_accuracy_at(accuracy, "", NULL, (double)p->cap[i], &value, &error), TN_OK);
         assert_true(fabs(p->error[i] - (0.9 - value) / LAYERS) < 1e-15);
     }
     assert_string_equal(p->error_name, "accuracy_loss");
