@@ -9,7 +9,7 @@ enum { DEFAULT_SEED = 1, DEFAULT_TOKENS = 32, OF_MODEL = 1, OF_MATRIX = 2, OF_TA
 static const tn_option options[] = {
     {"--weights", TN_INTO(tn_ranks_asked, weights), "FILE", "trained weights: .npy, .npz or .safetensors"},
     {"--budget", TN_INTO(tn_ranks_asked, budget), "KEY=VALUE",
-     "most that all layers may take together, e.g. params=300000; repeatable"},
+     "most that all layers may take together: params=300000, 12MB, '80 %', bram18=50%; repeatable"},
     {"--max-error", TN_INTO(tn_ranks_asked, max_error), "E",
      "error that is allowed: relative with MODEL, summed squares with --table; a cost is made least"},
     {"--minimise", TN_INTO(tn_ranks_asked, minimise), "KEY", "the cost to make least (default the first)"},

@@ -48,9 +48,10 @@ tn_status tn_ranks_method(const char *name, tn_svd_method *method, tn_error *err
 tn_status tn_ranks_weight(tn_format format, const char *fold, const char *cap, tn_weight *weight,
                           tn_error *error);
 tn_status tn_ranks_tolerance(const char *text, double *tolerance, tn_error *error);
-/* --budget KEY=VALUE, --max-error and --minimise for a problem. `most_error` is squared. */
-tn_status tn_ranks_goal(const tn_ranks_asked *asked, const tn_rank_problem *problem, double most_error,
-                        tn_rank_goal *goal, tn_error *error);
+/* --budget KEY=VALUE, --max-error and --minimise for a problem. `most_error` is squared. whole[costs]: what a percentage
+ * of a cost is of, NaN where of nothing; NULL: none is of anything. */
+tn_status tn_ranks_goal(const tn_ranks_asked *asked, const tn_rank_problem *problem, const double *whole,
+                        double most_error, tn_rank_goal *goal, tn_error *error);
 
 /* "12x8x8" and "1 12 12 1"; text holds TN_RANKS_TEXT bytes. */
 enum { TN_RANKS_TEXT = 21 * TN_RANKS_MOST };

@@ -5,6 +5,7 @@
 #include "text/number.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,21 +77,70 @@ tn_status tn_ranks_tolerance(const char *text, double *tolerance, tn_error *erro
     return tn_fail(error, TN_INPUT, "tolerance '%s' must be a relative error of 0 to 1", text);
 }
 
-static tn_status read_budget(const char *text, const tn_rank_problem *problem, tn_rank_budget *budget,
+/* A number, with a unit of bytes (where the budget is one of bytes) or as a percentage of `whole`. */
+static tn_status read_amount(const char *text, const char *whole_text, bool bytes, double whole, double *most,
                              tn_error *error) {
-    char name[64];
-    size_t length = strcspn(text, "=");
-    if (text[length] != '=' || length == 0 || length >= sizeof name)
-        return tn_fail(error, TN_INPUT, "--budget '%.100s' must be KEY=VALUE, such as params=100000", text);
-    memcpy(name, text, length);
-    name[length] = '\0';
-    TN_TRY(tn_rank_cost_find(problem, name, &budget->cost, error));
-    if (tn_read_real(text + length + 1, &budget->most) == TN_NUMBER_OK && budget->most >= 0) return TN_OK;
-    return tn_fail(error, TN_INPUT, "--budget '%.100s' must name a number of at least 0", text);
+    static const struct {
+        const char *name;
+        double factor;
+    } units[] = {{"kB", 1e3},
+                 {"MB", 1e6},
+                 {"GB", 1e9},
+                 {"KiB", 1024},
+                 {"MiB", 1024.0 * 1024},
+                 {"GiB", 1024.0 * 1024 * 1024},
+                 {"%", 0}};
+    char number[64];
+    size_t length = strlen(text);
+    double factor = 1;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t own = strlen(units[i].name);
+        if (length < own || strcmp(text + length - own, units[i].name) != 0) continue;
+        if (units[i].factor > 0 && !bytes)
+            return tn_fail(error, TN_INPUT,
+                           "--budget '%.100s' has a unit of bytes; it is for a budget of bytes", whole_text);
+        if (units[i].factor == 0 && isnan(whole))
+            return tn_fail(error, TN_INPUT,
+                           "--budget '%.100s': nothing is known that it is a share of; give a number",
+                           whole_text);
+        factor = units[i].factor > 0 ? units[i].factor : whole / 100;
+        length -= own;
+        break;
+    }
+    while (length > 0 && text[length - 1] == ' ') length--;
+    if (length < sizeof number) {
+        memcpy(number, text, length);
+        number[length] = '\0';
+    }
+    if (length >= sizeof number || tn_read_real(number, most) != TN_NUMBER_OK || *most < 0)
+        return tn_fail(
+            error, TN_INPUT,
+            "--budget '%.100s' must be a number of at least 0, such as params=100000, 12MB or 80 %%",
+            whole_text);
+    *most *= factor;
+    return TN_OK;
 }
 
-tn_status tn_ranks_goal(const tn_ranks_asked *asked, const tn_rank_problem *problem, double most_error,
-                        tn_rank_goal *goal, tn_error *error) {
+/* KEY=VALUE; without KEY= of bytes. */
+static tn_status read_budget(const char *text, const tn_rank_problem *problem, const double *whole,
+                             tn_rank_budget *budget, tn_error *error) {
+    char name[64] = "bytes";
+    size_t length = strcspn(text, "=");
+    const char *value = text[length] == '=' ? text + length + 1 : text;
+    if (value != text || strspn(text, "0123456789.") == 0) {
+        if (value == text || length == 0 || length >= sizeof name)
+            return tn_fail(error, TN_INPUT, "--budget '%.100s' must be KEY=VALUE, such as params=100000",
+                           text);
+        memcpy(name, text, length);
+        name[length] = '\0';
+    }
+    TN_TRY(tn_rank_cost_find(problem, name, &budget->cost, error));
+    bool bytes = strcmp(problem->cost_name[budget->cost], "bytes") == 0;
+    return read_amount(value, text, bytes, whole ? whole[budget->cost] : NAN, &budget->most, error);
+}
+
+tn_status tn_ranks_goal(const tn_ranks_asked *asked, const tn_rank_problem *problem, const double *whole,
+                        double most_error, tn_rank_goal *goal, tn_error *error) {
     *goal = (tn_rank_goal){
         .least_cost = asked->max_error >= 0, .most_error = most_error, .most_states = asked->states};
     if (asked->budget.count > TN_COSTS_MOST)
@@ -100,7 +150,7 @@ tn_status tn_ranks_goal(const tn_ranks_asked *asked, const tn_rank_problem *prob
     if (asked->minimise && asked->max_error < 0)
         return tn_fail(error, TN_INPUT, "--minimise needs --max-error E, the error that is allowed");
     for (size_t i = 0; i < asked->budget.count; i++) {
-        TN_TRY(read_budget(asked->budget.item[i], problem, &goal->budget[i], error));
+        TN_TRY(read_budget(asked->budget.item[i], problem, whole, &goal->budget[i], error));
         for (size_t k = 0; k < i; k++)
             if (goal->budget[k].cost == goal->budget[i].cost)
                 return tn_fail(error, TN_INPUT, "the budget of %s is given twice; give it once",

@@ -188,11 +188,47 @@ static tn_status make_plan(work *w) {
     return status;
 }
 
+/* What a percentage of each cost is of: the dense model's, and the device's blocks; cycles have none. */
+static tn_status find_wholes(const work *w, double whole[TN_RANK_COSTS], tn_error *error) {
+    static const char *const dense[] = {"format=dense"};
+    tn_program_cache *cache;
+    tn_model *model;
+    tn_step step;
+    tn_arena arena = {0};
+    for (int k = 0; k < TN_RANK_COSTS; k++) whole[k] = NAN;
+    if (w->device) {
+        const tn_resources has = tn_device_resources(w->device);
+        whole[TN_RANK_BRAM18] = (double)has.bram18;
+        whole[TN_RANK_URAM] = (double)has.uram;
+    }
+    TN_TRY(tn_program_cache_new(&cache, error));
+    tn_status status = tn_model_vary(tn_model_root(w->model), dense, 1, &arena, &model, error);
+    if (status == TN_OK) status = tn_step_build(model, cache, &arena, &step, error);
+    if (status == TN_OK) {
+        whole[TN_RANK_PARAMETERS] = (double)step.parameters;
+        whole[TN_RANK_BYTES] = (double)step.parameters * (double)step.element_bytes;
+        whole[TN_RANK_MACS] = 0;
+        for (int phase = 0; phase < TN_PHASES; phase++) whole[TN_RANK_MACS] += (double)step.macs[phase];
+    }
+    tn_arena_free(&arena);
+    tn_program_cache_free(cache);
+    return status;
+}
+
+static bool names_a_share(const tn_ranks_asked *asked) {
+    for (size_t i = 0; i < asked->budget.count; i++)
+        if (strchr(asked->budget.item[i], '%')) return true;
+    return false;
+}
+
 /* Before the layers are decomposed: what is asked for is known or refused. Costs of a device have one loaded
  * where they are named. */
 static tn_status read_goal(work *w) {
     tn_rank_problem names = {.costs = TN_RANK_COSTS, .cost_name = (const char **)tn_rank_cost_names};
-    TN_TRY(tn_ranks_goal(w->asked, &names, w->asked->max_error, &w->goal, w->error));
+    double whole[TN_RANK_COSTS];
+    bool share = names_a_share(w->asked);
+    if (share) TN_TRY(find_wholes(w, whole, w->error));
+    TN_TRY(tn_ranks_goal(w->asked, &names, share ? whole : NULL, w->asked->max_error, &w->goal, w->error));
     for (size_t k = 0; w->device && k < w->goal.budgets; k++) {
         const tn_rank_budget *budget = &w->goal.budget[k];
         tn_resources has = tn_device_resources(w->device);

@@ -25,7 +25,7 @@ tn_status tn_ranks_table(const tn_ranks_asked *asked, int *answer, tn_error *err
     tn_rank_goal goal;
     tn_rank_solution solution;
     tn_status status = tn_rank_problem_load(asked->table, &arena, &problem, error);
-    if (status == TN_OK) status = tn_ranks_goal(asked, &problem, asked->max_error, &goal, error);
+    if (status == TN_OK) status = tn_ranks_goal(asked, &problem, NULL, asked->max_error, &goal, error);
     if (status == TN_OK) status = tn_rank_solve(&problem, &goal, &arena, &solution, error);
     if (status == TN_OK && goal.least_cost && !solution.best.met)
         status = tn_rank_least_error(&problem, &goal, &arena, &solution.least_error, error);

@@ -146,6 +146,41 @@ static void ranks_read_it(const char *model, const char *weights) {
     json_decref(ranks);
 }
 
+/* Budgets as amounts of memory and shares of the dense model choose as the same number of parameters does; plain low-rank factors
+ * are candidates of depth 1. */
+static void budgets_in_units(void) {
+    const char *model = test_in_folder("bert.yaml"), *weights = test_in_folder("bert.safetensors");
+    json_t *dense = test_program_json(0, "cost", model, "--set", "format=dense", "--json", NULL);
+    uint64_t all = count(dense, "parameters");
+    json_decref(dense);
+    char params[64], bytes[64], share[64];
+    snprintf(params, sizeof params, "params=%llu", (unsigned long long)(all / 2));
+    snprintf(bytes, sizeof bytes, "%.6fkB", 4e-3 * (double)(all / 2));
+    snprintf(share, sizeof share, "%.10g %%", 100.0 * (double)(all / 2) / (double)all);
+    const char *const same[] = {params, bytes, share};
+    json_t *first = NULL;
+    for (int i = 0; i < 3; i++) {
+        json_t *ranks = test_program_json(0, "ranks", model, "--weights", weights, "--budget", same[i],
+                                          "--depth", "1,2", "--cap", "2,4,8,16", "--json", NULL);
+        if (first)
+            assert_true(json_equal(json_object_get(first, "layers"), json_object_get(ranks, "layers")));
+        if (first)
+            json_decref(ranks);
+        else
+            first = ranks;
+    }
+    json_decref(first);
+    test_run run = test_program("ranks", model, "--weights", weights, "--budget", "params=12MB", NULL);
+    assert_int_equal(run.status, 2);
+    assert_non_null(strstr(run.err, "unit of bytes"));
+    test_run_free(&run);
+    run = test_program("ranks", "--table", test_source("docs/examples/candidates.csv"), "--budget",
+                       "params=50%", NULL);
+    assert_int_equal(run.status, 2);
+    assert_non_null(strstr(run.err, "give a number"));
+    test_run_free(&run);
+}
+
 static void bert(void **state) {
     (void)state;
     uint64_t elements = write_checkpoint(write_bert, "bert.safetensors", false);
@@ -158,6 +193,7 @@ static void bert(void **state) {
     json_decref(told);
     dense_parameters("bert.yaml", elements + 2 * HIDDEN); /* 118 = 2 x 59 rows become 120 = 4 x 5 x 6 */
     ranks_read_it("bert.yaml", "bert.safetensors");
+    budgets_in_units();
 }
 
 static void gpt2(void **state) {
