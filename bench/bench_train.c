@@ -91,10 +91,12 @@ static double measure(const char *name, tn_flow_name flow, bool dense, double ra
 }
 
 int main(void) {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a line a flow, also into a file: each takes a while */
     tn_blas_serial();
     double rate = large_product_rate(), best = 1e9;
-    printf("one product of %d x %d x %d: %.1f G multiply-adds a second, one thread\n", SIDE, SIDE, SIDE,
-           rate / 1e9);
+    printf(
+        "one product of %d x %d x %d: %.1f G multiply-adds a second, one thread; steps by kernels for %s\n",
+        SIDE, SIDE, SIDE, rate / 1e9, tn_kernels_of(TN_FLOAT32)->set);
     printf("%-24s %8s %8s %9s %8s %8s\n", "flow", "ms/step", "M MACs", "products%", "floor ms", "x floor");
     for (int flow = 0; flow < TN_FLOWS; flow++) {
         double seconds = measure(tn_flow_names[flow], (tn_flow_name)flow, false, rate);
