@@ -91,6 +91,7 @@ static tn_status kernel(const counter *with) {
 /* ---- memories ---- */
 
 static tn_status memories(const counter *with) {
+    enum { BLOCK_WORDS = 2048 }; /* of a block as deep memories are mostly cut */
     for (uint32_t m = 0; m < with->design->memories; m++) {
         const tn_rtl_memory *memory = &with->design->memory[m];
         tn_blocks blocks;
@@ -99,6 +100,9 @@ static tn_status memories(const counter *with) {
         with->sum->bram18 += memory->banks * (blocks.bram18 + 2 * blocks.bram36);
         with->sum->uram += memory->banks * blocks.uram;
         with->sum->lutram += memory->banks * blocks.lutram;
+        if (memory->style == TN_STYLE_BLOCK) /* rows of blocks, one of which answers */
+            multiplex(with, tn_ceil_div(memory->depth, BLOCK_WORDS),
+                      memory->banks * memory->word * TN_RTL_ELEMENT_BITS);
         if (memory->style == TN_STYLE_DISTRIBUTED)
             registers(with, memory->banks * memory->word * TN_RTL_ELEMENT_BITS); /* what was read */
     }

@@ -126,6 +126,16 @@ static tn_status read_memories(const tn_rtl_engine *engine, const char *folder, 
     return TN_OK;
 }
 
+/* All memories share ports of the most banks times the widest word. */
+static tn_status check_width(const tn_rtl_engine *engine, tn_error *error) {
+    enum { ELEMENTS_MOST = 4096 };
+    if (engine->banks * engine->word <= ELEMENTS_MOST) return TN_OK;
+    return tn_fail(error, TN_INPUT,
+                   "memories of %" PRIu64 " banks and of %" PRIu64 "-element words share ports of %" PRIu64
+                   " elements, of which a simulation takes %d; let build.layouts be word, rows or skew",
+                   engine->banks, engine->word, engine->banks * engine->word, ELEMENTS_MOST);
+}
+
 bool tn_rtl_simulates_circuits(const tn_rtl_engine *engine) {
     const tn_rtl_design *design = engine->design;
     return design->rows * design->columns * design->terms <= TN_RTL_CIRCUITS_MOST;
@@ -136,6 +146,7 @@ tn_status tn_rtl_simulate(const tn_rtl_engine *engine, const char *folder, const
     tn_child child;
     *simulation = (tn_rtl_simulation){0};
     double begin = tn_clock_seconds();
+    TN_TRY(check_width(engine, error));
     TN_TRY(need("verilator", "verilator", error));
     TN_TRY(make(folder, "simulate", tn_rtl_simulates_circuits(engine) ? "FLOATS=circuit" : "FLOATS=c",
                 progress, &child, error));
