@@ -28,9 +28,18 @@ typedef struct {
     size_t accuracy, epochs, seeds, collapsed;
 } reader;
 
+/* Keys of the model that change no value of a step, or none but by rounding. */
+static bool is_neutral(const char *key) {
+    static const char *const keys[] = {"flow", "update", "activations", "memory"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        size_t length = strlen(keys[i]);
+        if (strncmp(key, keys[i], length) == 0 && (key[length] == '\0' || key[length] == '.')) return true;
+    }
+    return false;
+}
+
 bool tn_accuracy_depends_on(const tn_axis *choice) {
-    if (choice->kind == TN_AXIS_MODEL_KEY)
-        return strcmp(choice->key, "flow") != 0 && strncmp(choice->key, "update", strlen("update")) != 0;
+    if (choice->kind == TN_AXIS_MODEL_KEY) return !is_neutral(choice->key);
     return choice->kind == TN_AXIS_FORMAT || choice->kind == TN_AXIS_FOLDING || choice->kind == TN_AXIS_RANK;
 }
 

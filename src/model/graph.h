@@ -45,6 +45,7 @@ struct tn_model {
     const char *name;
     const tn_yaml *root, *build, *checkpoint, *training;
     tn_formats formats;
+    tn_precision_schedule schedule;
     tn_optimizer optimizer;
     bool dense; /* every weight uncompressed */
     tn_model_activations activations;

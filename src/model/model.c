@@ -93,6 +93,7 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
                        .checkpoint = file.checkpoint,
                        .training = file.training,
                        .formats = file.formats,
+                       .schedule = file.schedule,
                        .optimizer = (tn_optimizer)file.optimizer,
                        .dense = file.format == TN_POLICY_DENSE,
                        .activations = file.activations,

@@ -150,6 +150,28 @@ static const tn_field precision_fields[] = {
 };
 static const tn_schema precision_schema = TN_SCHEMA("precision", precision_entry, precision_fields);
 
+static const tn_field schedule_fields[] = {
+    TN_KEY_AS(
+        "narrow", TEXT, tn_precision_schedule, narrow_text,
+        "block floating point that products begin with, of the group and exponent of precision.products",
+        TN_REQUIRED, TN_SEEN(tn_precision_schedule, narrow_at)),
+    TN_KEY(REAL, tn_precision_schedule, steps, "share of the steps for which it stays narrow",
+           TN_DEFAULT("0.5"), TN_WITHIN(0, 1)),
+    TN_KEY(REAL, tn_precision_schedule, layers, "share of the layers, the first ones, that begin narrow",
+           TN_DEFAULT("1"), TN_WITHIN(0, 1)),
+    TN_KEY(REAL, tn_precision_schedule, a,
+           "instead of shares FAST's rule: an operand is wide where sum |wide - narrow| / |sum narrow| is "
+           "above a - b i/I "
+           "- b l/L in step i and layer l; 0: shares",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(REAL, tn_precision_schedule, b, "of that rule", TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(REAL, tn_precision_schedule, wide_share,
+           "share of the operands that the rule makes wide, as it is priced", TN_DEFAULT("1"),
+           TN_WITHIN(0, 1)),
+};
+static const tn_schema schedule_schema =
+    TN_SCHEMA("precision_schedule", tn_precision_schedule, schedule_fields);
+
 static const tn_field model_fields[] = {
     TN_KEY(CHOICE, tn_model_file, kind, "what the file is", TN_REQUIRED, TN_ONE_OF(file_kinds)),
     TN_KEY(TEXT, tn_model_file, name, "name in results: letters, digits, - and _", TN_REQUIRED,
@@ -162,6 +184,8 @@ static const tn_field model_fields[] = {
     TN_KEY(COUNT, tn_model_file, sequence, "tokens of an example", TN_REQUIRED, TN_FROM(1)),
     TN_KEY_AS("precision", NODE, tn_model_file, precision_node,
               "of every number, as `accumulate` below; or a mapping of the keys there; absent: fp32"),
+    TN_KEY_AS("precision_schedule", MAPPING, tn_model_file, schedule,
+              "mantissas that grow with steps and layers", .sub = &schedule_schema),
     TN_KEY(CHOICE, tn_model_file, optimizer, "sgd keeps no state, momentum one number a parameter, adam two",
            TN_DEFAULT("sgd"), TN_ONE_OF(tn_optimizer_names)),
     TN_KEY(MAPPING, tn_model_file, update, "when the optimizer changes the parameters",
@@ -276,6 +300,8 @@ static tn_status settle_activations(tn_model_activations *of, tn_position at, tn
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error) {
     TN_TRY(tn_schema_decode(&tn_model_schema, root, arena, file, error));
     TN_TRY(settle_activations(&file->activations, root->at, error));
+    TN_TRY(read_format(file->schedule.narrow_text, file->schedule.narrow_at, "narrow", &tn_fp32,
+                       &file->schedule.narrow, error));
     TN_TRY(decode_precision(file->precision_node, arena, file, error));
     return tn_model_name_check(file->name, file->name_at, "model", error);
 }

@@ -78,6 +78,7 @@ typedef struct tn_model_file {
     uint32_t kind, phase, optimizer, format, flow; /* phase: tn_model_phase */
     const tn_yaml *precision_node;
     tn_formats formats;
+    tn_precision_schedule schedule;
     const char *name;
     uint64_t batch, sequence, examples;
     tn_item_list weights;   /* of tn_weight_entry */

@@ -21,17 +21,25 @@ typedef struct tn_formats {
 } tn_formats;
 
 /* How a product is multiplied. Mantissas of block floating point may be multiplied in chunks of `chunk_bits`, each
- * with a sign, a pair of chunks in a pass (FAST); `passes` is how many that takes on average. 0: whole, in one. */
+ * with a sign, a pair of chunks in a pass (FAST); 0: whole. */
 typedef struct tn_arithmetic {
     tn_number_format left, right, sum;
     uint32_t chunk_bits;
-    double passes;
 } tn_arithmetic;
 
 /* Both operands of a format; sums in the same, of block floating point in fp32. */
 tn_arithmetic tn_arithmetic_of(const tn_number_format *format);
 /* Whether one kernel serves both: the same operands in either order, the same sums; chunks serve all mantissas. */
 bool tn_arithmetic_same(const tn_arithmetic *a, const tn_arithmetic *b);
+
+/* Mantissas that grow with the steps and layers of a run (model/precision_schedule.c). */
+typedef struct tn_precision_schedule {
+    tn_number_format narrow;
+    double steps, layers;    /* shares for which operands stay narrow; or, where a > 0, */
+    double a, b, wide_share; /* FAST's rule, and the share of operands that it makes wide, as it is priced */
+    const char *narrow_text;
+    tn_position narrow_at;
+} tn_precision_schedule;
 
 TN_PUBLIC_END
 

@@ -162,9 +162,10 @@ typedef struct tn_step_layer {
 typedef struct tn_step {
     const char *name;
     const tn_formats *formats;
-    double deadline_us, least_V;     /* of a step whose clock and voltage follow the work; 0: neither */
-    double retention_us, refresh_pJ; /* of activations' cells, a word; 0: they keep what they hold */
-    const char *precision;           /* name of formats->accumulate */
+    const tn_precision_schedule *schedule; /* of the operands' mantissas; NULL: they stay */
+    double deadline_us, least_V;           /* of a step whose clock and voltage follow the work; 0: neither */
+    double retention_us, refresh_pJ;       /* of activations' cells, a word; 0: they keep what they hold */
+    const char *precision;                 /* name of formats->accumulate */
     tn_optimizer optimizer;
     uint64_t batch, sequence, element_bytes, steps_per_epoch;
     uint32_t layers, operations, arrays;

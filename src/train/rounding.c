@@ -2,6 +2,9 @@
 
 #include "base/memory.h"
 
+#include <math.h>
+#include <string.h>
+
 /* --- the plan */
 
 /* gradient[array]: made from a loss, by what is done before the updates. */
@@ -25,8 +28,11 @@ static void plan_products(const tn_step *step, const bool *gradient, tn_operand_
         if (o->kind != TN_OP_PRODUCT || !o->arithmetic) continue;
         const tn_number_format *format[] = {&o->arithmetic->left, &o->arithmetic->right};
         for (int k = 0; k < 2; k++) /* what is computed is no wider than fp32 */
-            rounding[i][k] = (tn_operand_rounding){
-                tn_number_format_same(format[k], &tn_fp32) ? NULL : format[k], gradient[o->reads[k]]};
+            rounding[i][k] =
+                (tn_operand_rounding){.format = tn_number_format_same(format[k], &tn_fp32) ? NULL : format[k],
+                                      .gradient = gradient[o->reads[k]],
+                                      .schedule = step->schedule,
+                                      .layer = (double)(o->layer + 1) / (double)step->layers};
     }
 }
 
@@ -46,9 +52,12 @@ tn_status tn_rounding_plan(const tn_step *step, tn_arena *arena, tn_operand_roun
 /* --- products */
 
 tn_status tn_rounding_grow(tn_rounding_room *room, size_t elements, size_t bytes, tn_error *error) {
-    double *values;
+    double *values, *narrow;
     char *operand[2];
     if (elements <= room->elements) return TN_OK;
+    TN_TRY(tn_alloc(elements, sizeof *narrow, &narrow, error));
+    tn_free(room->narrow);
+    room->narrow = narrow;
     TN_TRY(tn_alloc(elements, sizeof *values, &values, error));
     tn_free(room->values);
     room->values = values;
@@ -63,8 +72,41 @@ tn_status tn_rounding_grow(tn_rounding_room *room, size_t elements, size_t bytes
 
 void tn_rounding_free(tn_rounding_room *room) {
     tn_free(room->values);
+    tn_free(room->narrow);
     for (int k = 0; k < 2; k++) tn_free(room->operand[k]);
     *room = (tn_rounding_room){0};
+}
+
+/* sum |wide - narrow| / |sum narrow| of room->values. */
+static double gain_of(tn_rounding_room *room, const tn_operand_rounding *how, size_t rows, size_t reduction) {
+    double difference = 0, sum = 0;
+    size_t count = rows * reduction;
+    double *wide = room->narrow; /* first the wider, then the narrower in place of it */
+    memcpy(wide, room->values, count * sizeof *wide);
+    tn_number_format_round(how->format, wide, rows, reduction, NULL);
+    tn_number_format_round(&how->schedule->narrow, room->values, rows, reduction, NULL);
+    for (size_t i = 0; i < count; i++) {
+        difference += fabs(wide[i] - room->values[i]);
+        sum += room->values[i];
+    }
+    if (difference == 0) return 0;
+    return sum != 0 ? difference / fabs(sum) : INFINITY;
+}
+
+/* The format that an operand has now; room->values may be spoilt. */
+static const tn_number_format *format_now(tn_rounding_room *room, const tn_operand_rounding *how, size_t rows,
+                                          size_t reduction) {
+    const tn_precision_schedule *schedule = how->schedule;
+    bool wide = true;
+    if (!schedule) return how->format;
+    if (schedule->a > 0)
+        wide = gain_of(room, how, rows, reduction) >
+               schedule->a - schedule->b * room->progress - schedule->b * how->layer;
+    else
+        wide = room->progress >= schedule->steps || how->layer > schedule->layers;
+    room->operands++;
+    room->wide += wide;
+    return wide ? how->format : &schedule->narrow;
 }
 
 /* operand[rows][reduction], from where element (i, k) lies at i * down + k * along. */
@@ -75,7 +117,9 @@ static void round_operand(tn_rounding_room *room, const tn_operand_rounding *how
     kernels->copy(&block, from, operand, false);
     if (!how->format) return;
     kernels->to_double(operand, room->values, rows * reduction);
-    tn_number_format_round(how->format, room->values, rows, reduction,
+    const tn_number_format *format = format_now(room, how, rows, reduction);
+    if (how->schedule) kernels->to_double(operand, room->values, rows * reduction);
+    tn_number_format_round(format, room->values, rows, reduction,
                            how->gradient && room->stochastic ? &room->noise : NULL);
     kernels->from_double(room->values, operand, rows * reduction);
 }

@@ -23,6 +23,8 @@
 typedef struct tn_operand_rounding {
     const tn_number_format *format; /* NULL: it stays */
     bool gradient;
+    const tn_precision_schedule *schedule; /* NULL: the format stays */
+    double layer;                          /* l / L of the operation's layer */
 } tn_operand_rounding;
 
 /* Of every product of the step: rounding[operation][operand]; *rounding = NULL where no product has an arithmetic of
@@ -33,7 +35,9 @@ tn_status tn_rounding_plan(const tn_step *step, tn_arena *arena, tn_operand_roun
 /* Room for operands of so many elements, and the random numbers of gradients. */
 typedef struct tn_rounding_room {
     size_t elements;
-    double *values;
+    double *values, *narrow; /* narrow: where a schedule compares */
+    double progress;         /* share of the run's steps that are done */
+    uint64_t wide, operands; /* of a schedule: roundings to the wider format, and all */
     void *operand[2];
     bool stochastic; /* gradients */
     uint64_t noise;

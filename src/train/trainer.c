@@ -312,6 +312,14 @@ double tn_trainer_product_seconds(const tn_trainer *t) {
     return t->product_seconds;
 }
 
+void tn_trainer_set_progress(tn_trainer *t, double progress) {
+    t->rounding.progress = progress;
+}
+
+double tn_trainer_wide_share(const tn_trainer *t) {
+    return t->rounding.operands ? (double)t->rounding.wide / (double)t->rounding.operands : 0;
+}
+
 uint64_t tn_trainer_steps(const tn_trainer *t) {
     return t->steps;
 }

@@ -96,6 +96,11 @@ void tn_trainer_watch(tn_trainer *trainer, tn_trainer_watcher watcher, void *use
 void tn_trainer_time(tn_trainer *trainer, bool on);
 double tn_trainer_product_seconds(const tn_trainer *trainer);
 
+/* Where the run stands, 0 to 1: a precision schedule follows it. The share of operands that it has rounded to the wider
+ * format so far; 0 without one. */
+void tn_trainer_set_progress(tn_trainer *trainer, double progress);
+double tn_trainer_wide_share(const tn_trainer *trainer);
+
 /* Steps that Adam has counted; part of what a checkpoint keeps. */
 uint64_t tn_trainer_steps(const tn_trainer *trainer);
 void tn_trainer_set_steps(tn_trainer *trainer, uint64_t steps);

@@ -93,6 +93,7 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *to) {
         double rate = tn_train_rate(&run->settings, done, all), started = tn_clock_seconds();
         tn_step_result result;
         take_batch(s, first, examples, &state);
+        tn_trainer_set_progress(s->trainer, all ? (double)done / (double)all : 0);
         TN_TRY(tn_trainer_step(s->trainer, s->batch, examples, run->settings.lengths == TN_LENGTHS_PADDED,
                                rate, &result, s->error));
         s->seconds += tn_clock_seconds() - started;
@@ -231,6 +232,7 @@ static tn_status time_steps(session *s) {
     for (uint64_t i = 0; i < steps; i++) {
         if (tn_interrupted()) return tn_fail(s->error, TN_INTERRUPTED, "stopped after %" PRIu64 " steps", i);
         double rate = tn_train_rate(&s->run->settings, i, steps), started = tn_clock_seconds();
+        tn_trainer_set_progress(s->trainer, (double)i / (double)steps);
         TN_TRY(tn_trainer_step(s->trainer, s->batch, s->batch_examples, true, rate, &result, s->error));
         s->seconds += tn_clock_seconds() - started;
         s->timed_steps++;

@@ -13,8 +13,8 @@
 
 enum { TOKENS_MOST = 32 };
 
-test_trained test_train(const tn_model *model, tn_real real, int steps, tn_trainer_watcher watcher,
-                        void *user) {
+static test_trained train(const tn_model *model, tn_real real, int steps, tn_trainer_watcher watcher,
+                          void *user, double progress, double *wide) {
     uint32_t token[TOKENS_MOST];
     int32_t slot[TOKENS_MOST];
     tn_arena arena = {0};
@@ -39,12 +39,14 @@ test_trained test_train(const tn_model *model, tn_real real, int steps, tn_train
     }
     assert_int_equal(tn_initialise(trainer, &settings, NULL), TN_OK);
     tn_trainer_watch(trainer, watcher, user);
+    tn_trainer_set_progress(trainer, progress);
     for (int i = 0; i < steps; i++) {
         assert_int_equal(tn_trainer_step(trainer, &example, 1, false, 0.1, &result, NULL), TN_OK);
         assert_int_equal(result.macs, result.macs_predicted);
         assert_int_equal(result.peak_elements, result.peak_elements_predicted);
         assert_true(isfinite(result.loss));
     }
+    *wide = tn_trainer_wide_share(trainer);
     out.loss = result.loss;
     out.macs = result.macs;
     out.peak = result.peak_elements;
@@ -64,6 +66,16 @@ test_trained test_train(const tn_model *model, tn_real real, int steps, tn_train
     tn_trainer_free(trainer);
     tn_arena_free(&arena);
     return out;
+}
+
+test_trained test_train(const tn_model *model, tn_real real, int steps, tn_trainer_watcher watcher,
+                        void *user) {
+    double wide;
+    return train(model, real, steps, watcher, user, 0, &wide);
+}
+
+test_trained test_train_at(const tn_model *model, tn_real real, int steps, double progress, double *wide) {
+    return train(model, real, steps, NULL, NULL, progress, wide);
 }
 
 double test_trained_distance(const test_trained *a, const test_trained *b) {

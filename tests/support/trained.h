@@ -19,6 +19,9 @@ typedef struct test_trained {
 test_trained test_train(const tn_model *model, tn_real real, int steps, tn_trainer_watcher watcher,
                         void *user);
 
+/* The same at a share of a run's progress; *wide: the share of operands that a precision schedule made wide in the steps. */
+test_trained test_train_at(const tn_model *model, tn_real real, int steps, double progress, double *wide);
+
 /* sqrt(sum (a - b)^2 / sum b^2) over all values. */
 double test_trained_distance(const test_trained *a, const test_trained *b);
 

@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "support/models.h"
 #include "support/trained.h"
 #include "train/initial.h"
 #include "train/trainer.h"
@@ -60,7 +61,7 @@ static void products_are_those_of_rounded_rows(void **state) {
                 b[i][j] = 100 * tn_splitmix_unit(&random) - 50;
             }
         for (int both = 0; both < 2; both++) { /* b rounded or not */
-            const tn_operand_rounding how[2] = {{&format, false}, {both ? &format : NULL, false}};
+            const tn_operand_rounding how[2] = {{.format = &format}, {.format = both ? &format : NULL}};
             tn_rounded_gemm(&room, how, kernels, &gemm, a, b, out);
             for (int i = 0; i < rows; i++)
                 for (int j = 0; j < columns; j++) {
@@ -301,10 +302,58 @@ static void arrays_are_kept_in_their_format(void **state) {
     }
 }
 
+/* By shares a step is that of the narrow format before, of the wide one behind; by FAST's rule with a threshold above or
+ * below all gains too, and between them some operands are wide. Passes are priced on a kernel of chunks. */
+static void mantissas_grow(void **state) {
+    (void)state;
+    static const struct {
+        const char *schedule;
+        double progress, wide_least, wide_most, passes;
+    } row[] = {{"precision_schedule={narrow: \"bfp4,8,2\", steps: 0.5}", 0, 0, 0, 2.5},
+               {"precision_schedule={narrow: \"bfp4,8,2\", steps: 0.5}", 0.5, 1, 1, 2.5},
+               {"precision_schedule={narrow: \"bfp4,8,2\", steps: 1}", 0.9, 0, 0, 1},
+               {"precision_schedule={narrow: \"bfp4,8,2\", a: 1e6}", 0, 0, 0.1, 4},
+               {"precision_schedule={narrow: \"bfp4,8,2\", a: 1e-9, wide_share: 0.5}", 0, 0.5, 1, 2.25},
+               {"precision_schedule={narrow: \"bfp4,8,2\", a: 1, b: 0.4}", 0, 0.02, 0.98, 4}};
+    test_trained narrow = {0}, wide = {0};
+    for (size_t i = 0; i < 2 + sizeof row / sizeof *row; i++) {
+        tn_arena arena = {0};
+        tn_model *model;
+        bool plain = i < 2;
+        const char *const set[] = {"sequence=6",
+                                   i == 0 ? "precision.products=bfp4,8,2" : "precision.products=bfp4,8,4",
+                                   plain ? "batch=1" : row[i - 2].schedule};
+        assert_int_equal(tn_model_load("atis-2enc", set, 3, &arena, &model, NULL), TN_OK);
+        if (plain) {
+            *(i ? &wide : &narrow) = test_train(model, TN_FLOAT32, 1, NULL, NULL);
+            tn_arena_free(&arena);
+            continue;
+        }
+        double share;
+        const test_trained now = test_train_at(model, TN_FLOAT32, 1, row[i - 2].progress, &share);
+        if (share < row[i - 2].wide_least || share > row[i - 2].wide_most)
+            fail_msg("%s: %g of the operands are wide", row[i - 2].schedule, share);
+        if (share == 0) assert_memory_equal(now.values, narrow.values, now.parameters * sizeof *now.values);
+        if (share == 1) assert_memory_equal(now.values, wide.values, now.parameters * sizeof *now.values);
+        const tn_step step = test_step_of(model, &arena);
+        for (uint32_t o = 0; o < step.operations; o++) {
+            if (step.operation[o].kind != TN_OP_PRODUCT) continue;
+            assert_true(fabs(step.operation[o].cycle_ratio - row[i - 2].passes) < 1e-12);
+            assert_int_equal(step.operation[o].arithmetic->chunk_bits, 2);
+        }
+        free(now.values);
+        tn_arena_free(&arena);
+    }
+    free(narrow.values);
+    free(wide.values);
+    test_models_end();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_those_of_rounded_rows),
         cmocka_unit_test(arrays_are_kept_in_their_format),
+        cmocka_unit_test(mantissas_grow),
         cmocka_unit_test(gradients_are_what_a_doubled_loss_doubles),
         cmocka_unit_test(errors_fall_with_the_mantissa),
         cmocka_unit_test(stochastic_rounding_follows_the_seed),
