@@ -13,7 +13,7 @@
 typedef struct request {
     tn_common common;
     const char *point, *device, *layer, *folder;
-    uint64_t seed;
+    uint64_t seed, steps;
     bool update, simulate, synthesise;
     tn_option_list set;
 } request;
@@ -33,6 +33,13 @@ static const tn_column use_columns[] = {
 };
 static const tn_record use_record = TN_RECORD(tn_rtl_use, use_columns);
 
+static const tn_column loss_columns[] = {
+    TN_COLUMN(tn_rtl_loss, hardware, "loss of the hardware"),
+    TN_COLUMN(tn_rtl_loss, float32, "of train in float32"),
+    TN_COLUMN(tn_rtl_loss, float64, "in float64"),
+};
+static const tn_record loss_record = TN_RECORD(tn_rtl_loss, loss_columns);
+
 static const tn_column answer_columns[] = {
     TN_COLUMN(tn_rtl_answer, layer, NULL),
     TN_COLUMN(tn_rtl_answer, folder, NULL),
@@ -47,6 +54,7 @@ static const tn_column answer_columns[] = {
     TN_COLUMN(tn_rtl_answer, relative_error, NULL, TN_OPTIONAL, TN_WHEN(tn_rtl_answer, simulated)),
     TN_ROWS_HERE("resources", tn_rtl_answer, resource, TN_RTL_USES, use_record, NULL, TN_KEYED),
     TN_COLUMN(tn_rtl_answer, floats, NULL, TN_OPTIONAL),
+    TN_ROWS("losses", tn_rtl_answer, loss, losses, loss_record, NULL),
     TN_COLUMN(tn_rtl_answer, seconds, NULL),
 };
 static const tn_record answer_record = TN_RECORD(tn_rtl_answer, answer_columns);
@@ -65,6 +73,7 @@ static tn_status print(const request *asked, const tn_rtl_answer *answer, tn_err
     tn_say("\n");
     if (answer->floats && strcmp(answer->floats, "c") == 0)
         tn_say("operators were simulated in C; `make simulate FLOATS=circuit` simulates their circuits\n");
+    if (answer->losses) TN_TRY(tn_output_rows(&loss_record, answer->loss, answer->losses, error));
     if (!answer->simulated) tn_say("`make simulate` in %s runs it\n", answer->folder);
     return tn_output_rows(&use_record, answer->resource, TN_RTL_USES, error);
 }
@@ -101,7 +110,10 @@ static tn_status generate(const request *asked, tn_target *target, tn_program_ca
                                    .simulate = asked->simulate,
                                    .synthesise = asked->synthesise,
                                    .rate = settings.learning_rate,
-                                   .progress = &watch.progress};
+                                   .progress = &watch.progress,
+                                   .model = target->model,
+                                   .settings = &settings,
+                                   .steps = (uint32_t)asked->steps};
     tn_watch_begin(&watch, "cycles", asked->common.quiet || !asked->simulate);
     tn_status status = tn_rtl_generate(&wanted, arena, answer, error);
     tn_watch_end(&watch);
@@ -125,9 +137,6 @@ static tn_status answer(void *request_asked, int *answer_status, tn_error *error
     tn_program_cache *cache;
     if (!asked->folder)
         return tn_fail(error, TN_INPUT, "-o OUT is missing, the folder that the hardware goes to");
-    if (!asked->layer)
-        return tn_fail(error, TN_INPUT,
-                       "--layer NAME is missing; hardware is generated for one linear layer");
     TN_TRY(tn_program_cache_new(&cache, error));
     tn_status status = run(asked, &target, cache, answer_status, error);
     tn_program_cache_free(cache);
@@ -135,7 +144,7 @@ static tn_status answer(void *request_asked, int *answer_status, tn_error *error
     return status;
 }
 
-static const request defaults = {.device = "u50@user-area", .seed = 1};
+static const request defaults = {.device = "u50@user-area", .seed = 1, .steps = 1};
 static const tn_option options[] = {
     {"--layer", TN_INTO(request, layer), "NAME", "a linear layer, such as encoder1.query"},
     {"--device", TN_INTO(request, device), "DEVICE", "whose operators' latencies are built (u50@user-area)"},
@@ -144,6 +153,7 @@ static const tn_option options[] = {
     {"--update", TN_INTO(request, update), NULL, "with SGD of every core behind the gradients"},
     {"--simulate", TN_INTO(request, simulate), NULL, "run it in Verilator on drawn operands"},
     {"--synthesise", TN_INTO(request, synthesise), NULL, "count resources by Yosys (minutes)"},
+    {"--steps", TN_INTO(request, steps), "N", "of a whole model: so many steps, each on a drawn example (1)"},
     {"--seed", TN_INTO(request, seed), "S", "of the operands (1)"},
     {"-o", TN_INTO(request, folder), "OUT", "folder of sources, program, memory images and testbench"},
 };

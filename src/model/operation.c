@@ -55,19 +55,20 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
         {REDUCE(1, TN_ADDER, {1}, {1}, 0),
          MAP({2, 1}, {2, 1}, 0)}},
 
-    /* sum of x; sum of (x - mean)^2; r = 1/sqrt(variance + e), where one multiplier by 1/columns serves mean
-     * and variance, which are two divisions; (x - mean) r scale + shift, with x - mean made again */
+    /* sum of x; mean; sum of (x - mean)^2; r = 1/sqrt(variance + e); (x - mean) r scale + shift, with x - mean
+     * made again */
     [TN_OP_LAYER_NORM] = {"layer-norm", "layernorm", TN_ROW_WISE,
         {REDUCE(1, TN_ADDER, {0}, {0}, 0),
+         PER_ROW({1}, {1}, 0),
          REDUCE(1, TN_ADDER, {1, 1}, {1, 1}, 0),
-         PER_ROW({1, 1, 0, 1, 0, 0, 1}, {1, 1, 0, 1, 0, 0, 1}, 1),
+         PER_ROW({1, 1, 0, 1, 0, 0, 1}, {1, 1, 0, 1, 0, 0, 1}, 0),
          MAP({2, 2}, {2, 2}, -1)}},
     /* with z = (x - mean) r, g = dy scale: sums of g and g z; their means; r (g - mean(g) - z mean(g z)), with z
      * and g made again */
     [TN_OP_LAYER_NORM_GRADIENT] = {"layer-norm-gradient", "layernorm-gradient", TN_ROW_WISE,
-        {REDUCE(2, TN_ADDER, {3, 1}, {3, 1}, 0),
+        {REDUCE(2, TN_ADDER, {2, 1}, {3, 1}, 0),
          PER_ROW({1}, {2}, 0),
-         MAP({3, 3}, {4, 3}, -3)}},
+         MAP({3, 2}, {4, 3}, -3)}},
 
     /* sum of x^2; r = 1/sqrt(sum/columns + e); x r scale (Zhang, Sennrich 2019, equation 4) */
     [TN_OP_RMS_NORM] = {"rms-norm", "rms-norm", TN_ROW_WISE,
@@ -97,13 +98,13 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     [TN_OP_RELU_GRADIENT] = {"relu-gradient", "relu-gradient", TN_ELEMENTWISE,
         {MAP({0, 0, 1}, {0, 0, 1}, 0)}},
 
-    /* maximum; e = exp(z - maximum) and their sum; 1/(rows sum), and log(sum) - z at the label, added to the
-     * loss (the label's -1 and the loss's sum use the circuit's one adder in turn: one FLOP more); e (1/(rows
+    /* maximum; e = exp(z - maximum) and their sum; 1/(rows sum), and beside it log(sum) - z at the label, added to
+     * the loss (the label's -1 and the loss's sum use the circuit's one adder in turn: one FLOP more); e (1/(rows
      * sum)) less the label */
     [TN_OP_CROSS_ENTROPY] = {"cross-entropy", "cross-entropy", TN_ROW_WISE,
         {REDUCE(1, TN_COMPARE, {0}, {0}, 0),
          REDUCE(1, TN_ADDER, {0, 1, 0, 0, 1}, {0, 1, 0, 0, 1}, 0),
-         PER_ROW({0, 1, 0, 1, 0, 1}, {0, 1, 0, 1, 0, 1}, 1),
+         PER_ROW({0, 1, 0, 0, 0, 1}, {0, 1, 0, 1, 0, 1}, 1),
          MAP({1, 1}, {1, 1}, 0)}},
 
     /* w - a g */

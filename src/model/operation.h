@@ -47,7 +47,7 @@ typedef enum tn_pass_form {
     TN_PASS_PER_ROW
 } tn_pass_form;
 
-enum { TN_PASSES_MOST = 4 };
+enum { TN_PASSES_MOST = 5 };
 
 typedef struct tn_pass {
     tn_pass_form form;

@@ -2,17 +2,12 @@
 
 #include "base/checked.h"
 #include "hardware/issue.h"
+#include "rtl/compile_pass.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-typedef struct {
-    const tn_rtl_design *design;
-    const uint64_t *index_size;
-    tn_arena *arena;
-    tn_error *error;
-    tn_rtl_engine *engine;
-} compiler;
+typedef tn_rtl_compiler compiler;
 
 static uint64_t bits_for(uint64_t values) { /* to tell `values` apart, at least 1 */
     uint64_t bits = 1;
@@ -68,7 +63,7 @@ static tn_status place_blocks(compiler *with, tn_rtl_patterns *list, const uint3
 }
 
 /* A block that no array's end cuts: all its kinds are one pattern. */
-static tn_status place_pattern(compiler *with, tn_rtl_patterns *list, const tn_rtl_pattern *made,
+tn_status tn_rtl_place_pattern(compiler *with, tn_rtl_patterns *list, const tn_rtl_pattern *made,
                                uint64_t *at) {
     uint32_t found[TN_BLOCK_KINDS];
     TN_TRY(find_pattern(with, list, made, &found[0]));
@@ -97,7 +92,7 @@ static uint32_t edge_of_bit(const compiler *with, uint32_t bit) {
     return with->engine->cuts == 2 ? bit : 2 * bit;
 }
 
-static tn_status port_blocks(compiler *with, tn_rtl_port port, const tn_rtl_array *array,
+tn_status tn_rtl_port_blocks(compiler *with, tn_rtl_port port, const tn_rtl_array *array,
                              const tn_rtl_cut *first, uint64_t first_lanes, const tn_rtl_cut *second,
                              uint64_t second_lanes, tn_rtl_step *step) {
     tn_rtl_engine *engine = with->engine;
@@ -214,8 +209,8 @@ static tn_status product_cycles(compiler *with, tn_rtl_step *step) {
         .term = issued_group(with, step->group_count, step->edge_term),
         .other_tiles = product_of(step->tile_count + 2 * cuts, step->tile_levels - 2 * cuts),
         .other_groups = product_of(step->group_count + cuts, step->group_levels - cuts)};
-    uint64_t *phases[TN_RTL_PORTS] = {product.left, product.right, product.result};
-    for (int port = 0; port < TN_RTL_PORTS; port++)
+    uint64_t *phases[] = {product.left, product.right, product.result};
+    for (int port = 0; port < 3; port++)
         for (uint32_t kind = 0; kind < engine->kinds; kind++) {
             const tn_rtl_patterns *list = &engine->port[port];
             uint32_t issued_kind = 0; /* the same kind where groups have two edges */
@@ -247,9 +242,9 @@ static tn_status compile_product(compiler *with, const tn_rtl_operation *operati
     step->edge_row = add_cut(with, operation, row, false, step);
     step->edge_term = add_cut(with, operation, term, true, step);
     TN_TRY(add_loops(with, operation, step));
-    TN_TRY(port_blocks(with, TN_RTL_LEFT, left, row, design->rows, term, design->terms, step));
-    TN_TRY(port_blocks(with, TN_RTL_RIGHT, right, term, design->terms, column, design->columns, step));
-    TN_TRY(port_blocks(with, TN_RTL_RESULT, result, row, design->rows, column, design->columns, step));
+    TN_TRY(tn_rtl_port_blocks(with, TN_RTL_LEFT, left, row, design->rows, term, design->terms, step));
+    TN_TRY(tn_rtl_port_blocks(with, TN_RTL_RIGHT, right, term, design->terms, column, design->columns, step));
+    TN_TRY(tn_rtl_port_blocks(with, TN_RTL_RESULT, result, row, design->rows, column, design->columns, step));
     return product_cycles(with, step);
 }
 
@@ -269,8 +264,8 @@ static tn_status compile_update(compiler *with, const tn_rtl_operation *operatio
     for (uint64_t b = 0; b < banks; b++) made.word[b].used = true;
     for (uint64_t v = 0; v < banks * part; v++)
         made.lane[v] = (tn_rtl_lane){0, (uint16_t)(v / part), (uint16_t)(v % part), true};
-    for (int port = 0; port < TN_RTL_PORTS; port++)
-        TN_TRY(place_pattern(with, &with->engine->port[port], &made, &step->block[port]));
+    for (int port = 0; port < 3; port++)
+        TN_TRY(tn_rtl_place_pattern(with, &with->engine->port[port], &made, &step->block[port]));
     with->engine->updates = 1;
     step->write_phases = 1;
     step->vector = true;
@@ -287,7 +282,7 @@ static tn_status compile_update(compiler *with, const tn_rtl_operation *operatio
     step->group_count[0] = 1;
     for (uint32_t level = 0; level < step->tile_levels; level++) {
         step->tile_count[level] = count[level];
-        for (int port = 0; port < TN_RTL_PORTS; port++) step->tile[level][port] = counter[level];
+        for (int port = 0; port < 3; port++) step->tile[level][port] = counter[level];
     }
     step->tiles = product_of(step->tile_count, step->tile_levels);
     step->open = step->interval = 1;
@@ -308,14 +303,14 @@ static void fit_sizes(compiler *with, const tn_rtl_step *step) {
 
 /* What the host reads and writes: lane 0 is the first element of the first word. */
 static tn_status add_host(compiler *with) {
-    static const tn_rtl_port ports[] = {TN_RTL_LEFT, TN_RTL_RESULT};
+    static const tn_rtl_port ports[] = {TN_RTL_LEFT, TN_RTL_RESULT, TN_RTL_RIGHT, TN_RTL_EXTRA};
     tn_rtl_engine *engine = with->engine;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (engine->circuits ? 4 : 2); i++) { /* passes leave ports alone with it, too */
         tn_rtl_pattern made = {.phases = 1, .lanes = 1, .banks = 1};
         TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made.lane, &made.lane, with->error));
         TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made.word, &made.word, with->error));
         made.lane->present = made.word->used = true;
-        TN_TRY(place_pattern(with, &engine->port[ports[i]], &made, &engine->host_block[ports[i]]));
+        TN_TRY(tn_rtl_place_pattern(with, &engine->port[ports[i]], &made, &engine->host_block[ports[i]]));
     }
     return TN_OK;
 }
@@ -327,9 +322,10 @@ tn_memory_style tn_rtl_program_style(const tn_rtl_engine *engine) {
 
 uint64_t tn_rtl_port_lanes(const tn_rtl_engine *engine, tn_rtl_port port) {
     const tn_rtl_design *design = engine->design;
-    const uint64_t lanes[TN_RTL_PORTS] = {design->rows * design->terms, design->terms * design->columns,
-                                          design->rows * design->columns};
-    return engine->updates ? most(lanes[port], design->vector) : lanes[port];
+    const uint64_t lanes[] = {design->rows * design->terms, design->terms * design->columns,
+                              design->rows * design->columns};
+    if (port == TN_RTL_EXTRA) return design->vector;
+    return engine->updates || engine->circuits ? most(lanes[port], design->vector) : lanes[port];
 }
 
 static void engine_sizes(compiler *with) {
@@ -356,6 +352,7 @@ static void engine_sizes(compiler *with) {
     engine->block_bits = bits_for(blocks);
     engine->memory_bits = bits_for(design->memories);
     engine->program_bits = bits_for(design->operations + 2);
+    tn_rtl_pass_sizes(engine);
 }
 
 tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size, tn_arena *arena,
@@ -366,31 +363,38 @@ tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size
     *engine = (tn_rtl_engine){.design = design, .phases = 1, .banks = 1, .word = 1, .cuts = 1};
     for (uint32_t i = 0; i < design->operations; i++) {
         const tn_rtl_operation *operation = &design->operation[i];
-        if (!operation->update &&
+        if (!operation->update && !operation->pass &&
             (operation->row.index[1] != TN_RTL_NONE || operation->column.index[1] != TN_RTL_NONE ||
              operation->term.index[1] != TN_RTL_NONE))
             engine->cuts = 2;
     }
     engine->kinds = engine->cuts == 2 ? TN_BLOCK_KINDS : 4;
+    TN_TRY(tn_rtl_list_circuits(&with));
+    if (engine->circuits) TN_TRY(add_host(&with));
+    engine->tile_ports = engine->circuits ? TN_RTL_COUNTED : 3;
+    engine->group_ports = engine->circuits ? TN_RTL_COUNTED : 2;
     engine->tile_levels = 2 * engine->cuts;
     engine->group_levels = engine->cuts;
     TN_TRY(tn_arena_alloc(arena, (size_t)design->operations + 1, sizeof *engine->step, &engine->step, error));
     for (uint32_t i = 0; i < design->operations; i++) {
         const tn_rtl_operation *operation = &design->operation[i];
         tn_rtl_step *step = &engine->step[i];
-        const uint32_t array[] = {operation->left, operation->right, operation->result};
+        const uint32_t array[] = {operation->left, operation->right, operation->result, operation->extra};
         for (int port = 0; port < TN_RTL_PORTS; port++) {
+            if (array[port] >= design->arrays || (port == TN_RTL_EXTRA && !operation->pass)) continue;
             step->memory[port] = design->array[array[port]].memory;
             step->base[port] = design->array[array[port]].base;
         }
-        if (operation->update)
+        if (operation->pass)
+            TN_TRY(tn_rtl_compile_pass(&with, operation, step));
+        else if (operation->update)
             TN_TRY(compile_update(&with, operation, step));
         else
             TN_TRY(compile_product(&with, operation, step));
         fit_sizes(&with, step);
         engine->cycles += step->cycles;
     }
-    TN_TRY(add_host(&with));
+    if (!engine->circuits) TN_TRY(add_host(&with));
     engine_sizes(&with);
     return TN_OK;
 }

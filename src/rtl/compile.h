@@ -14,9 +14,11 @@
 #include "rtl/design.h"
 
 /* Load, four from issue to multiplier, result to bank. */
-enum { TN_RTL_PRODUCT_EXTRA = 6, TN_RTL_UPDATE_EXTRA = 7 };
+enum { TN_RTL_PRODUCT_EXTRA = 6, TN_RTL_UPDATE_EXTRA = 7, TN_RTL_PASS_EXTRA = 7 };
 
-typedef enum tn_rtl_port { TN_RTL_LEFT, TN_RTL_RIGHT, TN_RTL_RESULT, TN_RTL_PORTS } tn_rtl_port;
+typedef enum tn_rtl_port { TN_RTL_LEFT, TN_RTL_RIGHT, TN_RTL_RESULT, TN_RTL_EXTRA, TN_RTL_PORTS } tn_rtl_port;
+/* What counters move besides ports: the row whose scalars a trip takes, the number of its first column. */
+enum { TN_RTL_ROW = TN_RTL_PORTS, TN_RTL_COLUMN, TN_RTL_COUNTED };
 
 enum { TN_RTL_LEVELS_MOST = 14 };
 
@@ -30,8 +32,10 @@ typedef struct tn_rtl_step {
     uint64_t edge_row, edge_column, edge_term; /* bit k: the array's end cuts blocks along the k-th index */
     uint32_t tile_levels, group_levels;
     uint64_t tile_count[TN_RTL_LEVELS_MOST], group_count[TN_RTL_LEVELS_MOST];
-    tn_rtl_counter tile[TN_RTL_LEVELS_MOST][TN_RTL_PORTS], group[TN_RTL_LEVELS_MOST][2];
+    tn_rtl_counter tile[TN_RTL_LEVELS_MOST][TN_RTL_COUNTED], group[TN_RTL_LEVELS_MOST][TN_RTL_COUNTED];
     uint64_t cycles; /* predicted */
+    const tn_rtl_pass *pass;
+    uint64_t circuit, drain; /* of a pass: its circuit; cycles from the last issue to the end */
 } tn_rtl_step;
 
 /* What a port fetches or writes. An operation has `kinds` blocks in a row (hardware/issue.h numbers them); each block is
@@ -53,14 +57,21 @@ typedef struct tn_rtl_engine {
     /* Sizes of the templates. */
     uint64_t cuts, kinds; /* indices that a group may cut; kinds of blocks, 4 to the power of them */
     uint64_t updates;     /* 1: the program has updates */
+    uint32_t circuits;    /* of its passes, all different */
+    tn_circuit *circuit;  /* [circuits] */
+    uint64_t tile_ports, group_ports; /* that counters of tiles and of groups move */
     uint64_t banks, word, phases, open, tile_levels, group_levels;
     uint64_t address_bits, rotate_bits, inside_bits, count_bits, tile_bits, phase_bits, slot_bits, block_bits,
         choice_bits, memory_bits, program_bits;
+    uint64_t pass_bits, depth_bits, drain_bits, depth_most, sample_bits, label_bits, row_bits;
 } tn_rtl_engine;
 
 /* Everything lives in `arena`; *design must outlive it. index_size: of every index that operations name. */
 tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size, tn_arena *arena,
                          tn_rtl_engine *engine, tn_error *error);
+
+/* Of the circuit's pass: cycles from a trip at the lanes to its last effect, and of its sums' operator (0: none). */
+uint64_t tn_rtl_pass_fill(const tn_rtl_engine *engine, const tn_circuit *circuit);
 
 /* Elements that the port takes or gives a cycle: those of a block or, with updates, of a trip of theirs. */
 uint64_t tn_rtl_port_lanes(const tn_rtl_engine *engine, tn_rtl_port port);

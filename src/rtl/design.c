@@ -11,7 +11,7 @@ static bool is_power(uint64_t value) {
 
 uint32_t tn_rtl_axis_of(const tn_rtl_array *array, uint32_t index) {
     for (uint32_t k = 0; k < array->layout.axes; k++)
-        if (array->index[k] == index) return k;
+        if (index != TN_RTL_NONE && array->index[k] == index) return k;
     return TN_RTL_NONE;
 }
 
@@ -76,8 +76,21 @@ static tn_status check_cut(const tn_rtl_cut *cut, uint64_t lanes, const char *na
     return TN_OK;
 }
 
+static tn_status check_pass(const tn_rtl_design *design, const tn_rtl_operation *operation, tn_error *error) {
+    const uint32_t read[] = {operation->left, operation->right, operation->extra};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < i; k++)
+            if (operation->pass->reads[i] && operation->pass->reads[k] &&
+                design->array[read[i]].memory == design->array[read[k]].memory)
+                return tn_fail(error, TN_INPUT,
+                               "%s: its operands %s and %s lie in one memory, which gives one at a time",
+                               operation->name, design->array[read[k]].name, design->array[read[i]].name);
+    return check_cut(&operation->column, design->vector, operation->name, error);
+}
+
 static tn_status check_operation(const tn_rtl_design *design, const tn_rtl_operation *operation,
                                  tn_error *error) {
+    if (operation->pass) return check_pass(design, operation, error);
     const tn_rtl_array *left = &design->array[operation->left], *right = &design->array[operation->right];
     if (left->memory == right->memory)
         return tn_fail(error, TN_INPUT,

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "hardware/bank_layout.h"
 #include "hardware/memory.h"
+#include "rtl/circuit.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,7 +34,32 @@ typedef struct tn_rtl_array {
     uint64_t base; /* its first word in every bank */
     tn_bank_layout layout;
     uint32_t index[TN_BANK_LAYOUT_AXES]; /* of each axis */
+    uint32_t view_of; /* 1 + the array whose elements it is, under other axes; 0: its own */
 } tn_rtl_array;
+
+/* Where along an axis of an operand an operation works, as a word of the sample says: the digit of a token. */
+typedef struct tn_rtl_look {
+    bool used;
+    uint32_t axis; /* of the array; its words hold one element along it */
+    uint32_t slot; /* word of the sample */
+} tn_rtl_look;
+
+enum { TN_RTL_ROW_INDICES = 4 };
+
+/* One pass of a vector kernel (rtl/circuit.h). Its columns are the operation's `column`, its rows all combinations of
+ * the row indices, the first the slowest; each row has four scalars. The operands a, b, c are left, right, extra. */
+typedef struct tn_rtl_pass {
+    tn_operation_kind kind;
+    uint32_t pass;
+    bool reads[3], writes; /* left, right, extra; the result, which accumulating passes write too */
+    uint32_t row_indices, row_index[TN_RTL_ROW_INDICES];
+    uint64_t columns;     /* of a row */
+    uint64_t first_row;   /* whose scalars the first row has */
+    uint64_t first_label; /* of a loss: the row's label and share among the sample's */
+    double constant[2];
+    uint32_t
+        limit_slot; /* word of the sample: columns from there on are no part of a row; TN_RTL_NONE: all are */
+} tn_rtl_pass;
 
 /* The indices of a product's rows, columns or terms that are cut, and into blocks of how many; TN_RTL_NONE and 1
  * where there is none. Element (u, v) of a block is the kernel's row (column, term) u * edge[1] + v. */
@@ -47,6 +73,9 @@ typedef struct tn_rtl_operation {
     bool update;                  /* left = left - rate * right, element by element; result is left */
     uint32_t left, right, result; /* arrays */
     tn_rtl_cut row, column, term;
+    const tn_rtl_pass *pass; /* of a vector kernel; NULL: a product or an update */
+    uint32_t extra;          /* a pass's third operand */
+    tn_rtl_look look[3];     /* of left, right and result */
 } tn_rtl_operation;
 
 typedef struct tn_rtl_design {
@@ -58,6 +87,10 @@ typedef struct tn_rtl_design {
     const tn_rtl_memory *memory;
     const tn_rtl_array *array;
     const tn_rtl_operation *operation;
+    /* Of vector kernels: cycles of the operators, rows that have scalars, words and labels of a sample. */
+    tn_circuit_latencies latencies;
+    uint64_t scalar_rows;
+    uint32_t sample_words, sample_labels, samples;
 } tn_rtl_design;
 
 /* Refuses what can't be built: sizes that are no powers of two, an array beyond its memory or a memory beyond the

@@ -4,6 +4,7 @@
 #include "rtl/compile.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,12 +64,12 @@ static uint64_t group_count(const tn_rtl_engine *engine, const tn_rtl_step *step
 }
 #define COUNTER(MEMBER)                                                                                      \
     static uint64_t tile_##MEMBER(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {        \
-        (void)engine;                                                                                        \
-        return i / 3 < step->tile_levels ? step->tile[i / 3][i % 3].MEMBER : 0;                              \
+        uint64_t ports = engine->tile_ports;                                                                 \
+        return i / ports < step->tile_levels ? step->tile[i / ports][i % ports].MEMBER : 0;                  \
     }                                                                                                        \
     static uint64_t group_##MEMBER(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {       \
-        (void)engine;                                                                                        \
-        return i / 2 < step->group_levels ? step->group[i / 2][i % 2].MEMBER : 0;                            \
+        uint64_t ports = engine->group_ports;                                                                \
+        return i / ports < step->group_levels ? step->group[i / ports][i % ports].MEMBER : 0;                \
     }
 COUNTER(period)
 COUNTER(stride)
@@ -77,10 +78,62 @@ COUNTER(turn)
 COUNTER(inside)
 COUNTER(shift)
 
-enum { FIELDS = 34, COUNTER_BITS = 4, RATE_BITS = 32 };
+/* ---- of passes ---- */
+
+static const tn_circuit *circuit_of(const tn_rtl_engine *engine, const tn_rtl_step *step) {
+    return step->pass ? &engine->circuit[step->circuit] : NULL;
+}
+
+#define OF_PASS(NAME, VALUE)                                                                                 \
+    static uint64_t NAME(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {                 \
+        const tn_circuit *circuit = circuit_of(engine, step);                                                \
+        (void)i;                                                                                             \
+        return circuit ? (uint64_t)(VALUE) : 0;                                                              \
+    }
+SCALAR(extra_memory, memory[TN_RTL_EXTRA])
+SCALAR(extra_base, base[TN_RTL_EXTRA])
+SCALAR(extra_block, block[TN_RTL_EXTRA])
+SCALAR(drain, drain)
+SCALAR(pass_number, circuit)
+OF_PASS(pass_depth, circuit->depth)
+OF_PASS(pass_streams, step->pass->writes && circuit->form != TN_PASS_ACCUMULATE)
+OF_PASS(pass_of_rows, circuit->form == TN_PASS_PER_ROW)
+OF_PASS(pass_sums, circuit->form == TN_PASS_REDUCE || circuit->form == TN_PASS_ACCUMULATE)
+OF_PASS(pass_by_column, circuit->form == TN_PASS_ACCUMULATE)
+OF_PASS(pass_greatest, circuit->greatest)
+OF_PASS(pass_scalar, circuit->scalar[i] & 3)
+OF_PASS(pass_has, tn_circuit_has_scalar(circuit, (int)i))
+OF_PASS(pass_reads, step->pass->reads[i])
+OF_PASS(pass_columns, step->pass->columns)
+OF_PASS(pass_first_row, step->pass->first_row)
+OF_PASS(pass_first_label, step->pass->first_label)
+OF_PASS(pass_limited, step->pass->limit_slot != TN_RTL_NONE)
+OF_PASS(pass_limit_slot, step->pass->limit_slot == TN_RTL_NONE ? 0 : step->pass->limit_slot)
+
+static uint64_t pass_constant(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {
+    float value = step->pass ? (float)step->pass->constant[i] : 0;
+    uint32_t bits;
+    (void)engine;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static const tn_rtl_look *look_of(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {
+    static const tn_rtl_look none = {0};
+    size_t number = (size_t)(step - engine->step);
+    return number < engine->design->operations ? &engine->design->operation[number].look[i] : &none;
+}
+static uint64_t look_used(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {
+    return look_of(engine, step, i)->used;
+}
+static uint64_t look_slot(const tn_rtl_engine *engine, const tn_rtl_step *step, uint64_t i) {
+    return look_of(engine, step, i)->slot;
+}
+
+enum { FIELDS = 60, COUNTER_BITS = 4, RATE_BITS = 32 };
 
 static void list_fields(const tn_rtl_engine *e, field *list) {
-    uint64_t tile = e->tile_levels, group = e->group_levels;
+    uint64_t tile = e->tile_levels, group = e->group_levels, passes = e->circuits ? 1 : 0;
     const field fields[FIELDS] = {
         {"END", 1, 1, is_end},
         {"VECTOR", 1, 1, is_vector},
@@ -102,19 +155,41 @@ static void list_fields(const tn_rtl_engine *e, field *list) {
         {"EDGE_TERM", e->cuts, 1, edge_term},
         {"RATE", RATE_BITS, e->updates, rate_bits},
         {"TILE_COUNT", e->count_bits, tile, tile_count},
-        {"TILE_PERIOD", COUNTER_BITS, tile * 3, tile_period},
-        {"TILE_STRIDE", e->address_bits, tile * 3, tile_stride},
-        {"TILE_TURN_PERIOD", COUNTER_BITS, tile * 3, tile_turn_period},
-        {"TILE_TURN", e->rotate_bits, tile * 3, tile_turn},
-        {"TILE_INSIDE", COUNTER_BITS, tile * 3, tile_inside},
-        {"TILE_SHIFT", COUNTER_BITS, tile * 3, tile_shift},
+        {"TILE_PERIOD", COUNTER_BITS, tile * e->tile_ports, tile_period},
+        {"TILE_STRIDE", e->address_bits, tile * e->tile_ports, tile_stride},
+        {"TILE_TURN_PERIOD", COUNTER_BITS, tile * e->tile_ports, tile_turn_period},
+        {"TILE_TURN", e->rotate_bits, tile * e->tile_ports, tile_turn},
+        {"TILE_INSIDE", COUNTER_BITS, tile * e->tile_ports, tile_inside},
+        {"TILE_SHIFT", COUNTER_BITS, tile * e->tile_ports, tile_shift},
         {"GROUP_COUNT", e->count_bits, group, group_count},
-        {"GROUP_PERIOD", COUNTER_BITS, group * 2, group_period},
-        {"GROUP_STRIDE", e->address_bits, group * 2, group_stride},
-        {"GROUP_TURN_PERIOD", COUNTER_BITS, group * 2, group_turn_period},
-        {"GROUP_TURN", e->rotate_bits, group * 2, group_turn},
-        {"GROUP_INSIDE", COUNTER_BITS, group * 2, group_inside},
-        {"GROUP_SHIFT", COUNTER_BITS, group * 2, group_shift},
+        {"GROUP_PERIOD", COUNTER_BITS, group * e->group_ports, group_period},
+        {"GROUP_STRIDE", e->address_bits, group * e->group_ports, group_stride},
+        {"GROUP_TURN_PERIOD", COUNTER_BITS, group * e->group_ports, group_turn_period},
+        {"GROUP_TURN", e->rotate_bits, group * e->group_ports, group_turn},
+        {"GROUP_INSIDE", COUNTER_BITS, group * e->group_ports, group_inside},
+        {"GROUP_SHIFT", COUNTER_BITS, group * e->group_ports, group_shift},
+        {"PASS", e->pass_bits, passes, pass_number},
+        {"DEPTH", e->depth_bits, passes, pass_depth},
+        {"DRAIN", e->drain_bits, passes, drain},
+        {"STREAMS", 1, passes, pass_streams},
+        {"OF_ROWS", 1, passes, pass_of_rows},
+        {"SUMS", 1, passes, pass_sums},
+        {"BY_COLUMN", 1, passes, pass_by_column},
+        {"GREATEST", 1, passes, pass_greatest},
+        {"SCALAR", 2, passes * TN_CIRCUIT_OUTPUTS, pass_scalar},
+        {"HAS", 1, passes * TN_CIRCUIT_OUTPUTS, pass_has},
+        {"K", 32, passes * 2, pass_constant},
+        {"READS", 1, passes * 3, pass_reads},
+        {"COLUMNS_HERE", e->address_bits, passes, pass_columns},
+        {"LIMITED", 1, passes, pass_limited},
+        {"LIMIT_SLOT", e->sample_bits, passes, pass_limit_slot},
+        {"FIRST_ROW", e->row_bits, passes, pass_first_row},
+        {"FIRST_LABEL", e->label_bits, passes, pass_first_label},
+        {"EXTRA_MEMORY", e->memory_bits, passes, extra_memory},
+        {"EXTRA_BASE", e->address_bits, passes, extra_base},
+        {"EXTRA_BLOCK", e->block_bits, passes, extra_block},
+        {"LOOKS", 1, passes * 3, look_used},
+        {"LOOK_SLOT", e->sample_bits, passes * 3, look_slot},
         {NULL, 0, 0, NULL},
     };
     memcpy(list, fields, sizeof fields);
@@ -228,6 +303,41 @@ static void put_memories(const tn_rtl_engine *engine, tn_buffer *out) {
     tn_buffer_text(out, ";\n");
 }
 
+/* Of the vector unit; an engine without passes has none. */
+static void put_passes(const tn_rtl_engine *engine, tn_buffer *out) {
+    const tn_rtl_design *design = engine->design;
+    bool sums = false, second = false, greatest = false;
+    for (uint32_t i = 0; i < engine->circuits; i++) {
+        const tn_circuit *circuit = &engine->circuit[i];
+        bool summing = circuit->form == TN_PASS_REDUCE || circuit->form == TN_PASS_ACCUMULATE;
+        sums = sums || (summing && !circuit->greatest);
+        greatest = greatest || circuit->greatest;
+        second = second || (summing && circuit->output[TN_CIRCUIT_V] != UINT32_MAX);
+    }
+    tn_buffer_text(out, "// Passes of vector kernels, and what counters of tiles and of groups move.\n");
+    put_number(out, "PASSES", engine->circuits);
+    put_number(out, "TILE_PORTS", engine->tile_ports);
+    put_number(out, "GROUP_PORTS", engine->group_ports);
+    if (!engine->circuits) return;
+    tn_buffer_text(out, "`define HAS_PASSES\n");
+    put_number(out, "COMPARE", design->latencies.of[TN_COMPARE]);
+    put_number(out, "PASS", engine->pass_bits);
+    put_number(out, "DEPTH", engine->depth_bits);
+    put_number(out, "DEPTH_MOST", engine->depth_most);
+    put_number(out, "DRAINING", engine->drain_bits);
+    put_number(out, "SUMS", sums);
+    put_number(out, "SECOND", second);
+    put_number(out, "GREATEST", greatest);
+    tn_buffer_text(out, "// Rows that have scalars; words and labels of a sample, samples.\n");
+    put_number(out, "SCALAR_ROWS", design->scalar_rows);
+    put_number(out, "ROW", engine->row_bits);
+    put_number(out, "SAMPLE_WORDS", design->sample_words);
+    put_number(out, "SAMPLE_LABELS", design->sample_labels);
+    put_number(out, "SAMPLES", design->samples);
+    put_number(out, "SAMPLE", engine->sample_bits);
+    put_number(out, "LABEL", engine->label_bits);
+}
+
 void tn_rtl_engine_header(const tn_rtl_engine *engine, tn_buffer *out) {
     const tn_rtl_design *design = engine->design;
     field list[FIELDS];
@@ -245,6 +355,7 @@ void tn_rtl_engine_header(const tn_rtl_engine *engine, tn_buffer *out) {
     put_number(out, "LANES_LEFT", tn_rtl_port_lanes(engine, TN_RTL_LEFT));
     put_number(out, "LANES_RIGHT", tn_rtl_port_lanes(engine, TN_RTL_RIGHT));
     put_number(out, "LANES_RESULT", tn_rtl_port_lanes(engine, TN_RTL_RESULT));
+    put_passes(engine, out);
     tn_buffer_text(out, "// Open sums; memories, and the most banks and elements of a word that one has.\n");
     put_number(out, "OPEN", engine->open);
     put_number(out, "MEMORIES", design->memories);
@@ -296,15 +407,20 @@ void tn_rtl_engine_memories(const tn_rtl_engine *engine, tn_buffer *out) {
                          "\")) memory%" PRIu32 " (\n",
                          memory->banks, memory->word, memory->depth, tn_memory_style_names[memory->style], m,
                          m);
+        char extra_used[64] = "", extra_address[64] = "";
+        if (engine->circuits) {
+            snprintf(extra_used, sizeof extra_used, " | (extra_used & {BANKS{extra_read[%" PRIu32 "]}})", m);
+            snprintf(extra_address, sizeof extra_address, "extra_read[%" PRIu32 "] ? extra_address : ", m);
+        }
         tn_buffer_format(out,
                          "    .clk,\n"
                          "    .read((left_used & {BANKS{left_read[%" PRIu32
-                         "]}}) | (right_used & {BANKS{right_read[%" PRIu32 "]}})),\n"
-                         "    .read_address(left_read[%" PRIu32 "] ? left_address : right_address),\n"
+                         "]}}) | (right_used & {BANKS{right_read[%" PRIu32 "]}})%s),\n"
+                         "    .read_address(left_read[%" PRIu32 "] ? left_address : %sright_address),\n"
                          "    .q(data[%" PRIu32 "*BANKS*WORD*32+:BANKS*WORD*32]),\n"
                          "    .write(write_enable & {BANKS*WORD{write[%" PRIu32
                          "]}}), .write_address, .d(write_data)\n"
                          "`ifndef SYNTHESIS\n    , .check, .wrong(wrong_of[%" PRIu32 "])\n`endif\n);\n",
-                         m, m, m, m, m, m);
+                         m, m, extra_used, m, extra_address, m, m, m);
     }
 }

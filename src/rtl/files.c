@@ -12,6 +12,18 @@ static const char *const templates[] = {
     "bank.sv",      "memory.sv",    "odometer.sv", "addresses.sv", "turn.sv",          "lanes.sv",
     "read_port.sv", "dot_lanes.sv", "engine.sv",   "testbench.sv", "Makefile",         NULL};
 
+static const char *const vector_templates[] = {"passes.svh",
+                                               "taps.sv",
+                                               "delay_by.sv",
+                                               "fp32_greater.sv",
+                                               "fp32_divide.sv",
+                                               "fp32_square_root.sv",
+                                               "fp32_exponential.sv",
+                                               "fp32_logarithm.sv",
+                                               "vector_sum.sv",
+                                               "vector_unit.sv",
+                                               NULL};
+
 enum { TEMPLATE_BYTES_MOST = 1 << 20 };
 
 typedef struct {
@@ -36,8 +48,8 @@ static tn_status put_buffer(const writer *to, const char *name, tn_buffer *text)
     return status;
 }
 
-static tn_status copy_templates(const writer *to) {
-    for (const char *const *name = templates; *name; name++) {
+static tn_status copy_templates(const writer *to, const char *const *list) {
+    for (const char *const *name = list; *name; name++) {
         const char *path;
         char *data;
         size_t length;
@@ -93,7 +105,8 @@ static tn_status put_all(const writer *to, const tn_rtl_engine *engine, const tn
                          const tn_rtl_image *end, uint32_t runs) {
     tn_buffer header = {0}, patterns = {0}, memories = {0}, program = {0};
     TN_TRY(tn_folder_make(to->folder, to->error));
-    TN_TRY(copy_templates(to));
+    TN_TRY(copy_templates(to, templates));
+    if (engine->circuits) TN_TRY(copy_templates(to, vector_templates));
     tn_rtl_engine_header(engine, &header);
     TN_TRY(put_buffer(to, "engine.svh", &header));
     tn_rtl_engine_patterns(engine, &patterns);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "hardware/device_data.h"
 #include "rtl/files.h"
+#include "rtl/generate_step.h"
 #include "rtl/layer.h"
 #include "rtl/reference.h"
 #include "run/trial.h"
@@ -274,8 +275,17 @@ static tn_status run(generator *with) {
     return r->synthesise ? synthesise(with) : TN_OK;
 }
 
+/* A linear layer alone has layouts of its own, searched for it. */
+static bool is_linear(const tn_rtl_request *request) {
+    for (uint32_t l = 0; request->layer && l < request->step->layers; l++)
+        if (strcmp(request->step->layer[l].name, request->layer) == 0)
+            return strcmp(request->step->layer[l].kind, "linear") == 0;
+    return false;
+}
+
 tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
                           tn_error *error) {
+    if (!is_linear(request)) return tn_rtl_generate_step(request, arena, answer, error);
     generator with = {.request = request, .arena = arena, .error = error, .answer = answer};
     *answer = (tn_rtl_answer){
         .layer = request->layer, .folder = request->folder, .relative_error = NAN, .ok = true};

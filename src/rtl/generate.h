@@ -5,20 +5,36 @@
 #include "base/arena.h"
 #include "hardware/build.h"
 #include "hardware/device.h"
+#include "model/model.h"
 #include "model/step.h"
 #include "rtl/simulate.h"
+#include "train/settings.h"
+#include "train/trainer.h"
 
 typedef struct tn_rtl_request {
     const tn_step *step;
     const tn_device *device;
     const tn_build *build;
-    const char *layer;  /* "encoder1.query" */
+    const char *layer;  /* "encoder1.query"; NULL: the whole step */
     const char *folder; /* where it goes */
     uint64_t seed;      /* of the operands */
     bool update, simulate, synthesise;
     double rate;
     const tn_progress *progress; /* of the simulation, in cycles */
+    /* Of a whole step and of layers that are not linear: */
+    const tn_model *model;
+    const tn_train_settings *settings;
+    uint32_t steps;            /* one behind the other; 0: one */
+    const tn_example *example; /* [steps]; NULL: drawn */
+    /* May set parameters that were drawn; NULL: they stay. */
+    void (*initial)(void *user, const char *name, uint64_t elements, double *values);
+    void *user;
 } tn_rtl_request;
+
+/* The loss of a step: as simulated (else as the in-order reference has it), and as training has it. */
+typedef struct tn_rtl_loss {
+    double hardware, float32, float64;
+} tn_rtl_loss;
 
 typedef struct tn_rtl_line {
     const char *name, *kind;
@@ -46,6 +62,8 @@ typedef struct tn_rtl_answer {
     uint64_t multiply_cycles, add_cycles;
     tn_rtl_use resource[TN_RTL_USES];
     double seconds;
+    uint32_t losses;
+    tn_rtl_loss *loss; /* [losses]: steps of a whole model */
     const char *floats; /* "circuit", "c": how operators were simulated */
     bool simulated, ok;
 } tn_rtl_answer;

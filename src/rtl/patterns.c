@@ -11,7 +11,7 @@
 
 #include <inttypes.h>
 
-static const char *const port_names[TN_RTL_PORTS] = {"left", "right", "result"};
+static const char *const port_names[TN_RTL_PORTS] = {"left", "right", "result", "extra"};
 
 /* One multiplexer: its sources, and by choice the number of the source, or NOTHING. */
 enum { NOTHING = UINT16_MAX };
@@ -233,6 +233,7 @@ void tn_rtl_engine_patterns(const tn_rtl_engine *engine, tn_buffer *out) {
     tn_arena arena = {0};
     tn_buffer_text(out, "// Generated: the blocks of this program's operations, port by port.\n\n");
     for (int port = 0; port < TN_RTL_PORTS; port++) {
+        if (engine->port[port].count == 0) continue;
         tn_status status = put_port(engine, (tn_rtl_port)port, &arena, out);
         if (status != TN_OK) out->status = status;
     }

@@ -1,7 +1,39 @@
 #include "rtl/reference.h"
 
+#include "base/memory.h"
 #include "rtl/access.h"
-#include "rtl/ieee.h"
+
+#include <math.h>
+
+typedef struct {
+    const tn_rtl_design *design;
+    const uint64_t *index_size;
+    const tn_scalar_arithmetic *with;
+    const tn_rtl_sample *sample;
+    double *const *values;
+    double *scalars;
+} walker;
+
+static uint64_t stride_of_axis(const tn_rtl_array *array, uint32_t axis) {
+    uint64_t stride = 1;
+    for (uint32_t k = axis + 1; k < array->layout.axes; k++) stride *= array->layout.dims[k];
+    return stride;
+}
+
+static uint64_t stride_of(const tn_rtl_array *array, uint32_t index) {
+    uint32_t axis = tn_rtl_axis_of(array, index);
+    return axis == TN_RTL_NONE ? 0 : stride_of_axis(array, axis);
+}
+
+/* The operand's first element: of the whole array, or where the sample says. */
+static double *operand(const walker *of, uint32_t array, const tn_rtl_look *look) {
+    double *values = of->values[array];
+    return look->used
+               ? values + of->sample->word[look->slot] * stride_of_axis(&of->design->array[array], look->axis)
+               : values;
+}
+
+/* ---- products ---- */
 
 /* One index of a product: its size and its stride in each of the three arrays, 0 where it is none of theirs. */
 typedef struct {
@@ -14,20 +46,13 @@ typedef struct {
     uint64_t cut[2]; /* terms of a group along them */
 } nest;
 
-static uint64_t stride_of(const tn_rtl_array *array, uint32_t index) {
-    uint32_t axis = tn_rtl_axis_of(array, index);
-    uint64_t stride = 1;
-    if (axis == TN_RTL_NONE) return 0;
-    for (uint32_t k = axis + 1; k < array->layout.axes; k++) stride *= array->layout.dims[k];
-    return stride;
-}
-
 static loop loop_of(const tn_rtl_array *const array[3], uint32_t index, uint64_t size) {
     return (loop){size, {stride_of(array[0], index), stride_of(array[1], index), stride_of(array[2], index)}};
 }
 
-static nest nest_of(const tn_rtl_design *design, const tn_rtl_operation *operation,
-                    const uint64_t *index_size) {
+static nest nest_of(const walker *walk, const tn_rtl_operation *operation) {
+    const tn_rtl_design *design = walk->design;
+    const uint64_t *index_size = walk->index_size;
     const tn_rtl_array *const array[3] = {&design->array[operation->left], &design->array[operation->right],
                                           &design->array[operation->result]};
     nest made = {.inners = 2, .cut = {operation->term.edge[0], operation->term.edge[1]}};
@@ -49,31 +74,32 @@ static nest nest_of(const tn_rtl_design *design, const tn_rtl_operation *operati
 }
 
 /* The group of terms from x on along the cut indices: a tree over `terms` products, those beyond an index zero. */
-static float group_sum(const nest *of, uint64_t terms, const float *left, const float *right,
-                       const uint64_t *x) {
-    float node[2 * TN_RTL_LANES_MOST];
+static double group_sum(const walker *walk, const nest *of, const double *left, const double *right,
+                        const uint64_t *x) {
+    double node[2 * TN_RTL_LANES_MOST];
     const loop *first = &of->inner[0], *second = &of->inner[1];
+    uint64_t terms = walk->design->terms;
     for (uint64_t t = 0; t < terms; t++) {
         uint64_t u = t / of->cut[1], v = t % of->cut[1];
         bool present = u < of->cut[0] && x[0] + u < first->size && x[1] + v < second->size;
-        float a = present ? left[u * first->stride[0] + v * second->stride[0]] : 0,
-              b = present ? right[u * first->stride[1] + v * second->stride[1]] : 0;
-        node[terms + t] = tn_ieee_multiply(a, b);
+        double a = present ? left[u * first->stride[0] + v * second->stride[0]] : 0,
+               b = present ? right[u * first->stride[1] + v * second->stride[1]] : 0;
+        node[terms + t] = walk->with->multiply(a, b);
     }
-    for (uint64_t t = terms; t-- > 1;) node[t] = tn_ieee_add(node[2 * t], node[2 * t + 1]);
+    for (uint64_t t = terms; t-- > 1;) node[t] = walk->with->add(node[2 * t], node[2 * t + 1]);
     return node[1];
 }
 
-static float sum(const nest *of, uint64_t terms, const float *left, const float *right) {
+static double sum(const walker *walk, const nest *of, const double *left, const double *right) {
     uint64_t x[TN_BANK_LAYOUT_AXES + 2] = {0};
-    float total = 0;
+    double total = 0;
     for (;;) {
-        const float *a = left, *b = right;
+        const double *a = left, *b = right;
         for (uint32_t i = 0; i < of->inners; i++) {
             a += x[i] * of->inner[i].stride[0];
             b += x[i] * of->inner[i].stride[1];
         }
-        total = tn_ieee_add(total, group_sum(of, terms, a, b, x));
+        total = walk->with->add(total, group_sum(walk, of, a, b, x));
         uint32_t i = 0;
         for (; i < of->inners; i++) {
             x[i] += i < 2 ? of->cut[i] : 1;
@@ -84,16 +110,17 @@ static float sum(const nest *of, uint64_t terms, const float *left, const float 
     }
 }
 
-static void run_product(const tn_rtl_design *design, const tn_rtl_operation *operation,
-                        const uint64_t *index_size, float *const *values) {
-    nest of = nest_of(design, operation, index_size);
+static void run_product(const walker *walk, const tn_rtl_operation *operation) {
+    nest of = nest_of(walk, operation);
+    const double *left = operand(walk, operation->left, &operation->look[0]),
+                 *right = operand(walk, operation->right, &operation->look[1]);
+    double *result = operand(walk, operation->result, &operation->look[2]);
     uint64_t x[TN_BANK_LAYOUT_AXES * 3] = {0};
     for (;;) {
         uint64_t at[3] = {0};
         for (uint32_t i = 0; i < of.outers; i++)
             for (int k = 0; k < 3; k++) at[k] += x[i] * of.outer[i].stride[k];
-        values[operation->result][at[2]] =
-            sum(&of, design->terms, values[operation->left] + at[0], values[operation->right] + at[1]);
+        result[at[2]] = sum(walk, &of, left + at[0], right + at[1]);
         uint32_t i = of.outers;
         while (i-- > 0) {
             if (++x[i] < of.outer[i].size) break;
@@ -103,24 +130,183 @@ static void run_product(const tn_rtl_design *design, const tn_rtl_operation *ope
     }
 }
 
-static void run_update(const tn_rtl_design *design, const tn_rtl_operation *operation, float *const *values) {
-    const tn_bank_layout *layout = &design->array[operation->left].layout;
+static void run_update(const walker *walk, const tn_rtl_operation *operation) {
+    const tn_bank_layout *layout = &walk->design->array[operation->left].layout;
     uint64_t elements = 1;
     for (uint32_t k = 0; k < layout->axes; k++) elements *= layout->dims[k];
-    float *w = values[operation->left];
-    const float *g = values[operation->right];
-    for (uint64_t i = 0; i < elements; i++)
-        w[i] = tn_ieee_add(w[i], -tn_ieee_multiply((float)design->rate, g[i]));
+    double *w = walk->values[operation->left], rate = (double)(float)walk->design->rate;
+    const double *g = walk->values[operation->right];
+    for (uint64_t i = 0; i < elements; i++) w[i] = walk->with->add(w[i], -walk->with->multiply(rate, g[i]));
+}
+
+/* ---- passes ---- */
+
+enum { OPERANDS = 4, RESULT = 3 }; /* a, b, c, result */
+
+typedef struct {
+    const walker *walk;
+    const tn_rtl_operation *operation;
+    tn_circuit circuit;
+    double *array[OPERANDS]; /* NULL: none */
+    uint64_t column_stride[OPERANDS], row_stride[OPERANDS][TN_RTL_ROW_INDICES];
+    uint64_t columns, limit, rows;
+} pass_run;
+
+/* Sums of the columns from `column` on, as many as lanes: a tree; the columns beyond the limit do not count. */
+static double word_sum(const pass_run *of, const double *term, uint64_t lanes) {
+    double node[2 * TN_CIRCUIT_LANES_MOST];
+    const tn_scalar_arithmetic *with = of->walk->with;
+    for (uint64_t n = 0; n < lanes; n++) node[lanes + n] = term[n];
+    for (uint64_t n = lanes; n-- > 1;)
+        node[n] = of->circuit.greatest
+                      ? with->greater(node[2 * n], node[2 * n + 1], node[2 * n], node[2 * n + 1])
+                      : with->add(node[2 * n], node[2 * n + 1]);
+    return node[1];
+}
+
+static double *element(const pass_run *of, int which, const uint64_t *row, uint64_t column) {
+    double *at = of->array[which];
+    if (!at) return NULL;
+    for (uint32_t k = 0; k < of->operation->pass->row_indices; k++) at += row[k] * of->row_stride[which][k];
+    return at + column * of->column_stride[which];
+}
+
+/* One trip: `lanes` columns of a row. */
+static void run_trip(pass_run *of, const uint64_t *row, uint64_t number, uint64_t column, double total[2]) {
+    const tn_rtl_pass *pass = of->operation->pass;
+    const tn_scalar_arithmetic *with = of->walk->with;
+    uint64_t lanes = of->walk->design->vector;
+    bool rows_alone = of->circuit.form == TN_PASS_PER_ROW, down = of->circuit.form == TN_PASS_ACCUMULATE;
+    double neutral = of->circuit.greatest ? -INFINITY : 0, term[2][TN_CIRCUIT_LANES_MOST],
+           none[TN_ROW_SCALARS] = {0}, before[TN_ROW_SCALARS];
+    bool has_scalars = pass->first_row + number < of->walk->design->scalar_rows,
+         is_loss = pass->kind == TN_OP_CROSS_ENTROPY;
+    double *scalar = has_scalars ? of->walk->scalars + TN_ROW_SCALARS * (pass->first_row + number) : none;
+    for (int i = 0; i < TN_ROW_SCALARS; i++) before[i] = scalar[i];
+    for (uint64_t n = 0; n < (rows_alone ? 1 : lanes); n++) {
+        uint64_t at = column + n;
+        bool inside = at < of->limit, present = at < of->columns;
+        tn_circuit_inputs in = {.k = {(double)(float)pass->constant[0], (double)(float)pass->constant[1]}};
+        double out[TN_CIRCUIT_OUTPUTS], *given[3] = {&in.a, &in.b, &in.c};
+        for (int i = 0; i < 3 && present; i++)
+            if (of->array[i]) *given[i] = *element(of, i, row, at);
+        for (int i = 0; i < TN_ROW_SCALARS; i++) in.s[i] = before[i];
+        if (is_loss) {
+            in.share = of->walk->sample->share[pass->first_label + number];
+            in.hit = of->walk->sample->label[pass->first_label + number] == at;
+        }
+        tn_circuit_run(&of->circuit, with, &in, out);
+        if (of->array[RESULT] && present && !down)
+            *element(of, RESULT, row, at) = inside ? out[TN_CIRCUIT_Y] : 0;
+        term[0][n] = inside ? out[TN_CIRCUIT_U] : neutral;
+        term[1][n] = inside ? out[TN_CIRCUIT_V] : 0;
+        if (down && present) {
+            double *result = element(of, RESULT, row, at);
+            *result = with->add(number == 0 ? 0 : *result, term[0][n]);
+        }
+        if (tn_circuit_has_scalar(&of->circuit, TN_CIRCUIT_L) && in.hit && inside)
+            scalar[of->circuit.scalar[TN_CIRCUIT_L]] = out[TN_CIRCUIT_L];
+        if (!rows_alone) continue;
+        for (int i = TN_CIRCUIT_Y; i <= TN_CIRCUIT_U; i++)
+            if (of->circuit.output[i] != UINT32_MAX) scalar[of->circuit.scalar[i]] = out[i];
+    }
+    if (of->circuit.form != TN_PASS_REDUCE) return;
+    double node = word_sum(of, term[0], lanes);
+    total[0] =
+        of->circuit.greatest ? with->greater(total[0], node, total[0], node) : with->add(total[0], node);
+    if (of->circuit.output[TN_CIRCUIT_V] != UINT32_MAX)
+        total[1] = with->add(total[1], word_sum(of, term[1], lanes));
+}
+
+static void run_row(pass_run *of, const uint64_t *row, uint64_t number) {
+    const tn_rtl_pass *pass = of->operation->pass;
+    double total[2] = {of->circuit.greatest ? -INFINITY : 0, 0};
+    uint64_t lanes = of->walk->design->vector,
+             columns = of->circuit.form == TN_PASS_PER_ROW ? 1 : of->columns;
+    for (uint64_t column = 0; column < columns; column += lanes) run_trip(of, row, number, column, total);
+    if (of->circuit.form != TN_PASS_REDUCE) return;
+    double *scalar = of->walk->scalars + TN_ROW_SCALARS * (pass->first_row + number);
+    scalar[of->circuit.scalar[TN_CIRCUIT_U]] = total[0];
+    if (of->circuit.output[TN_CIRCUIT_V] != UINT32_MAX) scalar[of->circuit.scalar[TN_CIRCUIT_V]] = total[1];
+}
+
+static tn_status run_pass(const walker *walk, const tn_rtl_operation *operation, tn_error *error) {
+    const tn_rtl_pass *pass = operation->pass;
+    const tn_rtl_look none = {0};
+    const uint32_t array[OPERANDS] = {operation->left, operation->right, operation->extra, operation->result};
+    const tn_rtl_look *look[OPERANDS] = {&operation->look[0], &operation->look[1], &none,
+                                         &operation->look[2]};
+    const bool used[OPERANDS] = {pass->reads[0], pass->reads[1], pass->reads[2], pass->writes};
+    pass_run of = {.walk = walk, .operation = operation, .columns = pass->columns, .rows = 1};
+    uint64_t row[TN_RTL_ROW_INDICES] = {0};
+    TN_TRY(tn_circuit_make(pass->kind, pass->pass, &walk->design->latencies, &of.circuit, error));
+    for (int i = 0; i < OPERANDS; i++) {
+        if (!used[i]) continue;
+        const tn_rtl_array *from = &walk->design->array[array[i]];
+        of.array[i] = operand(walk, array[i], look[i]);
+        of.column_stride[i] = stride_of(from, operation->column.index[0]);
+        for (uint32_t k = 0; k < pass->row_indices; k++)
+            of.row_stride[i][k] = stride_of(from, pass->row_index[k]);
+    }
+    of.limit = pass->columns;
+    if (pass->limit_slot != TN_RTL_NONE && walk->sample->word[pass->limit_slot] < of.limit)
+        of.limit = walk->sample->word[pass->limit_slot];
+    for (uint32_t k = 0; k < pass->row_indices; k++) of.rows *= walk->index_size[pass->row_index[k]];
+    for (uint64_t number = 0; number < of.rows; number++) {
+        run_row(&of, row, number);
+        for (uint32_t k = pass->row_indices; k-- > 0;) {
+            if (++row[k] < walk->index_size[pass->row_index[k]]) break;
+            row[k] = 0;
+        }
+    }
+    return TN_OK;
+}
+
+/* ---- programs ---- */
+
+tn_status tn_rtl_reference_walk(const tn_rtl_design *design, const uint64_t *index_size,
+                                const tn_scalar_arithmetic *arithmetic, const tn_rtl_sample *sample,
+                                double *const *values, double *scalars, tn_error *error) {
+    const walker of = {design, index_size, arithmetic, sample, values, scalars};
+    TN_TRY(tn_rtl_design_check(design, error));
+    for (uint32_t i = 0; i < design->operations; i++) {
+        const tn_rtl_operation *operation = &design->operation[i];
+        if (operation->pass)
+            TN_TRY(run_pass(&of, operation, error));
+        else if (operation->update)
+            run_update(&of, operation);
+        else
+            run_product(&of, operation);
+    }
+    return TN_OK;
+}
+
+static uint64_t elements_of(const tn_rtl_array *array) {
+    uint64_t elements = 1;
+    for (uint32_t k = 0; k < array->layout.axes; k++) elements *= array->layout.dims[k];
+    return elements;
+}
+
+static tn_status widened(const tn_rtl_design *design, const uint64_t *index_size, float *const *values,
+                         tn_arena *arena, tn_error *error) {
+    double **wide;
+    TN_TRY(tn_arena_alloc(arena, design->arrays, sizeof *wide, &wide, error));
+    for (uint32_t t = 0; t < design->arrays; t++) {
+        uint64_t elements = elements_of(&design->array[t]);
+        TN_TRY(tn_arena_alloc(arena, elements, sizeof *wide[t], &wide[t], error));
+        for (uint64_t i = 0; i < elements; i++) wide[t][i] = (double)values[t][i];
+    }
+    TN_TRY(tn_rtl_reference_walk(design, index_size, &tn_hardware_arithmetic, NULL, wide, NULL, error));
+    for (uint32_t t = 0; t < design->arrays; t++)
+        for (uint64_t i = 0, elements = elements_of(&design->array[t]); i < elements; i++)
+            values[t][i] = (float)wide[t][i];
+    return TN_OK;
 }
 
 tn_status tn_rtl_reference_run(const tn_rtl_design *design, const uint64_t *index_size, float *const *values,
                                tn_error *error) {
-    TN_TRY(tn_rtl_design_check(design, error));
-    for (uint32_t i = 0; i < design->operations; i++) {
-        if (design->operation[i].update)
-            run_update(design, &design->operation[i], values);
-        else
-            run_product(design, &design->operation[i], index_size, values);
-    }
-    return TN_OK;
+    tn_arena arena = {0};
+    tn_status status = widened(design, index_size, values, &arena, error);
+    tn_arena_free(&arena);
+    return status;
 }

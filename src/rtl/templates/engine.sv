@@ -4,7 +4,11 @@
 // COLUMNS sums gets one issue: a block of the left and of the right operand, each fetched in as many cycles as its
 // layout takes (`phases`, from the pattern). An issue lasts the longest of: the interval at which one sum may be added
 // to, the phases of both operands, and, in the last group, the most that a write of the result takes. An update (SGD:
-// w - rate * g) is a product of one group whose trips are VECTOR elements.
+// w - rate * g) is a product of one group whose trips are VECTOR elements. A pass of a vector kernel is run alike: a trip
+// is an issue of VECTOR columns of a row, with a third operand and the row's scalars (vector_unit.sv); it ends `drain`
+// cycles after its last issue.
+//
+// An operand may lie where a word of the sample says: at LOAD that word, an address and above it a rotation, is added.
 //
 // From the cycle in which an operation is loaded to that of the next: 1 + issues + 4 (address, bank, memory, lanes) + the
 // operators + 1 (result to bank) - 1 (the last write and the next load share a cycle) + phases of the last write - 1.
@@ -61,6 +65,17 @@ module engine (
   wire [ROTATE-1:0] right_top = MEMORY_TOP[right_memory*ROTATE+:ROTATE];
   wire [ROTATE-1:0] result_top = MEMORY_TOP[result_memory*ROTATE+:ROTATE];
 
+  // ---- what only passes of vector kernels have ----
+  logic streams, reads_left, reads_right, reads_extra;
+  logic [ROTATE-1:0] extra_top;
+  logic [PHASE-1:0] extra_phases;
+  logic [3*ADDRESS-1:0] look_address;  // of left, right, result
+  logic [3*ROTATE-1:0] look_rotation;
+  logic [MEMORIES-1:0] extra_read;
+  logic [BANKS-1:0] extra_used;
+  logic [BANKS*ADDRESS-1:0] extra_address;
+  logic pass_left;  // a pass ends
+
   // ---- control ----
   logic [TILE-1:0] round, slot;  // tiles of earlier rounds; the open one at hand
   logic [PHASE-1:0] phase;
@@ -76,9 +91,14 @@ module engine (
   wire [CUTS-1:0] term_cut = d[F_EDGE_TERM+:CUTS] & group_last[0+:CUTS];
 
   // A block is one of 4^CUTS in a row, so its kind is its low bits.
-  wire [BLOCK-1:0] left_block = idle ? BLOCK'(HOST_LEFT) : d[F_LEFT_BLOCK+:BLOCK] | BLOCK'({term_cut, row_cut});
-  wire [BLOCK-1:0] right_block = d[F_RIGHT_BLOCK+:BLOCK] | BLOCK'({column_cut, term_cut});
-  wire [BLOCK-1:0] result_block = idle ? BLOCK'(HOST_RESULT) : d[F_RESULT_BLOCK+:BLOCK] | BLOCK'({column_cut, row_cut});
+  wire pass = PASSES > 0 && vector;
+  wire pass_cut = column_cut[0] || term_cut[0];  // the trip's columns end within the word
+  wire [BLOCK-1:0] left_block = idle ? BLOCK'(HOST_LEFT)
+                              : d[F_LEFT_BLOCK+:BLOCK] | (pass ? BLOCK'(pass_cut) : BLOCK'({term_cut, row_cut}));
+  wire [BLOCK-1:0] right_block =
+      d[F_RIGHT_BLOCK+:BLOCK] | (pass ? BLOCK'(pass_cut) : BLOCK'({column_cut, term_cut}));
+  wire [BLOCK-1:0] result_block = idle ? BLOCK'(HOST_RESULT)
+                                : d[F_RESULT_BLOCK+:BLOCK] | (pass ? BLOCK'(pass_cut) : BLOCK'({column_cut, row_cut}));
   logic [CHOICE-1:0] left_first, right_first, result_first;
   logic [PHASE-1:0] left_phases, right_phases, result_phases;
   left_blocks of_left (.block(left_block), .first(left_first), .phases(left_phases));
@@ -92,6 +112,8 @@ module engine (
       if (left_phases > cycles) cycles = left_phases;
       if (right_phases > cycles) cycles = right_phases;
       if (last_group && write_phases > cycles) cycles = write_phases;
+      if (pass && extra_phases > cycles) cycles = extra_phases;
+      if (pass && streams && result_phases > cycles) cycles = result_phases;
     end
   end
   wire fire = run && phase == cycles - 1'b1;
@@ -100,26 +122,30 @@ module engine (
   wire sweep = fire && last_slot;
   wire last_issue = sweep && last_group && last_round;
 
-  logic [3*ADDRESS-1:0] tile_address;
-  logic [3*ROTATE-1:0] tile_rotation;
-  logic [3*INSIDE-1:0] tile_place;
-  odometer #(.LEVELS(TILE_LEVELS), .OPERANDS(3), .COUNT(COUNT), .ADDRESS(ADDRESS), .ROTATE(ROTATE), .INSIDE(INSIDE)) tile (
+  logic [TILE_PORTS*ADDRESS-1:0] tile_address;
+  logic [TILE_PORTS*ROTATE-1:0] tile_rotation;
+  logic [TILE_PORTS*INSIDE-1:0] tile_place;
+  odometer #(.LEVELS(TILE_LEVELS), .OPERANDS(TILE_PORTS), .COUNT(COUNT), .ADDRESS(ADDRESS), .ROTATE(ROTATE), .INSIDE(INSIDE)) tile (
       .clk, .load(state == LOAD), .step(fire && real_tile), .save(sweep && last_group), .restore(sweep && !last_group),
-      .count(d[F_TILE_COUNT+:TILE_LEVELS*COUNT]), .period(d[F_TILE_PERIOD+:TILE_LEVELS*3*4]),
-      .stride(d[F_TILE_STRIDE+:TILE_LEVELS*3*ADDRESS]), .turn_period(d[F_TILE_TURN_PERIOD+:TILE_LEVELS*3*4]),
-      .turn(d[F_TILE_TURN+:TILE_LEVELS*3*ROTATE]), .spot(d[F_TILE_INSIDE+:TILE_LEVELS*3*4]),
-      .shift(d[F_TILE_SHIFT+:TILE_LEVELS*3*4]), .top({result_top, right_top, left_top}),
+      .count(d[F_TILE_COUNT+:TILE_LEVELS*COUNT]), .period(d[F_TILE_PERIOD+:TILE_LEVELS*TILE_PORTS*4]),
+      .stride(d[F_TILE_STRIDE+:TILE_LEVELS*TILE_PORTS*ADDRESS]),
+      .turn_period(d[F_TILE_TURN_PERIOD+:TILE_LEVELS*TILE_PORTS*4]),
+      .turn(d[F_TILE_TURN+:TILE_LEVELS*TILE_PORTS*ROTATE]), .spot(d[F_TILE_INSIDE+:TILE_LEVELS*TILE_PORTS*4]),
+      .shift(d[F_TILE_SHIFT+:TILE_LEVELS*TILE_PORTS*4]),
+      .top((TILE_PORTS * ROTATE)'({extra_top, result_top, right_top, left_top})),
       .address(tile_address), .rotation(tile_rotation), .place(tile_place), .last(tile_last));
 
-  logic [2*ADDRESS-1:0] group_address;
-  logic [2*ROTATE-1:0] group_rotation;
-  logic [2*INSIDE-1:0] group_place;
-  odometer #(.LEVELS(GROUP_LEVELS), .OPERANDS(2), .COUNT(COUNT), .ADDRESS(ADDRESS), .ROTATE(ROTATE), .INSIDE(INSIDE)) group (
+  logic [GROUP_PORTS*ADDRESS-1:0] group_address;
+  logic [GROUP_PORTS*ROTATE-1:0] group_rotation;
+  logic [GROUP_PORTS*INSIDE-1:0] group_place;
+  odometer #(.LEVELS(GROUP_LEVELS), .OPERANDS(GROUP_PORTS), .COUNT(COUNT), .ADDRESS(ADDRESS), .ROTATE(ROTATE), .INSIDE(INSIDE)) group (
       .clk, .load(state == LOAD), .step(sweep), .save(1'b0), .restore(1'b0),
-      .count(d[F_GROUP_COUNT+:GROUP_LEVELS*COUNT]), .period(d[F_GROUP_PERIOD+:GROUP_LEVELS*2*4]),
-      .stride(d[F_GROUP_STRIDE+:GROUP_LEVELS*2*ADDRESS]), .turn_period(d[F_GROUP_TURN_PERIOD+:GROUP_LEVELS*2*4]),
-      .turn(d[F_GROUP_TURN+:GROUP_LEVELS*2*ROTATE]), .spot(d[F_GROUP_INSIDE+:GROUP_LEVELS*2*4]),
-      .shift(d[F_GROUP_SHIFT+:GROUP_LEVELS*2*4]), .top({right_top, left_top}),
+      .count(d[F_GROUP_COUNT+:GROUP_LEVELS*COUNT]), .period(d[F_GROUP_PERIOD+:GROUP_LEVELS*GROUP_PORTS*4]),
+      .stride(d[F_GROUP_STRIDE+:GROUP_LEVELS*GROUP_PORTS*ADDRESS]),
+      .turn_period(d[F_GROUP_TURN_PERIOD+:GROUP_LEVELS*GROUP_PORTS*4]),
+      .turn(d[F_GROUP_TURN+:GROUP_LEVELS*GROUP_PORTS*ROTATE]), .spot(d[F_GROUP_INSIDE+:GROUP_LEVELS*GROUP_PORTS*4]),
+      .shift(d[F_GROUP_SHIFT+:GROUP_LEVELS*GROUP_PORTS*4]),
+      .top((GROUP_PORTS * ROTATE)'({extra_top, result_top, right_top, left_top})),
       .address(group_address), .rotation(group_rotation), .place(group_place), .last(group_last));
 
   always_ff @(posedge clk) begin
@@ -159,9 +185,11 @@ module engine (
   wire [MEMORIES*BANKS*WORD*32-1:0] data;
 `ifndef SYNTHESIS
   int unsigned wrong_of[MEMORIES];
+  int unsigned wrong_scalars;
   always_comb begin
     wrong = 0;
     for (int m = 0; m < MEMORIES; m++) wrong = wrong + wrong_of[m];
+    wrong = wrong + wrong_scalars;
   end
 `endif
 `include "memories.svh"
@@ -172,11 +200,13 @@ module engine (
   logic [BANKS*ADDRESS-1:0] left_offset1, right_offset1;
   logic left_valid3, left_first3, right_valid3, right_first3;
   logic [BANKS*WORD*32-1:0] left_fetched, right_fetched;
-  wire [ADDRESS-1:0] left_base = d[F_LEFT_BASE+:ADDRESS] + tile_address[0+:ADDRESS] + group_address[0+:ADDRESS];
-  wire [ROTATE-1:0] left_rotation = field_add(tile_rotation[0+:ROTATE], group_rotation[0+:ROTATE], left_top);
+  wire [ADDRESS-1:0] left_base = d[F_LEFT_BASE+:ADDRESS] + tile_address[0+:ADDRESS] + group_address[0+:ADDRESS] +
+      look_address[0+:ADDRESS];
+  wire [ROTATE-1:0] left_rotation = field_add(
+      field_add(tile_rotation[0+:ROTATE], group_rotation[0+:ROTATE], left_top), look_rotation[0+:ROTATE], left_top);
   read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
               .INSIDE(INSIDE), .CHOICE(CHOICE), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) left (
-      .clk, .valid(idle ? host_valid && !host_write : run && real_tile && phase < left_phases), .first(phase == 0),
+      .clk, .valid(idle ? host_valid && !host_write : run && real_tile && phase < left_phases && reads_left), .first(phase == 0),
       .choice(left_first + CHOICE'(phase)), .memory(left_memory),
       .base(idle ? host_word[ADDRESS-1:0] : left_base), .rotation(idle ? host_bank[ROTATE-1:0] : left_rotation),
       .place(idle ? host_element[INSIDE-1:0] : tile_place[0+:INSIDE] | group_place[0+:INSIDE]),
@@ -187,10 +217,12 @@ module engine (
 
   read_port #(.MEMORIES(MEMORIES), .MEMORY(MEMORY), .BANKS(BANKS), .WORD(WORD), .ADDRESS(ADDRESS), .ROTATE(ROTATE),
               .INSIDE(INSIDE), .CHOICE(CHOICE), .SERVES(RIGHT_SERVES), .MASK(MEMORY_MASK), .TOP(MEMORY_TOP)) right (
-      .clk, .valid(run && real_tile && phase < right_phases), .first(phase == 0),
+      .clk, .valid(run && real_tile && phase < right_phases && reads_right), .first(phase == 0),
       .choice(right_first + CHOICE'(phase)), .memory(right_memory),
-      .base(d[F_RIGHT_BASE+:ADDRESS] + tile_address[ADDRESS+:ADDRESS] + group_address[ADDRESS+:ADDRESS]),
-      .rotation(field_add(tile_rotation[ROTATE+:ROTATE], group_rotation[ROTATE+:ROTATE], right_top)),
+      .base(d[F_RIGHT_BASE+:ADDRESS] + tile_address[ADDRESS+:ADDRESS] + group_address[ADDRESS+:ADDRESS] +
+            look_address[ADDRESS+:ADDRESS]),
+      .rotation(field_add(field_add(tile_rotation[ROTATE+:ROTATE], group_rotation[ROTATE+:ROTATE], right_top),
+                          look_rotation[ROTATE+:ROTATE], right_top)),
       .place(tile_place[INSIDE+:INSIDE] | group_place[INSIDE+:INSIDE]),
       .choice1(right_choice1), .used1(right_used1), .offset1(right_offset1),
       .read(right_read), .used(right_used), .address(right_address), .choice2(right_choice2), .data,
@@ -243,20 +275,28 @@ module engine (
   localparam int TO_UPDATED = 4 + MULTIPLY + ADD;
   localparam int TO_SUM = TO_UPDATED + TREE * ADD;
   localparam int GOES = MEMORY + ADDRESS + ROTATE + INSIDE + CHOICE + PHASE;
+  logic [ADDRESS-1:0] group_result_address;  // of passes that write while they sum
+  logic [ROTATE-1:0] group_result_rotation;
+  logic [INSIDE-1:0] group_result_place;
   wire [GOES-1:0] goes = {
     result_memory,
-    idle ? host_word[ADDRESS-1:0] : d[F_RESULT_BASE+:ADDRESS] + tile_address[2*ADDRESS+:ADDRESS],
-    idle ? host_bank[ROTATE-1:0] : tile_rotation[2*ROTATE+:ROTATE],
-    idle ? host_element[INSIDE-1:0] : tile_place[2*INSIDE+:INSIDE], result_first, result_phases};
+    idle ? host_word[ADDRESS-1:0]
+         : d[F_RESULT_BASE+:ADDRESS] + tile_address[2*ADDRESS+:ADDRESS] + group_result_address + look_address[2*ADDRESS+:ADDRESS],
+    idle ? host_bank[ROTATE-1:0]
+         : field_add(field_add(tile_rotation[2*ROTATE+:ROTATE], group_result_rotation, result_top),
+                     look_rotation[2*ROTATE+:ROTATE], result_top),
+    idle ? host_element[INSIDE-1:0] : tile_place[2*INSIDE+:INSIDE] | group_result_place, result_first, result_phases};
   logic updated_valid;
   logic [GOES-1:0] updated_goes, sum_goes;
   delay #(.WIDTH(GOES + 1), .CYCLES(TO_UPDATED)) with_update (
-      .clk, .d({fire && real_tile && vector, goes}), .q({updated_valid, updated_goes}));
+      .clk, .d({fire && real_tile && vector && !pass, goes}), .q({updated_valid, updated_goes}));
   delay #(.WIDTH(GOES), .CYCLES(TO_SUM - TO_UPDATED)) with_sum (.clk, .d(updated_goes), .q(sum_goes));
 
   // ---- results ----
   logic [LANES_RESULT*32-1:0] result;
-  logic result_valid;
+  logic result_valid, pass_valid;
+  logic [GOES-1:0] pass_goes;
+  logic [LANES_RESULT*32-1:0] of_pass;
   logic [MEMORY-1:0] write_memory;
   logic [ADDRESS-1:0] write_base;
   logic [ROTATE-1:0] write_rotation;
@@ -264,8 +304,8 @@ module engine (
   logic [CHOICE-1:0] write_choice, first_choice;
   logic [PHASE-1:0] write_needs, write_phase, needs;
   wire by_host = idle && host_valid && host_write;
-  wire take = sum_finished || updated_valid || by_host;
-  wire [GOES-1:0] taken = by_host ? goes : updated_valid ? updated_goes : sum_goes;
+  wire take = sum_finished || updated_valid || by_host || pass_valid;
+  wire [GOES-1:0] taken = by_host ? goes : pass_valid ? pass_goes : updated_valid ? updated_goes : sum_goes;
   assign {first_choice, needs} = taken[CHOICE+PHASE-1:0];
   wire [CHOICE-1:0] next_choice = take ? first_choice : write_choice + 1'b1;
   generate
@@ -282,7 +322,9 @@ module engine (
         assign of_update = of_sum;
       end
       always_ff @(posedge clk)
-        if (take) result[n*32+:32] <= n == 0 && by_host ? host_d : updated_valid ? of_update : of_sum;
+        if (take)
+          result[n*32+:32] <= n == 0 && by_host ? host_d
+                            : pass_valid ? of_pass[n*32+:32] : updated_valid ? of_update : of_sum;
     end
   endgenerate
   always_ff @(posedge clk) begin
@@ -298,7 +340,7 @@ module engine (
   // a cycle; an update leaves one later.
   logic update_ended, update_left, sum_ended;
   logic [PHASE-1:0] writes_left;
-  delay #(.WIDTH(1), .CYCLES(TO_UPDATED)) end_of_update (.clk, .d(last_issue), .q(update_ended));
+  delay #(.WIDTH(1), .CYCLES(TO_UPDATED)) end_of_update (.clk, .d(last_issue && !pass), .q(update_ended));
   delay #(.WIDTH(1), .CYCLES(TO_SUM - TO_UPDATED)) end_of_sum (.clk, .d(update_ended && !vector), .q(sum_ended));
   wire [PHASE-1:0] written = write_phase + 2'd2;  // phases of the write at hand, this and the next cycle's included
   wire [PHASE-1:0] unwritten = take ? needs - 1'b1 : result_valid && write_needs > written ? write_needs - written : '0;
@@ -308,7 +350,7 @@ module engine (
     else if (sum_ended) writes_left <= unwritten;
     else if (writes_left != 0) writes_left <= writes_left - 1'b1;
   end
-  assign leave = update_left || (sum_ended && unwritten == 0) || writes_left == 1;
+  assign leave = pass ? pass_left : update_left || (sum_ended && unwritten == 0) || writes_left == 1;
 
   wire [ROTATE-1:0] write_mask = MEMORY_MASK[write_memory*ROTATE+:ROTATE];
   wire [ROTATE-1:0] write_top = MEMORY_TOP[write_memory*ROTATE+:ROTATE];
@@ -337,4 +379,28 @@ module engine (
       assign write[m] = result_valid && write_memory == m;
     end
   endgenerate
+
+  // ---- passes of vector kernels ----
+`ifdef HAS_PASSES
+`include "passes.svh"
+`else
+  assign {streams, reads_left, reads_right, reads_extra} = 4'b0110;
+  assign extra_top = '0;
+  assign extra_phases = '0;
+  assign look_address = '0;
+  assign look_rotation = '0;
+  assign extra_read = '0;
+  assign extra_used = '0;
+  assign extra_address = '0;
+  assign pass_left = '0;
+  assign pass_valid = '0;
+  assign pass_goes = '0;
+  assign of_pass = '0;
+  assign group_result_address = '0;
+  assign group_result_rotation = '0;
+  assign group_result_place = '0;
+`ifndef SYNTHESIS
+  assign wrong_scalars = 0;
+`endif
+`endif
 endmodule

@@ -1,0 +1,225 @@
+#include "rtl/compile_pass.h"
+
+#include "base/checked.h"
+#include "hardware/dot.h"
+#include "hardware/issue.h"
+
+#include <string.h>
+
+static uint64_t bits_for(uint64_t values) {
+    uint64_t bits = 1;
+    while (bits < 63 && (UINT64_C(1) << bits) < values) bits++;
+    return bits;
+}
+
+static uint64_t most(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+/* ---- circuits ---- */
+
+static uint32_t find_circuit(const tn_rtl_engine *engine, const tn_rtl_pass *pass) {
+    uint32_t i = 0;
+    while (i < engine->circuits &&
+           (engine->circuit[i].kind != pass->kind || engine->circuit[i].pass != pass->pass))
+        i++;
+    return i;
+}
+
+tn_status tn_rtl_list_circuits(tn_rtl_compiler *with) {
+    tn_rtl_engine *engine = with->engine;
+    const tn_rtl_design *design = with->design;
+    TN_TRY(tn_arena_alloc(with->arena, (size_t)TN_OPERATION_KINDS * TN_PASSES_MOST, sizeof *engine->circuit,
+                          &engine->circuit, with->error));
+    for (uint32_t i = 0; i < design->operations; i++) {
+        const tn_rtl_pass *pass = design->operation[i].pass;
+        if (!pass || find_circuit(engine, pass) < engine->circuits) continue;
+        TN_TRY(tn_circuit_make(pass->kind, pass->pass, &design->latencies, &engine->circuit[engine->circuits],
+                               with->error));
+        engine->circuits++;
+    }
+    return TN_OK;
+}
+
+/* ---- cycles ---- */
+
+static uint64_t sum_cycles(const tn_rtl_design *design, const tn_circuit *circuit) {
+    if (circuit->form != TN_PASS_REDUCE && circuit->form != TN_PASS_ACCUMULATE) return 0;
+    return design->latencies.of[circuit->greatest ? TN_COMPARE : TN_ADDER];
+}
+
+uint64_t tn_rtl_pass_fill(const tn_rtl_engine *engine, const tn_circuit *circuit) {
+    uint64_t operators = circuit->form == TN_PASS_REDUCE ? tn_tree_depth(engine->design->vector) + 1 : 1;
+    return circuit->depth + operators * sum_cycles(engine->design, circuit);
+}
+
+/* The most cycles that an operand, or a stream's result, takes for a block, whole or cut by the rows' end. */
+static uint64_t phases_of(const tn_rtl_compiler *with, const tn_rtl_operation *operation,
+                          const tn_circuit *circuit, const tn_rtl_step *step, uint32_t kind) {
+    const tn_rtl_engine *engine = with->engine;
+    const bool used[TN_RTL_PORTS] = {operation->pass->reads[0], operation->pass->reads[1],
+                                     operation->pass->writes && circuit->form != TN_PASS_ACCUMULATE,
+                                     operation->pass->reads[2]};
+    uint64_t phases = 1;
+    for (int port = 0; port < TN_RTL_PORTS; port++) {
+        const tn_rtl_patterns *list = &engine->port[port];
+        if (used[port]) phases = most(phases, list->pattern[list->block[step->block[port] + kind]].phases);
+    }
+    return phases;
+}
+
+static tn_status pass_cycles(tn_rtl_compiler *with, const tn_rtl_operation *operation,
+                             const tn_circuit *circuit, tn_rtl_step *step) {
+    const tn_rtl_engine *engine = with->engine;
+    const tn_matmul kernel = {.lane = {.multiply.stages = circuit->depth,
+                                       .tree.stages = most(1, sum_cycles(with->design, circuit)),
+                                       .sum.stages = most(1, sum_cycles(with->design, circuit)),
+                                       .group = 1}};
+    bool over_rows = circuit->form == TN_PASS_REDUCE;
+    const uint64_t words = over_rows ? step->group_count[0] : step->tile_count[0];
+    const bool cut = over_rows ? step->edge_term : step->edge_column;
+    uint64_t tiles = 1, groups = 1;
+    for (uint32_t l = 1; l < step->tile_levels; l++) tiles *= step->tile_count[l];
+    for (uint32_t l = 1; l < step->group_levels; l++) groups *= step->group_count[l];
+    const tn_issued_group one = {{1, 1}, {false, false}}, columns = {{words, 1}, {cut, false}};
+    tn_issued_product product = {.row = one,
+                                 .column = over_rows ? one : columns,
+                                 .term = over_rows ? columns : one,
+                                 .other_tiles = over_rows ? tiles : tiles,
+                                 .other_groups = groups};
+    if (circuit->form != TN_PASS_REDUCE) product.other_groups = groups * step->group_count[0];
+    if (over_rows) product.other_tiles = tiles * step->tile_count[0];
+    for (uint32_t kind = 0; kind < TN_BLOCK_KINDS; kind++) {
+        /* hardware/issue.h: columns are the right block's and the result's second direction, terms the left's */
+        uint64_t phases = phases_of(with, operation, circuit, step, kind >> 2 & 1);
+        product.left[kind] = over_rows ? phases : 1;
+        product.right[kind] = over_rows ? 1 : phases;
+        product.result[kind] = 1;
+        if (circuit->form == TN_PASS_ACCUMULATE) {
+            const tn_rtl_patterns *list = &engine->port[TN_RTL_RESULT];
+            product.result[kind] =
+                list->pattern[list->block[step->block[TN_RTL_RESULT] + (kind >> 2 & 1)]].phases;
+        }
+    }
+    tn_issued issued;
+    TN_TRY(tn_issue_product(&kernel, &product, &issued, with->error));
+    step->tiles = issued.tiles;
+    step->open = issued.open;
+    step->interval = issued.interval;
+    step->write_phases = issued.write_phases;
+    uint64_t behind = tn_rtl_pass_fill(engine, circuit) + TN_RTL_PASS_EXTRA + issued.last_phases - 1;
+    step->drain = behind - 3; /* counted from 0, the load and the last issue apart */
+    step->cycles = issued.cycles - 1 + behind;
+    return TN_OK;
+}
+
+/* ---- counters ---- */
+
+static void count_columns(const tn_rtl_compiler *with, const tn_rtl_operation *operation,
+                          tn_rtl_counter *counter, uint64_t *count) {
+    const tn_rtl_pass *pass = operation->pass;
+    const uint32_t array[TN_RTL_PORTS] = {operation->left, operation->right, operation->result,
+                                          operation->extra};
+    const bool used[TN_RTL_PORTS] = {pass->reads[0], pass->reads[1], pass->writes, pass->reads[2]};
+    uint32_t index = operation->column.index[0];
+    uint64_t edge = operation->column.edge[0];
+    *count = index == TN_RTL_NONE ? 1 : tn_ceil_div(with->index_size[index], edge);
+    for (int port = 0; index != TN_RTL_NONE && port < TN_RTL_PORTS; port++) {
+        if (!used[port]) continue;
+        const tn_rtl_array *of = &with->design->array[array[port]];
+        uint32_t axis = tn_rtl_axis_of(of, index);
+        if (axis != TN_RTL_NONE) counter[port] = tn_rtl_counter_of(&of->layout, axis, edge);
+    }
+    counter[TN_RTL_COLUMN] = (tn_rtl_counter){.stride = edge};
+}
+
+/* The pass's k-th row index: what one more of it adds. */
+static void count_row(const tn_rtl_compiler *with, const tn_rtl_operation *operation, uint32_t k,
+                      tn_rtl_counter *counter, uint64_t *count) {
+    const tn_rtl_pass *pass = operation->pass;
+    const uint32_t array[TN_RTL_PORTS] = {operation->left, operation->right, operation->result,
+                                          operation->extra};
+    const bool used[TN_RTL_PORTS] = {pass->reads[0], pass->reads[1], pass->writes, pass->reads[2]};
+    uint64_t stride = 1;
+    *count = with->index_size[pass->row_index[k]];
+    for (int port = 0; port < TN_RTL_PORTS; port++) {
+        if (!used[port]) continue;
+        const tn_rtl_array *of = &with->design->array[array[port]];
+        uint32_t axis = tn_rtl_axis_of(of, pass->row_index[k]);
+        if (axis != TN_RTL_NONE) counter[port] = tn_rtl_counter_of(&of->layout, axis, 1);
+    }
+    for (uint32_t i = k + 1; i < pass->row_indices; i++) stride *= with->index_size[pass->row_index[i]];
+    counter[TN_RTL_ROW] = (tn_rtl_counter){.stride = stride};
+}
+
+static void add_counters(const tn_rtl_compiler *with, const tn_rtl_operation *operation,
+                         const tn_circuit *circuit, tn_rtl_step *step) {
+    uint32_t cuts = (uint32_t)with->engine->cuts;
+    bool over_rows = circuit->form == TN_PASS_REDUCE, down = circuit->form == TN_PASS_ACCUMULATE;
+    step->tile_levels = 2 * cuts;
+    step->group_levels = cuts;
+    for (uint32_t l = 0; l < 2 * cuts; l++) step->tile_count[l] = 1;
+    for (uint32_t l = 0; l < cuts; l++) step->group_count[l] = 1;
+    if (circuit->form != TN_PASS_PER_ROW) {
+        uint32_t index = operation->column.index[0];
+        bool cut = index != TN_RTL_NONE && with->index_size[index] % operation->column.edge[0] > 0;
+        count_columns(with, operation, over_rows ? step->group[0] : step->tile[0],
+                      over_rows ? &step->group_count[0] : &step->tile_count[0]);
+        *(over_rows ? &step->edge_term : &step->edge_column) = cut;
+    }
+    for (uint32_t k = operation->pass->row_indices; k-- > 0;) {
+        uint32_t level = down ? step->group_levels++ : step->tile_levels++;
+        count_row(with, operation, k, down ? step->group[level] : step->tile[level],
+                  down ? &step->group_count[level] : &step->tile_count[level]);
+    }
+}
+
+/* A port that the pass leaves alone takes one cycle. */
+static tn_status idle_block(tn_rtl_compiler *with, int port, tn_rtl_step *step) {
+    step->block[port] = with->engine->host_block[port];
+    return TN_OK;
+}
+
+tn_status tn_rtl_compile_pass(tn_rtl_compiler *with, const tn_rtl_operation *operation, tn_rtl_step *step) {
+    const tn_rtl_design *design = with->design;
+    const tn_rtl_pass *pass = operation->pass;
+    const uint32_t array[TN_RTL_PORTS] = {operation->left, operation->right, operation->result,
+                                          operation->extra};
+    const bool used[TN_RTL_PORTS] = {pass->reads[0], pass->reads[1], pass->writes, pass->reads[2]};
+    const tn_rtl_cut none = {{TN_RTL_NONE, TN_RTL_NONE}, {1, 1}};
+    step->vector = true;
+    step->pass = pass;
+    step->circuit = find_circuit(with->engine, pass);
+    const tn_circuit *circuit = &with->engine->circuit[step->circuit];
+    add_counters(with, operation, circuit, step);
+    for (int port = 0; port < TN_RTL_PORTS; port++) {
+        if (used[port])
+            TN_TRY(tn_rtl_port_blocks(with, (tn_rtl_port)port, &design->array[array[port]],
+                                      &operation->column, design->vector, &none, 1, step));
+        else
+            TN_TRY(idle_block(with, port, step));
+    }
+    return pass_cycles(with, operation, circuit, step);
+}
+
+void tn_rtl_pass_sizes(tn_rtl_engine *engine) {
+    const tn_rtl_design *design = engine->design;
+    uint64_t drain = 1;
+    engine->depth_most = 1;
+    for (uint32_t i = 0; i < engine->circuits; i++)
+        engine->depth_most = most(engine->depth_most, engine->circuit[i].depth);
+    for (uint32_t i = 0; i < design->operations; i++) drain = most(drain, engine->step[i].drain);
+    engine->pass_bits = bits_for(engine->circuits);
+    engine->depth_bits = bits_for(engine->depth_most + 1);
+    engine->drain_bits = bits_for(drain + 1);
+    engine->sample_bits = bits_for(design->sample_words);
+    engine->label_bits = bits_for(design->sample_labels);
+    engine->row_bits = bits_for(design->scalar_rows);
+    /* Rows and columns are counted beside addresses. */
+    for (uint32_t i = 0; i < design->operations && engine->circuits; i++) {
+        const tn_rtl_pass *pass = design->operation[i].pass;
+        if (pass)
+            engine->address_bits = most(engine->address_bits, bits_for(pass->columns + 2 * design->vector));
+    }
+    if (engine->circuits) engine->address_bits = most(engine->address_bits, engine->row_bits);
+}
