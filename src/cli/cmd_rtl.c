@@ -146,7 +146,7 @@ static tn_status answer(void *request_asked, int *answer_status, tn_error *error
 
 static const request defaults = {.device = "u50@user-area", .seed = 1, .steps = 1};
 static const tn_option options[] = {
-    {"--layer", TN_INTO(request, layer), "NAME", "a linear layer, such as encoder1.query"},
+    {"--layer", TN_INTO(request, layer), "NAME", "a layer, such as encoder1.query (the whole step)"},
     {"--device", TN_INTO(request, device), "DEVICE", "whose operators' latencies are built (u50@user-area)"},
     {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design"},
     {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model or the device (repeatable)"},
@@ -160,9 +160,11 @@ static const tn_option options[] = {
 
 const tn_command tn_command_rtl = {
     .name = "rtl",
-    .summary = "hardware of a design: SystemVerilog of a linear layer's step, simulated against its price",
-    .usage = "MODEL --layer NAME -o OUT [--simulate] [--update] [--set KEY=VALUE]...\nDIR --point ID --layer "
-             "NAME -o OUT",
+    .summary =
+        "hardware of a design: SystemVerilog of a training step or a layer, simulated against its price",
+    .usage =
+        "MODEL [--layer NAME] -o OUT [--simulate] [--update] [--set KEY=VALUE]...\nDIR --point ID --layer "
+        "NAME -o OUT",
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),

@@ -203,7 +203,7 @@ static tn_status compare(generator *with, const tn_rtl_simulation *simulation) {
 
 /* ---- resources ---- */
 
-static void tell_resources(tn_rtl_answer *answer, const tn_rtl_resources *of, bool synthesised) {
+void tn_rtl_tell_resources(tn_rtl_answer *answer, const tn_rtl_resources *of, bool synthesised) {
     const tn_rtl_use use[TN_RTL_USES] = {
         {.name = "lut", .predicted = of->lut},   {.name = "ff", .predicted = of->ff},
         {.name = "dsp", .predicted = of->dsp},   {.name = "bram18", .predicted = of->bram18},
@@ -221,7 +221,7 @@ static void tell_resources(tn_rtl_answer *answer, const tn_rtl_resources *of, bo
 static tn_status synthesise(generator *with) {
     tn_rtl_synthesis synthesis;
     TN_TRY(tn_rtl_synthesise(with->request->folder, with->arena, &synthesis, with->error));
-    tell_resources(with->answer, &synthesis.used, true);
+    tn_rtl_tell_resources(with->answer, &synthesis.used, true);
     with->answer->seconds += synthesis.seconds;
     return TN_OK;
 }
@@ -255,7 +255,7 @@ static tn_status run(generator *with) {
     TN_TRY(tell_operations(with));
     tn_rtl_resources resources;
     TN_TRY(tn_rtl_resources_count(&with->engine, r->device, &resources, with->error));
-    tell_resources(with->answer, &resources, false);
+    tn_rtl_tell_resources(with->answer, &resources, false);
     TN_TRY(draw_values(with));
     TN_TRY(put_all(with, &begin));
     TN_TRY(tn_folder_make(r->folder, with->error));

@@ -63,7 +63,7 @@ typedef struct tn_rtl_answer {
     tn_rtl_use resource[TN_RTL_USES];
     double seconds;
     uint32_t losses;
-    tn_rtl_loss *loss; /* [losses]: steps of a whole model */
+    tn_rtl_loss *loss;  /* [losses]: steps of a whole model */
     const char *floats; /* "circuit", "c": how operators were simulated */
     bool simulated, ok;
 } tn_rtl_answer;

@@ -3,8 +3,10 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "hardware/device_data.h"
+#include "hardware/vector.h"
 #include "model/graph.h"
 #include "rtl/files.h"
+#include "rtl/resources.h"
 #include "rtl/vector_files.h"
 #include "text/arrays.h"
 #include "train/initial.h"
@@ -49,12 +51,16 @@ static tn_status make_program(generator *with) {
                                    .terms = r->build->reduction,
                                    .vector = r->build->vector,
                                    .style = (tn_memory_style)r->build->activation_memory,
+                                   .lutram_bits_most = r->device->memory.lutram_bits_most,
                                    .rate = r->rate,
                                    .epsilon = r->settings->layer_norm_epsilon,
                                    .layer = with->layer};
+    if (r->build->array != TN_ARRAY_LANES)
+        return tn_fail(with->error, TN_INPUT,
+                       "build.array is systolic, of which there are no templates; set it to lanes");
     for (int kind = 0; kind < TN_OPERATORS; kind++) {
         const tn_operator_row *row;
-        TN_TRY(tn_device_operator(r->device, TN_FP32, (tn_operator)kind, &row, with->error));
+        TN_TRY(tn_device_operator(r->device, &tn_fp32, (tn_operator)kind, &row, with->error));
         options.latencies.of[kind] = row->stages;
     }
     options.update = r->update;
@@ -415,6 +421,7 @@ static tn_status compare(generator *with, const tn_rtl_simulation *simulation) {
     for (uint32_t i = 0, line = 0; i < design->operations; i++) {
         if (i > 0 && with->program.of_operation[i] != with->program.of_operation[i - 1]) line++;
         answer->operation[line].cycles_simulated += simulation->cycles[i];
+        answer->operation[line].is_simulated = true;
         answer->ok = answer->ok && simulation->cycles[i] == with->engine.step[i].cycles;
     }
     return write_arrays(with, "results", false, found);
@@ -444,13 +451,36 @@ static tn_status tell_operations(generator *with) {
     return TN_OK;
 }
 
+/* The engine, and beside it the vector unit's operators as the price counts them. */
+static tn_status tell_resources(generator *with) {
+    const tn_rtl_request *r = with->request;
+    bool serves[TN_OPERATION_KINDS] = {false};
+    tn_operator_set operators;
+    tn_rtl_resources used;
+    TN_TRY(tn_rtl_resources_count(&with->engine, r->device, &used, with->error));
+    TN_TRY(tn_operator_set_load(r->device, &tn_fp32, &operators, with->error));
+    for (uint32_t i = 0; i < with->engine.circuits; i++) serves[with->engine.circuit[i].kind] = true;
+    tn_resources unit = tn_vector_unit_resources(r->device, serves, with->program.design.vector, &operators);
+    used.lut += unit.lut;
+    used.ff += unit.ff;
+    used.dsp += unit.dsp;
+    tn_rtl_tell_resources(with->answer, &used, false);
+    return TN_OK;
+}
+
 static tn_status find_layer(generator *with) {
     const tn_rtl_request *r = with->request;
     with->layer = UINT32_MAX;
     for (uint32_t l = 0; r->layer && l < r->step->layers; l++)
         if (strcmp(r->step->layer[l].name, r->layer) == 0) with->layer = l;
-    if (r->layer && with->layer == UINT32_MAX)
-        return tn_fail(with->error, TN_INPUT, "--layer %s: the model has no such layer", r->layer);
+    if (r->layer && with->layer == UINT32_MAX) {
+        const char *first = "";
+        for (uint32_t l = r->step->layers; l-- > 0;)
+            if (strcmp(r->step->layer[l].kind, "linear") == 0) first = r->step->layer[l].name;
+        return tn_fail(with->error, TN_INPUT,
+                       "--layer %s: the model has no such layer; its first linear one is %s", r->layer,
+                       first);
+    }
     return TN_OK;
 }
 
@@ -461,21 +491,24 @@ static tn_status run(generator *with) {
     if (with->program.design.operations == 0)
         return tn_fail(with->error, TN_INPUT, "--layer %s has no operations of its own", r->layer);
     TN_TRY(tell_operations(with));
+    TN_TRY(tell_resources(with));
     TN_TRY(make_samples(with));
     TN_TRY(start_values(with));
     TN_TRY(expect(with));
     TN_TRY(write_files(with));
     if (r->simulate) {
         tn_rtl_simulation simulation;
-        TN_TRY(tn_rtl_simulate(&with->engine, r->folder, with->arena, &simulation, with->error));
+        TN_TRY(tn_rtl_simulate(&with->engine, r->folder, r->progress, with->arena, &simulation, with->error));
         with->answer->simulated = true;
+        with->answer->floats = tn_rtl_simulates_circuits(&with->engine) ? "circuit" : "c";
         with->answer->seconds += simulation.seconds;
         TN_TRY(compare(with, &simulation));
     }
     if (!r->synthesise) return TN_OK;
-    with->answer->has_synthesis = true;
-    TN_TRY(tn_rtl_synthesise(r->folder, with->arena, &with->answer->synthesised, with->error));
-    with->answer->seconds += with->answer->synthesised.seconds;
+    tn_rtl_synthesis synthesis;
+    TN_TRY(tn_rtl_synthesise(r->folder, with->arena, &synthesis, with->error));
+    tn_rtl_tell_resources(with->answer, &synthesis.used, true);
+    with->answer->seconds += synthesis.seconds;
     return TN_OK;
 }
 

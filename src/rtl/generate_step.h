@@ -9,4 +9,7 @@
 tn_status tn_rtl_generate_step(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
                                tn_error *error);
 
+/* generate.c: what an engine is counted to take, or what Yosys found. */
+void tn_rtl_tell_resources(tn_rtl_answer *answer, const tn_rtl_resources *of, bool synthesised);
+
 #endif

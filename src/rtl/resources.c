@@ -242,8 +242,8 @@ static tn_status program(const counter *with) {
 static tn_status control(const counter *with) {
     const tn_rtl_engine *e = with->engine;
     TN_TRY(program(with));
-    odometer(with, e->tile_levels, TN_RTL_PORTS, true);
-    odometer(with, e->group_levels, 2, false);
+    odometer(with, e->tile_levels, e->tile_ports, true);
+    odometer(with, e->group_levels, e->group_ports, false);
     registers(with, 2 * e->tile_bits + e->phase_bits + e->program_bits + 6);
     logic(with, 6 * e->tile_bits + 8 * e->phase_bits + 4 * e->program_bits);
     delay(with, e->slot_bits + 3, 4);

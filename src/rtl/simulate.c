@@ -138,7 +138,7 @@ static tn_status check_width(const tn_rtl_engine *engine, tn_error *error) {
 
 bool tn_rtl_simulates_circuits(const tn_rtl_engine *engine) {
     const tn_rtl_design *design = engine->design;
-    return design->rows * design->columns * design->terms <= TN_RTL_CIRCUITS_MOST;
+    return engine->circuits == 0 && design->rows * design->columns * design->terms <= TN_RTL_CIRCUITS_MOST;
 }
 
 tn_status tn_rtl_simulate(const tn_rtl_engine *engine, const char *folder, const tn_progress *progress,

@@ -21,7 +21,8 @@ typedef struct tn_rtl_simulation {
 tn_status tn_rtl_simulate(const tn_rtl_engine *engine, const char *folder, const tn_progress *progress,
                           tn_arena *arena, tn_rtl_simulation *simulation, tn_error *error);
 
-/* The operators' circuits are simulated up to this many multipliers; beyond, the same arithmetic in C. */
+/* The operators' circuits are simulated up to this many multipliers; beyond, and beside a vector unit, products and
+ * sums are the same arithmetic in C. */
 enum { TN_RTL_CIRCUITS_MOST = 64 };
 bool tn_rtl_simulates_circuits(const tn_rtl_engine *engine);
 

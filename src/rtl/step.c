@@ -466,9 +466,9 @@ static tn_status clear(maker *with, uint32_t array) {
 static tn_status add_into_slice(maker *with, const view *left, const view *right, const view *slice,
                                 uint32_t *beside) {
     view made = *slice, from = *slice, into = *slice, temporary = *slice;
-    uint32_t axis = slice->look.axis;
+    uint32_t axis = slice->look.used ? slice->look.axis : TN_RTL_NONE;
     made.look.used = false;
-    made.dims[axis] = temporary.dims[axis] = 1;
+    if (axis != TN_RTL_NONE) made.dims[axis] = temporary.dims[axis] = 1;
     temporary.look.used = false;
     if (*beside == TN_RTL_NONE) { /* laid as the slice is, so that both go word by word */
         view own = made;
@@ -483,6 +483,12 @@ static tn_status add_into_slice(maker *with, const view *left, const view *right
     return fixed_pass(with, TN_OP_ADD, 0, &from, &temporary, &into, 0);
 }
 
+/* A gradient of a core has a term of every token. */
+static bool is_summed(tn_role role) {
+    return role == TN_ROLE_DX || role == TN_ROLE_CORE_GRADIENT;
+}
+
+/* Token by token; what has no token as an index is summed over them. */
 static tn_status lookup_product(maker *with, const uint32_t *index) {
     const tn_operation *o = with->at;
     const tn_program_step *step = o->program_step;
@@ -496,8 +502,10 @@ static tn_status lookup_product(maker *with, const uint32_t *index) {
             TN_TRY(tensor_view(with, array[i], tensor[i], index, &views[i]));
             TN_TRY(look_at_token(with, &views[i], index, tensor[i], token));
         }
-        if (role != TN_ROLE_DX && role != TN_ROLE_CORE_GRADIENT) {
+        bool of_token = views[0].look.used || views[1].look.used || views[2].look.used;
+        if (!of_token || (!is_summed(role) && views[2].look.used)) {
             TN_TRY(add_product(with, &views[0], &views[1], &views[2]));
+            if (!of_token) return TN_OK; /* the same for all tokens */
             continue;
         }
         TN_TRY(clear(with, o->writes[0]));
@@ -863,11 +871,13 @@ static tn_status lower(maker *with) {
         return update(with);
     case TN_OP_UPDATE_MOMENTUM:
     case TN_OP_UPDATE_ADAM:
+    case TN_OP_SELECT:
     case TN_OPERATION_KINDS:
         break;
     }
-    return tn_fail(with->error, TN_INPUT, "%s has no template; train with optimizer: sgd",
-                   tn_operation_rows[with->at->kind].kernel);
+    bool update = with->at->kind == TN_OP_UPDATE_MOMENTUM || with->at->kind == TN_OP_UPDATE_ADAM;
+    return tn_fail(with->error, TN_INPUT, "%s: %s has no template%s", with->step->layer[with->at->layer].name,
+                   tn_operation_rows[with->at->kind].kernel, update ? "; train with optimizer: sgd" : "");
 }
 
 static tn_status lower_all(maker *with) {
@@ -953,6 +963,9 @@ static tn_status place_arrays(maker *with) {
         memory[m].banks = with->banks;
         memory[m].word = with->word;
         memory[m].style = with->options->style;
+        if (memory[m].style == TN_STYLE_AUTO)
+            memory[m].style = tn_memory_style_auto(TN_RTL_ELEMENT_BITS * with->word, memory[m].depth,
+                                                   with->options->lutram_bits_most);
     }
     for (uint32_t a = 0; a < with->arrays; a++) {
         tn_rtl_array *array = &with->array[a];
@@ -1051,17 +1064,20 @@ static tn_status check_step(const maker *with) {
     if (step->batch != 1)
         return tn_fail(with->error, TN_INPUT, "batch %" PRIu64 "; the step is generated for one example",
                        step->batch);
-    if (step->precision != TN_FP32)
-        return tn_fail(with->error, TN_INPUT, "precision %s; the templates compute in fp32",
-                       tn_precision_names[step->precision]);
-    if (o->vector > TN_CIRCUIT_LANES_MOST)
-        return tn_fail(with->error, TN_INPUT, "%" PRIu64 " vector lanes; the templates take at most %d",
-                       o->vector, TN_CIRCUIT_LANES_MOST);
+    bool fp32 = tn_number_format_same(&step->formats->accumulate, &tn_fp32);
+    for (int value = 0; value < TN_VALUES; value++)
+        fp32 = fp32 && tn_number_format_same(&step->formats->operand[value], &tn_fp32);
+    if (!fp32)
+        return tn_fail(with->error, TN_INPUT, "precision %s; the templates compute in fp32 alone",
+                       step->precision);
     for (uint32_t i = 0; i < step->operations; i++)
         if (step->operation[i].arithmetic)
             return tn_fail(with->error, TN_INPUT,
-                           "%s multiplies in another precision than fp32, which no template does",
+                           "%s multiplies in a precision of its own, which no template does",
                            step->layer[step->operation[i].layer].name);
+    if (o->vector > TN_CIRCUIT_LANES_MOST)
+        return tn_fail(with->error, TN_INPUT, "%" PRIu64 " vector lanes; the templates take at most %d",
+                       o->vector, TN_CIRCUIT_LANES_MOST);
     return TN_OK;
 }
 

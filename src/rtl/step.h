@@ -22,6 +22,7 @@ typedef struct tn_rtl_step_options {
     uint64_t rows, columns, terms, vector; /* of the kernel */
     tn_circuit_latencies latencies;
     tn_memory_style style;
+    uint64_t lutram_bits_most; /* of a memory whose style is automatic */
     double rate, epsilon;
     bool update;    /* with the updates of parameters */
     uint32_t layer; /* of the step: its operations alone; UINT32_MAX: all */

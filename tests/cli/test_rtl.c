@@ -27,9 +27,9 @@ static void refuses(int status, const char *because, const char *arguments) {
 static void refusals(void **state) {
     (void)state;
     refuses(2, "-o OUT is missing", "--layer encoder1.query");
-    refuses(2, "--layer NAME is missing", "-o nowhere");
+    refuses(2, "generated for one example", "-o nowhere --set batch=2");
+    refuses(2, "train with optimizer: sgd", "-o nowhere --update --set optimizer=adam");
     refuses(2, "its first linear one is encoder1.query", "-o nowhere --layer encoder9.query");
-    refuses(2, "is of kind", "-o nowhere --layer encoder1.attention");
     refuses(2, "powers of two", "-o nowhere --layer encoder1.query --set build.rows=3");
     refuses(2, "compute in fp32", "-o nowhere --layer encoder1.query --set precision=bf16");
     refuses(2, "--point goes with the folder", "-o nowhere --layer encoder1.query --point 3");
