@@ -43,6 +43,7 @@ static const tn_option options[] = {
     {"--tokens", TN_INTO(tn_ranks_asked, tokens), "K", "tokens of that case (default 32)"},
     {"--table", TN_INTO(tn_ranks_asked, table), "FILE.csv",
      "allocate from candidates (layer,cap,params,sqerr,..)"},
+    {"--cores", TN_INTO(tn_ranks_asked, cores), "f32|f16|bf16", "also write cores.safetensors, in this type"},
     {"-o", TN_INTO(tn_ranks_asked, output), "DIR", "write the results there"},
 };
 
@@ -57,7 +58,7 @@ static const struct {
     {OF_MODEL | OF_TABLE, "MODEL or --table", {"--budget", "--max-error", "--minimise", "--states"}},
     {OF_MODEL | OF_MATRIX,
      "MODEL or --matrix",
-     {"--fold", "--format", "--cap", "--tolerance", "--svd", "--seed", "--spectrum"}},
+     {"--fold", "--format", "--cap", "--tolerance", "--svd", "--seed", "--spectrum", "--cores"}},
 };
 
 static tn_status choose_mode(const tn_ranks_asked *asked, int *mode, tn_error *error) {
@@ -86,6 +87,11 @@ static tn_status answer(void *request, int *answer, tn_error *error) {
     TN_TRY(choose_mode(asked, &mode, error));
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (asked->common.given[i]) TN_TRY(refuse_option(options[i].name, mode, error));
+    static const char *const types[] = {"f32", "f16", "bf16"};
+    int type = 0;
+    while (asked->cores && type < 3 && strcmp(asked->cores, types[type]) != 0) type++;
+    if (type == 3) return tn_fail(error, TN_INPUT, "--cores %s; it is f32, f16 or bf16", asked->cores);
+    asked->half = (tn_half)type;
     if (asked->tokens == 0)
         return tn_fail(error, TN_INPUT, "--tokens 0 makes an empty case; give at least 1");
     if (mode == OF_MATRIX) return tn_ranks_matrix(asked, error);

@@ -8,6 +8,7 @@
 #include "decompose/factored.h"
 #include "decompose/truncated_svd.h"
 #include "ranks/problem.h"
+#include "text/arrays.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +20,10 @@ typedef struct tn_ranks_asked {
     tn_common common;
     const char *model;                                            /* allocate for a model's layers */
     const char *weights, *covariance, *accuracy, *device, *depth; /* with it */
-    const char *matrix, *tensor, *case_folder;                    /* decompose one matrix */
-    const char *table;                                            /* allocate from a table */
+    const char *cores;                         /* type of cores.safetensors: f32, f16, bf16; NULL: none */
+    tn_half half;                              /* from it */
+    const char *matrix, *tensor, *case_folder; /* decompose one matrix */
+    const char *table;                         /* allocate from a table */
     const char *format, *cap, *tolerance, *method, *minimise, *output;
     double max_error; /* negative: not given */
     uint64_t seed, tokens, states;

@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct {
     const char *asked; /* the item of --cap or --tolerance */
@@ -113,7 +114,10 @@ static tn_status write_row(const work *w, const row *r, const tn_factored *facto
     else
         snprintf(path, sizeof path, "%.1000s/cores-%s-%.100s.npz", asked->output,
                  asked->cap ? "cap" : "tolerance", r->asked);
-    return tn_factored_write_npz(path, &factored, NULL, 1, w->error);
+    TN_TRY(tn_factored_write_npz(path, &factored, NULL, 1, w->error));
+    if (!asked->cores) return TN_OK;
+    strcpy(strrchr(path, '.'), ".safetensors");
+    return tn_factored_write_safetensors(path, &factored, NULL, 1, asked->half, w->error);
 }
 
 static tn_status decompose(work *w, row *r) {

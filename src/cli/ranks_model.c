@@ -450,7 +450,8 @@ static tn_status write_choice(const work *w) {
     TN_TRY(tn_rank_write_model(folder, &w->plan, w->error));
     tn_watch_begin(&watch, "layers written", w->asked->common.quiet);
     tn_status status =
-        tn_rank_write_cores(folder, &w->plan, best, &w->trained, &w->rule, &watch.progress, w->error);
+        tn_rank_write_cores(folder, &w->plan, best, &w->trained, &w->rule,
+                            w->asked->cores ? &w->asked->half : NULL, &watch.progress, w->error);
     tn_watch_end(&watch);
     TN_TRY(status);
     TN_TRY(tn_rank_write_spectra(folder, &w->plan, best, &w->trained, w->error));

@@ -23,21 +23,40 @@ static tn_status name_cores(const tn_factored *f, const char *prefix, tn_arena *
     return TN_OK;
 }
 
-static tn_status write_npz(const char *path, const tn_factored *const *factored, const char *const *prefix,
-                           size_t count, tn_arena *arena, tn_error *error) {
-    size_t arrays = 0, at = 0;
-    tn_array_out *out;
-    for (size_t i = 0; i < count; i++) arrays += factored[i]->cores;
-    TN_TRY(tn_arena_alloc(arena, arrays, sizeof *out, &out, error));
+static tn_status list_cores(const tn_factored *const *factored, const char *const *prefix, size_t count,
+                            tn_arena *arena, tn_array_out **out, size_t *arrays, tn_error *error) {
+    size_t at = 0;
+    *arrays = 0;
+    for (size_t i = 0; i < count; i++) *arrays += factored[i]->cores;
+    TN_TRY(tn_arena_alloc(arena, *arrays, sizeof **out, out, error));
     for (size_t i = 0; i < count; at += factored[i++]->cores)
-        TN_TRY(name_cores(factored[i], prefix ? prefix[i] : NULL, arena, out + at, error));
-    return tn_npz_write(path, out, arrays, error);
+        TN_TRY(name_cores(factored[i], prefix ? prefix[i] : NULL, arena, *out + at, error));
+    return TN_OK;
 }
 
 tn_status tn_factored_write_npz(const char *path, const tn_factored *const *factored,
                                 const char *const *prefix, size_t count, tn_error *error) {
     tn_arena arena = {0};
-    tn_status status = write_npz(path, factored, prefix, count, &arena, error);
+    tn_array_out *out;
+    size_t arrays;
+    tn_status status = list_cores(factored, prefix, count, &arena, &out, &arrays, error);
+    if (status == TN_OK) status = tn_npz_write(path, out, arrays, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+tn_status tn_factored_write_safetensors(const char *path, const tn_factored *const *factored,
+                                        const char *const *prefix, size_t count, tn_half half,
+                                        tn_error *error) {
+    tn_arena arena = {0};
+    tn_array_out *out;
+    size_t arrays;
+    tn_status status = list_cores(factored, prefix, count, &arena, &out, &arrays, error);
+    for (size_t i = 0; status == TN_OK && i < arrays; i++) {
+        out[i].single = true;
+        out[i].half = half;
+    }
+    if (status == TN_OK) status = tn_safetensors_write(path, out, arrays, error);
     tn_arena_free(&arena);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "decompose/factored.h"
+#include "text/arrays.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,11 @@
  * NULL or "" gives plain core1, core2, .. The shapes are those of tn_weight_core_shape. */
 tn_status tn_factored_write_npz(const char *path, const tn_factored *const *factored,
                                 const char *const *prefix, size_t count, tn_error *error);
+
+/* The same as .safetensors in float32, or in 16 bits. */
+tn_status tn_factored_write_safetensors(const char *path, const tn_factored *const *factored,
+                                        const char *const *prefix, size_t count, tn_half half,
+                                        tn_error *error);
 
 /* A folder as `tenfold validate --case` reads it: core1.npy, .. with x.npy (tokens x N) and dy.npy (tokens x
  * M), drawn with `seed`, and y.npy = x V^T, dx.npy = dy V of the rebuilt matrix V. TT, TTM and ring. */

@@ -203,7 +203,7 @@ static tn_status make_cores(const tn_rank_plan *plan, const tn_rank_way *choice,
 
 tn_status tn_rank_write_cores(const char *folder, const tn_rank_plan *plan, const tn_rank_way *choice,
                               const tn_trained *trained, const tn_layer_option_rule *rule,
-                              const tn_progress *progress, tn_error *error) {
+                              const tn_half *half, const tn_progress *progress, tn_error *error) {
     cores c = {0};
     char path[PATH];
     snprintf(path, sizeof path, "%.1000s/cores.npz", folder);
@@ -212,6 +212,9 @@ tn_status tn_rank_write_cores(const char *folder, const tn_rank_plan *plan, cons
     if (status == TN_OK) status = tn_alloc(plan->layers, sizeof *c.name, &c.name, error);
     if (status == TN_OK) status = make_cores(plan, choice, trained, rule, progress, &c, error);
     if (status == TN_OK) status = tn_factored_write_npz(path, c.list, c.name, plan->layers, error);
+    snprintf(path, sizeof path, "%.1000s/cores.safetensors", folder);
+    if (status == TN_OK && half)
+        status = tn_factored_write_safetensors(path, c.list, c.name, plan->layers, *half, error);
     for (size_t l = 0; l < c.made; l++) tn_factored_free(&c.factored[l]);
     tn_free(c.factored);
     tn_free(c.list);

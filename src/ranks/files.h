@@ -30,9 +30,10 @@ tn_status tn_rank_write_error_table(const char *folder, const tn_rank_plan *plan
                                     const tn_layer_option_rule *rule, tn_error *error);
 /* plan->own must stand as chosen (tn_rank_plan_solve leaves it so). */
 tn_status tn_rank_write_model(const char *folder, const tn_rank_plan *plan, tn_error *error);
+/* half: cores.safetensors beside cores.npz, in that type or float32; NULL: not written. */
 tn_status tn_rank_write_cores(const char *folder, const tn_rank_plan *plan, const tn_rank_way *choice,
                               const tn_trained *trained, const tn_layer_option_rule *rule,
-                              const tn_progress *progress, tn_error *error);
+                              const tn_half *half, const tn_progress *progress, tn_error *error);
 /* Of unfoldings whose smaller side is at most 2048; layers beyond are left out. */
 tn_status tn_rank_write_spectra(const char *folder, const tn_rank_plan *plan, const tn_rank_way *choice,
                                 const tn_trained *trained, tn_error *error);

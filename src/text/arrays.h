@@ -50,17 +50,19 @@ tn_status tn_arrays_read_rows(tn_arrays *arrays, size_t position, uint64_t first
 
 /* Writing, little-endian, C order. TN_INPUT where a finite value is beyond float32 and `single` is asked for.
  */
+typedef enum tn_half { TN_HALF_NONE, TN_HALF_F16, TN_HALF_BF16 } tn_half;
 typedef struct tn_array_out {
     const char *name;
     size_t axes;
     const uint64_t *shape;
     const double *values;
-    bool single; /* float32 instead of float64 */
+    bool single;  /* float32 instead of float64 */
+    tn_half half; /* .safetensors alone: instead of both */
 } tn_array_out;
 tn_status tn_npy_write(const char *path, const tn_array_out *array, tn_error *error);
 /* Members NAME.npy, stored. */
 tn_status tn_npz_write(const char *path, const tn_array_out *array, size_t count, tn_error *error);
-/* F32 or F64 tensors in the order given. */
+/* F16, BF16, F32 or F64 tensors in the order given. A finite value beyond F16 is TN_INPUT. */
 tn_status tn_safetensors_write(const char *path, const tn_array_out *array, size_t count, tn_error *error);
 
 TN_PUBLIC_END

@@ -16,6 +16,7 @@
 enum { CHUNK_ELEMENTS = 2048, LONGEST_NAME = 500 };
 
 static tn_element element_of(const tn_array_out *array) {
+    if (array->half != TN_HALF_NONE) return array->half == TN_HALF_F16 ? TN_ELEMENT_F16 : TN_ELEMENT_BF16;
     return array->single ? TN_ELEMENT_F32 : TN_ELEMENT_F64;
 }
 
@@ -32,6 +33,11 @@ static tn_status check(const tn_array_out *array, uint64_t *elements, uint64_t *
         if (isfinite(array->values[i]) && fabs(array->values[i]) > (double)FLT_MAX)
             return tn_fail(error, TN_INPUT, "array \"%.100s\" has %g at place %llu; float32 ends at %g", name,
                            array->values[i], (unsigned long long)i, (double)FLT_MAX);
+    const double half_most = 65504;
+    for (uint64_t i = 0; array->half == TN_HALF_F16 && i < *elements; i++)
+        if (isfinite(array->values[i]) && fabs(array->values[i]) > half_most)
+            return tn_fail(error, TN_INPUT, "array \"%.100s\" has %g at place %llu; float16 ends at %g", name,
+                           array->values[i], (unsigned long long)i, half_most);
     return TN_OK;
 }
 
@@ -159,6 +165,11 @@ static void put_name(tn_buffer *out, const char *name) {
 }
 
 /* The JSON of names, types, shapes and places, filled with blanks to a multiple of 8, so that values are aligned. */
+static const char *safetensors_type(const tn_array_out *array) {
+    if (array->half != TN_HALF_NONE) return array->half == TN_HALF_F16 ? "F16" : "BF16";
+    return array->single ? "F32" : "F64";
+}
+
 static tn_status safetensors_header(const tn_array_out *array, size_t count, tn_buffer *header,
                                     tn_error *error) {
     uint64_t offset = 0, elements, bytes;
@@ -168,7 +179,7 @@ static tn_status safetensors_header(const tn_array_out *array, size_t count, tn_
         TN_TRY(check(&array[i], &elements, &bytes, error));
         if (i) tn_buffer_text(header, ",");
         put_name(header, array[i].name);
-        tn_buffer_format(header, ":{\"dtype\":\"%s\",\"shape\":[", array[i].single ? "F32" : "F64");
+        tn_buffer_format(header, ":{\"dtype\":\"%s\",\"shape\":[", safetensors_type(&array[i]));
         for (size_t axis = 0; axis < array[i].axes; axis++)
             tn_buffer_format(header, "%s%" PRIu64, axis ? "," : "", array[i].shape[axis]);
         tn_buffer_format(header, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", offset, offset + bytes);

@@ -97,6 +97,24 @@ void tn_element_decode(tn_element type, bool big_endian, const unsigned char *by
     }
 }
 
+/* The nearest of a format with so many bits of mantissa, ties to even; exponents from `least` to `most`. */
+static uint64_t half_of(double value, int mantissa, int least, int most) {
+    const uint64_t infinite = (uint64_t)(most - least + 2) << mantissa, one = UINT64_C(1) << mantissa;
+    const uint64_t sign = signbit(value) ? UINT64_C(1) << 15 : 0;
+    double size = fabs(value);
+    if (isnan(size)) return sign | infinite | one >> 1;
+    if (isinf(size)) return sign | infinite;
+    if (size == 0) return sign;
+    int exponent = ilogb(size) < least ? least : ilogb(size);
+    uint64_t units = (uint64_t)nearbyint(ldexp(size, mantissa - exponent));
+    if (units == 2 * one) {
+        units = one;
+        exponent++;
+    }
+    if (exponent > most) return sign | infinite;
+    return sign | (units < one ? units : ((uint64_t)(exponent - least) << mantissa) + units);
+}
+
 void tn_element_encode(tn_element type, const double *values, size_t count, unsigned char *bytes) {
     size_t size = tn_element_bytes(type);
     for (size_t i = 0; i < count; i++) {
@@ -106,6 +124,10 @@ void tn_element_encode(tn_element type, const double *values, size_t count, unsi
             uint32_t word;
             memcpy(&word, &value, sizeof word);
             bits = word;
+        } else if (type == TN_ELEMENT_F16) {
+            bits = half_of(values[i], 10, -14, 15);
+        } else if (type == TN_ELEMENT_BF16) {
+            bits = half_of(values[i], 7, -126, 127);
         } else {
             memcpy(&bits, &values[i], sizeof bits);
         }

@@ -21,7 +21,7 @@ const char *tn_element_name(tn_element type);
 /* values[i * stride] = element i of `count`. Exact: a double holds every value of each type. */
 void tn_element_decode(tn_element type, bool big_endian, const unsigned char *bytes, size_t count,
                        double *values, size_t stride);
-/* Little-endian bytes of F32 or F64; F32 rounds to nearest. */
+/* Little-endian bytes; every type rounds to nearest, ties to even, and beyond its range to infinity. */
 void tn_element_encode(tn_element type, const double *values, size_t count, unsigned char *bytes);
 
 #endif

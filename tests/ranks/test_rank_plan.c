@@ -315,7 +315,7 @@ static void cores_rebuild_with_the_stated_error(void **state) {
     assert_int_equal(tn_rank_plan_solve(&w.plan, &goal, &w.arena, &o, &error), TN_OK);
     assert_true(o.fits);
     assert_int_equal(
-        tn_rank_write_cores(test_folder, &w.plan, &o.solution.best, &w.trained, &w.rule, NULL, &error),
+        tn_rank_write_cores(test_folder, &w.plan, &o.solution.best, &w.trained, &w.rule, NULL, NULL, &error),
         TN_OK);
     tn_arrays *arrays = test_arrays_open(test_in_folder("cores.npz"));
     double sum = 0;
