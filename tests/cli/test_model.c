@@ -35,7 +35,11 @@ static void add(checkpoint *c, const char *name, uint64_t rows, uint64_t columns
     snprintf(c->name[i], sizeof c->name[i], "%s", name);
     c->shape[i][0] = rows;
     c->shape[i][1] = columns;
-    c->out[i] = (tn_array_out){c->name[i], columns ? 2 : 1, c->shape[i], c->values, true};
+    c->out[i] = (tn_array_out){.name = c->name[i],
+                               .axes = columns ? 2 : 1,
+                               .shape = c->shape[i],
+                               .values = c->values,
+                               .single = true};
     c->elements += rows * (columns ? columns : 1);
 }
 

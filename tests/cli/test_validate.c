@@ -18,7 +18,7 @@
 static void put(const char *file, size_t axes, const uint64_t *shape, double shift) {
     double values[64];
     for (int i = 0; i < 64; i++) values[i] = (double)((i * 29 + 5) % 13) / 6 - 1 + shift;
-    tn_array_out array = {"values", axes, shape, values, false};
+    tn_array_out array = {.name = "values", .axes = axes, .shape = shape, .values = values};
     assert_int_equal(tn_npy_write(test_in_folder(file), &array, NULL), TN_OK);
 }
 
