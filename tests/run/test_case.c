@@ -27,7 +27,7 @@ static void put(const char *name, const char *shape, const double *values, bool 
     size_t axes = 0;
     for (const char *at = shape; *at; at += strcspn(at, "x"), at += *at == 'x')
         axis[axes++] = strtoull(at, NULL, 10);
-    tn_array_out array = {name, axes, axis, values, single};
+    tn_array_out array = {.name = name, .axes = axes, .shape = axis, .values = values, .single = single};
     char file[64];
     snprintf(file, sizeof file, "%s.npy", name);
     assert_int_equal(tn_npy_write(test_in_folder(file), &array, NULL), TN_OK);
@@ -217,7 +217,7 @@ static void too_many_cores(void **state) {
 }
 
 static tn_array_out member(const char *name, size_t axes, const uint64_t *shape, size_t from) {
-    return (tn_array_out){name, axes, shape, numbers + from, false};
+    return (tn_array_out){.name = name, .axes = axes, .shape = shape, .values = numbers + from};
 }
 
 static const uint64_t SHAPES[][3] = {{1, 3, 2}, {2, 2, 3}, {3, 2, 2}, {2, 4, 1}, {4, 8, 0}, {4, 6, 0}};
