@@ -20,22 +20,29 @@ function element(name, attributes, ...children) {
 // RFC 4180.
 function parse(text) {
     const rows = [];
-    let row = [], cell = "", quoted = false;
-    for (let i = 0; i < text.length; i++) {
-        const c = text[i];
-        if (quoted && c === '"' && text[i + 1] === '"') { cell += c; i++; }
-        else if (c === '"') quoted = !quoted;
-        else if (c === "," && !quoted) { row.push(cell); cell = ""; }
-        else if (c === "\n" && !quoted) { row.push(cell); rows.push(row); row = []; cell = ""; }
-        else if (c !== "\r" || quoted) cell += c;
+    let row = [];
+    for (let at = 0; at < text.length; at++) {
+        let end = at, cell;
+        if (text[at] === '"') {
+            do { end = text.indexOf('"', end + 1); } while (end >= 0 && text[end + 1] === '"' && end++ >= 0);
+            if (end < 0) end = text.length;
+            cell = text.slice(at + 1, end++).replaceAll('""', '"');
+        } else {
+            for (let c = text.charCodeAt(end); end < text.length && c !== 44 && c !== 10; c = text.charCodeAt(end)) end++;
+            cell = text.slice(at, end);
+            if (cell.endsWith("\r")) cell = cell.slice(0, -1);
+        }
+        while (end < text.length && text[end] === "\r") end++;
+        row.push(cell);
+        if (end >= text.length || text[end] === "\n") { rows.push(row); row = []; }
+        at = end;
     }
-    if (cell || row.length) rows.push([...row, cell]);
     return { head: rows[0] || [], rows: rows.slice(1) };
 }
 
 function short(value) {
     if (typeof value !== "number" || !isFinite(value)) return String(value);
-    if (Number.isInteger(value)) return value.toLocaleString("en");
+    if (Number.isInteger(value)) return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
     return String(+value.toPrecision(4));
 }
 
@@ -46,9 +53,9 @@ const knee = recommended.rows.length ? recommended.rows[0][recommended.head.inde
 const objectives = sweep.objectives.map(o => o.quantity);
 const columns = front.head.map((key, place) => {
     const texts = front.rows.map(row => row[place]);
-    const numeric = texts.every(text => text.trim() !== "" && (text === "nan" || isFinite(Number(text))));
-    const names = numeric ? [] : [...new Set(texts)].sort();
-    const value = numeric ? texts.map(Number) : texts.map(text => names.indexOf(text));
+    const numbers = texts.map(Number), numeric = numbers.every((v, i) => v === v && texts[i] !== "" || texts[i] === "nan");
+    const names = numeric ? [] : [...new Set(texts)].sort(), placeOf = new Map(names.map((name, i) => [name, i]));
+    const value = numeric ? numbers : texts.map(text => placeOf.get(text));
     const known = value.filter(isFinite);
     let low = Infinity, high = -Infinity;
     for (const v of known) { low = Math.min(low, v); high = Math.max(high, v); }
@@ -155,7 +162,7 @@ function drawScatter() {
     front.rows.forEach((_, i) => {
         const px = x.place(cx.value[i]), py = y.place(cy.value[i]);
         if (!isFinite(px) || !isFinite(py)) return;
-        paths[chosen.has(i) ? 1 + colourOf(cc, i) : 0].push(`M${px.toFixed(1)} ${py.toFixed(1)}h0`);
+        paths[chosen.has(i) ? 1 + colourOf(cc, i) : 0].push(`M${tenths(px)} ${tenths(py)}h0`);
         if (chosen.has(i)) s.points.push([px, py, i]);
     });
     paths.forEach((path, k) => svg.append(element("path", { d: path.join(""), fill: "none", "stroke-linecap": "round",
@@ -198,13 +205,21 @@ function setFocus(i) {
 
 // ---- parallel coordinates ----
 const parallel = { width: 960, height: 300, top: 60, bottom: 24, side: 60 };
-const lineOf = i => shown.map((c, k) => (k ? "L" : "M") + parallel.x[k].toFixed(1) + " " +
-    (isFinite(c.value[i]) ? parallel.axis[k].place(c.value[i]) : parallel.height - 6).toFixed(1)).join("");
+const tenths = v => Math.round(10 * v) / 10;
+
+function lineOf(i) {
+    let path = "";
+    for (let k = 0; k < shown.length; k++) {
+        const v = shown[k].value[i];
+        path += (k ? "L" : "M") + parallel.x[k] + " " + (isFinite(v) ? tenths(parallel.axis[k].place(v)) : parallel.height - 6);
+    }
+    return path;
+}
 
 function drawParallel() {
     const p = parallel;
     const svg = element("svg", { viewBox: `0 0 ${p.width} ${p.height}`, role: "img", "aria-label": "parallel coordinates; bounds can be written below" });
-    p.x = shown.map((_, k) => shown.length > 1 ? p.side + k * (p.width - 2 * p.side) / (shown.length - 1) : p.width / 2);
+    p.x = shown.map((_, k) => shown.length > 1 ? tenths(p.side + k * (p.width - 2 * p.side) / (shown.length - 1)) : p.width / 2);
     p.axis = shown.map(c => axis(c, p.height - p.bottom, p.top, at("log").checked));
     const chosen = new Set(selected);
     svg.append(element("path", { d: front.rows.map((_, i) => chosen.has(i) ? "" : lineOf(i)).join(""), fill: "none", stroke: "var(--faint)", "stroke-opacity": 0.25 }),

@@ -1,7 +1,7 @@
 /* A sweep as one page of HTML that needs nothing else: no network, no other file.
  *
  * plots/report.html is its frame; report.css, report.js and the data go into it. The data are the texts of front.csv,
- * recommended.csv, sweep.json and validation.csv as the folder has them, so that the page's numbers are theirs, and
+ * recommended.csv, sweep.json and validation.csv as they lie in the folder, so that the page's numbers are theirs, and
  * the recommended design explained (hardware/explain.h). */
 #ifndef TN_PLOT_REPORT_H
 #define TN_PLOT_REPORT_H
