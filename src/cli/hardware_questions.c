@@ -83,7 +83,7 @@ static tn_status ask_layout(const tn_question_values *v, void *answer, tn_error 
 
 /* --- layer: the layouts of a layer's tensors, searched */
 
-enum { LAYER, FLOW, LAYER_ROWS, LAYER_COLUMNS, LAYER_REDUCTION, BANKING };
+enum { LAYER, FLOW, LAYER_ROWS, LAYER_COLUMNS, LAYER_REDUCTION, BANKING, LEAST };
 static const tn_parameter layer_parameters[] = {
     [LAYER] = {"layer", NULL, tn_sizes, "weight and tokens: tt:m=12x8x8,n=8x8x12,rank=12,tokens=32"},
     [FLOW] = {"flow", "optimal", tn_flow_names, "order of its products, forward and all gradients"},
@@ -92,6 +92,8 @@ static const tn_parameter layer_parameters[] = {
     [LAYER_REDUCTION] = {"reduction", "4", NULL, "terms taken at a time"},
     [BANKING] = {"banking", "word", tn_banking_names,
                  "one wide word a memory, rows of banks, the full skew, or per tensor what it needs"},
+    [LEAST] = {"least", "issues", tn_layout_goal_names,
+               "what is made least: cycles of issues, or of products with tiles that wait to be written"},
 };
 typedef struct {
     uint64_t products, ideal_issues, issues, cycles, bound_cycles, words;
@@ -144,8 +146,9 @@ static tn_status answer_layer(const tn_question_values *v, tn_arena *arena, laye
                            layer_parameters[i].name, (unsigned long long)v->value[i]);
     TN_TRY(read_layer(v, arena, &program, error));
     TN_TRY(ideal_issues(&program, &edges, &answer->ideal_issues, error));
-    TN_TRY(tn_layouts_find(&program, &edges, (tn_banking)v->value[BANKING], NULL, arena, &layouts, error));
-    for (uint32_t t = 0; t < layouts.tensors; t++) answer->words += layouts.tensor[t].words;
+    TN_TRY(tn_layouts_find(&program, &edges, (tn_banking)v->value[BANKING], (tn_layout_goal)v->value[LEAST],
+                           NULL, arena, &layouts, error));
+    for (uint32_t t = 0; t < layouts.tensors; t++) answer->words += layouts.tensor[t].depth;
     answer->products = program.steps;
     answer->issues = layouts.issue_cycles;
     answer->cycles = layouts.cycles;

@@ -69,6 +69,12 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
     if (summary->seconds > 0) /* a merge evaluates nothing */
         tn_say("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));
     if (summary->front)
+        tn_say("%llu designs priced as laid, %llu of them do not fit; no other is better than all of the "
+               "front by more "
+               "than a factor of %.2f\n",
+               (unsigned long long)summary->layout_gap.bounds,
+               (unsigned long long)summary->layout_gap.misfits, summary->layout_gap.factor);
+    if (summary->front)
         tn_say("recommended: design %llu (the knee of the front); %s/recommended.csv also has the best of "
                "the front at each rank\n",
                (unsigned long long)summary->knee, folder);

@@ -132,3 +132,12 @@ bool tn_constraint_holds(const tn_constraint *constraint, const struct tn_space 
     double value = design->value ? design->value[bounded - tn_quantities] : bounded->get(design->evaluation);
     return value >= constraint->least && value <= constraint->most;
 }
+
+bool tn_constraint_surely_fails(const tn_constraint *constraint, const struct tn_space *space,
+                                const tn_design *design) {
+    if (constraint->expression) return false;
+    if (constraint->quantity->bounded == TN_BOUNDED_EXACTLY)
+        return !tn_constraint_holds(constraint, space, design);
+    return constraint->quantity->bounded == TN_BOUNDED_BELOW &&
+           constraint->quantity->get(design->evaluation) > constraint->most;
+}

@@ -31,6 +31,7 @@ struct tn_evaluator {
     uint64_t cached_outers;
 
     uint64_t outer;             /* the combination that stands, */
+    uint64_t inner;             /* that was evaluated last */
     bool has_outer;             /* if there is one */
     size_t digit[TN_AXES_MOST]; /* of the outer choices of the step that stands, */
     bool has_digits;            /* if there is one */
@@ -44,6 +45,7 @@ struct tn_evaluator {
     double error, accuracy;
     bool accuracy_interpolated;
     uint64_t degrees_of_freedom;
+    bool is_bounded; /* all objectives are, where prices are */
 };
 
 const char *tn_cause_name(const tn_space *space, uint32_t cause) {
@@ -60,6 +62,9 @@ tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_e
     tn_evaluator *made;
     TN_TRY(tn_alloc(1, sizeof *made, &made, error));
     made->space = space;
+    made->is_bounded = true;
+    for (size_t i = 0; i < space->objectives; i++)
+        made->is_bounded &= space->objective[i]->bounded != TN_BOUNDED_NOT;
     *evaluator = made;
     return TN_OK;
 }
@@ -452,12 +457,14 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
     return false;
 }
 
-static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
-                                  const tn_evaluation *evaluation) {
+/* Of a lower bound of the price: what surely breaks one. */
+static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit, const tn_evaluation *evaluation,
+                                  bool exact) {
     tn_design design = {.digit = digit, .evaluation = evaluation};
     for (size_t i = 0; i < space->choices; i++) design.id += digit[i] * space->stride[i];
     for (size_t i = 0; i < space->constraints; i++)
-        if (!tn_constraint_holds(&space->constraint[i], space, &design))
+        if (exact ? !tn_constraint_holds(&space->constraint[i], space, &design)
+                  : tn_constraint_surely_fails(&space->constraint[i], space, &design))
             return (tn_cause)(TN_CAUSE_CONSTRAINT + i);
     return TN_CAUSE_NONE;
 }
@@ -479,34 +486,44 @@ static void gather_digits(const tn_evaluator *with, uint64_t inner, uint32_t *di
     }
 }
 
+/* With exact NULL the price itself, else a bound of it. */
+static tn_status price(tn_evaluator *with, tn_price *price, bool *exact, tn_error *error) {
+    if (exact && with->is_bounded) return tn_price_bound(with->workload, &with->build, price, exact, error);
+    return tn_price_step(with->workload, &with->build, price, error);
+}
+
+/* The design whose choices are set. */
+static tn_status judge(tn_evaluator *with, tn_evaluation *evaluation, tn_cause *cause, bool *exact,
+                       tn_error *error) {
+    const tn_step *step = &with->step;
+    *evaluation =
+        (tn_evaluation){.parameters = step->parameters,
+                        .degrees_of_freedom = with->degrees_of_freedom,
+                        .macs_per_step = sum_of(step->macs),
+                        .peak_elements = step->peak_elements,
+                        .steps_per_epoch = step->steps_per_epoch,
+                        .error = with->error,
+                        .accuracy = with->accuracy,
+                        .accuracy_interpolated = isnan(with->accuracy) ? NAN : with->accuracy_interpolated};
+    TN_TRY(as_cause(price(with, &evaluation->price, exact, error), cause));
+    if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &with->space->budget);
+    if (*cause == TN_CAUSE_NONE && is_unmeasured(with->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
+    if (*cause == TN_CAUSE_NONE && with->space->constraints) {
+        uint32_t digit[TN_AXES_MOST];
+        gather_digits(with, with->inner, digit);
+        *cause = broken_constraint(with->space, digit, evaluation, !exact || *exact);
+    }
+    return TN_OK;
+}
+
 /* The design of the step that stands and an inner combination. */
 static tn_status evaluate_inner(tn_evaluator *evaluator, uint64_t inner, tn_evaluation *evaluation,
-                                uint32_t *cause, tn_error *error) {
+                                uint32_t *cause, bool *exact, tn_error *error) {
+    if (exact) *exact = true;
     tn_cause found = evaluator->outer_cause;
-    if (found == TN_CAUSE_NONE) {
-        const tn_step *step = &evaluator->step;
-        *evaluation = (tn_evaluation){
-            .parameters = step->parameters,
-            .degrees_of_freedom = evaluator->degrees_of_freedom,
-            .macs_per_step = sum_of(step->macs),
-            .peak_elements = step->peak_elements,
-            .steps_per_epoch = step->steps_per_epoch,
-            .error = evaluator->error,
-            .accuracy = evaluator->accuracy,
-            .accuracy_interpolated = isnan(evaluator->accuracy) ? NAN : evaluator->accuracy_interpolated};
-        set_build(evaluator, inner);
-        TN_TRY(as_cause(tn_price_step(evaluator->workload, &evaluator->build, &evaluation->price, error),
-                        &found));
-        if (found == TN_CAUSE_NONE)
-            found = worst_resource(&evaluation->price.used, &evaluator->space->budget);
-        if (found == TN_CAUSE_NONE && is_unmeasured(evaluator->space, evaluation))
-            found = TN_CAUSE_UNMEASURED;
-        if (found == TN_CAUSE_NONE && evaluator->space->constraints) {
-            uint32_t digit[TN_AXES_MOST];
-            gather_digits(evaluator, inner, digit);
-            found = broken_constraint(evaluator->space, digit, evaluation);
-        }
-    }
+    if (found == TN_CAUSE_NONE) set_build(evaluator, inner);
+    evaluator->inner = inner;
+    if (found == TN_CAUSE_NONE) TN_TRY(judge(evaluator, evaluation, &found, exact, error));
     *cause = (uint32_t)found;
     return TN_OK;
 }
@@ -514,7 +531,30 @@ static tn_status evaluate_inner(tn_evaluator *evaluator, uint64_t inner, tn_eval
 tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
                       uint32_t *cause, tn_error *error) {
     if (!evaluator->has_outer || evaluator->outer != outer) TN_TRY(load_outer(evaluator, outer, error));
-    return evaluate_inner(evaluator, inner, evaluation, cause, error);
+    return evaluate_inner(evaluator, inner, evaluation, cause, NULL, error);
+}
+
+tn_status tn_evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
+                            tn_evaluation *evaluation, uint32_t *cause, tn_error *error) {
+    bool exact;
+    if (!evaluator->has_outer || evaluator->outer != outer) TN_TRY(load_outer(evaluator, outer, error));
+    return evaluate_inner(evaluator, inner, evaluation, cause, &exact, error);
+}
+
+tn_status tn_evaluate_on(tn_evaluator *evaluator, const tn_device *device, tn_evaluation *evaluation,
+                         uint32_t *cause, tn_error *error) {
+    tn_workload *own = evaluator->workload;
+    tn_cause found = evaluator->outer_cause;
+    if (found == TN_CAUSE_NONE) {
+        TN_TRY(tn_workload_prepare(&evaluator->step, device, &evaluator->step_arena, &evaluator->workload,
+                                   error));
+        tn_workload_share_layouts(evaluator->workload, own);
+        tn_status status = judge(evaluator, evaluation, &found, NULL, error);
+        evaluator->workload = own;
+        TN_TRY(status);
+    }
+    *cause = (uint32_t)found;
+    return TN_OK;
 }
 
 tn_status tn_evaluate_digits(tn_evaluator *evaluator, const uint32_t *digit, tn_evaluation *evaluation,
@@ -524,7 +564,7 @@ tn_status tn_evaluate_digits(tn_evaluator *evaluator, const uint32_t *digit, tn_
     TN_TRY(tn_evaluator_load(evaluator, digit, cause, error));
     for (size_t i = 0; i < space->inners; i++)
         inner = inner * space->choice[space->inner[i]].count + digit[space->inner[i]];
-    return evaluate_inner(evaluator, inner, evaluation, cause, error);
+    return evaluate_inner(evaluator, inner, evaluation, cause, NULL, error);
 }
 
 tn_status tn_evaluator_load(tn_evaluator *evaluator, const uint32_t *digit, uint32_t *cause,
@@ -583,7 +623,7 @@ tn_status tn_evaluator_confirm(tn_evaluator *evaluator, const tn_point *point, t
     uint32_t cause;
     tn_point found = {0};
     tn_space_split(space, point->id, &outer, &inner);
-    TN_TRY(tn_evaluate(evaluator, outer, inner, evaluation, &cause, error));
+    TN_TRY(tn_evaluate_bound(evaluator, outer, inner, evaluation, &cause, error));
     *same = cause == TN_CAUSE_NONE;
     if (*same) tn_space_point(space, evaluation, point->id, &found);
     for (size_t i = 0; *same && i < space->objectives; i++) *same = found.value[i] == point->value[i];

@@ -59,6 +59,14 @@ tn_status tn_evaluate_digits(tn_evaluator *evaluator, const uint32_t *digit, tn_
 tn_status tn_evaluator_load(tn_evaluator *evaluator, const uint32_t *digit, uint32_t *cause, tn_error *error);
 tn_workload *tn_evaluator_workload(tn_evaluator *evaluator);
 void tn_evaluator_take_build(tn_evaluator *evaluator, uint64_t inner);
+/* The same from what the design costs at least whatever its layouts (hardware/price.h), without a search for them:
+ * what is rejected here is rejected by tn_evaluate, and no objective is better there. */
+tn_status tn_evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
+                            tn_evaluation *evaluation, uint32_t *cause, tn_error *error);
+
+/* The design that was evaluated last, on another device: step and layouts are the same. */
+tn_status tn_evaluate_on(tn_evaluator *evaluator, const tn_device *device, tn_evaluation *evaluation,
+                         uint32_t *cause, tn_error *error);
 
 /* Evaluates design `id`, feasible or not. One that does not exist or has no price (undefined, overflow, limit) is
  * TN_INPUT. */
@@ -74,7 +82,7 @@ tn_status tn_varied_degrees_of_freedom(const tn_space *space, const tn_step *ste
 tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena,
                               tn_explanation *explanation, tn_error *error);
 
-/* Evaluates the design of a point: *same = it is feasible and has exactly the point's objectives. */
+/* Evaluates the bound of a point's design: *same = it is feasible and has exactly the point's objectives. */
 tn_status tn_evaluator_confirm(tn_evaluator *evaluator, const tn_point *point, tn_evaluation *evaluation,
                                bool *same, tn_error *error);
 

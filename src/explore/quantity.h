@@ -24,10 +24,14 @@ typedef struct tn_evaluation {
     double accuracy_interpolated; /* 0: measured, 1: between measured ranks; NaN: no accuracy */
 } tn_evaluation;
 
+/* What tn_price_bound says of a quantity: its value, as layouts do not matter to it; no more than its value; nothing. */
+typedef enum tn_bounded { TN_BOUNDED_EXACTLY, TN_BOUNDED_BELOW, TN_BOUNDED_NOT } tn_bounded;
+
 typedef struct tn_quantity {
     const char *name; /* with its unit, as the column of front.csv is called */
     bool maximise;    /* as an objective; all others are minimised */
     bool whole;       /* a count: printed without decimals */
+    tn_bounded bounded;
     double (*get)(const tn_evaluation *evaluation);
     const char *help;
 } tn_quantity;

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,36 +33,141 @@ typedef struct {
 /* ---- rows
  * ----------------------------------------------------------------------------------------------------- */
 
-/* Evaluates the designs of the front, and so finds a store that gave them values that they do not have. */
-static tn_status evaluate_rows(const tn_sweep_db *store, const tn_space *space, const tn_point *point,
-                               rows *of, tn_error *error) {
-    tn_evaluator *evaluator;
-    TN_TRY(tn_evaluator_new(space, &evaluator, error));
-    tn_status status = TN_OK;
-    /* An interrupted search of flows ends with what it has: another design than the one that was found. */
-    tn_interrupt_hold();
-    for (size_t i = 0; status == TN_OK && i < of->count; i++) {
-        bool same;
-        status = tn_evaluator_confirm(evaluator, &point[i], &of->item[i].evaluation, &same, error);
-        if (status == TN_OK && !same)
-            status = tn_fail_at(error, TN_INPUT, (tn_position){.file = tn_sweep_db_path(store)},
-                                "says of design %" PRIu64
-                                " what it is not; `tenfold sweep ... --resume --repair` evaluates anew what "
-                                "can't be trusted",
-                                point[i].id);
-    }
-    tn_interrupt_release();
-    tn_evaluator_free(evaluator);
-    return status;
+/* The front of a sweep is that of bounds: what designs cost at least whatever their layouts. Its designs are priced as
+ * they are laid, and those that others dominate then, or that no longer fit, are left out. A design that is not among
+ * them costs at least its bound, which some design of the bounds' front does not exceed; so, but for those that only
+ * designs left out for not fitting kept away, none is better than all of the front by more than the greatest factor
+ * by which a price exceeds its bound. */
+typedef struct {
+    const tn_sweep_db *store;
+    const tn_space *space;
+    const tn_point *bound; /* [count] */
+    size_t count, next;
+    row *item;      /* [count] */
+    bool *feasible; /* [count] */
+    tn_layout_gap gap;
+    tn_status status;
+    tn_error error;
+} pricing;
+
+static tn_status price_design(pricing *with, tn_evaluator *evaluator, size_t at, double *gap,
+                              tn_error *error) {
+    const tn_point *bound = &with->bound[at];
+    uint64_t outer, inner;
+    uint32_t cause;
+    tn_point point;
+    tn_evaluation *evaluation = &with->item[at].evaluation;
+    bool same;
+    TN_TRY(tn_evaluator_confirm(evaluator, bound, evaluation, &same, error));
+    if (!same)
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = tn_sweep_db_path(with->store)},
+                          "says of design %" PRIu64
+                          " what it is not; `tenfold sweep ... --resume --repair` evaluates anew what "
+                          "can't be trusted",
+                          bound->id);
+    tn_space_split(with->space, bound->id, &outer, &inner);
+    TN_TRY(tn_evaluate(evaluator, outer, inner, evaluation, &cause, error));
+    with->item[at].id = bound->id;
+    with->feasible[at] = cause == TN_CAUSE_NONE;
+    if (cause != TN_CAUSE_NONE) return TN_OK;
+    tn_space_point(with->space, evaluation, bound->id, &point);
+    for (size_t i = 0; i < with->space->objectives; i++)
+        if (bound->value[i] > 0 && point.value[i] / bound->value[i] > *gap)
+            *gap = point.value[i] / bound->value[i];
+    return TN_OK;
 }
 
-static tn_status front_rows(const tn_archive *front, rows *of, tn_point **point, tn_error *error) {
+static void price_some(pricing *with) {
+    enum { AT_ONCE = 16 }; /* neighbours share an outer combination */
+    tn_evaluator *evaluator;
+    tn_error error = {0};
+    double gap = 1;
+    tn_status status = tn_evaluator_new(with->space, &evaluator, &error);
+    while (status == TN_OK) {
+        size_t from;
+#pragma omp critical(tenfold_price_front)
+        {
+            from = with->status == TN_OK ? with->next : with->count;
+            with->next = from + AT_ONCE;
+        }
+        if (from >= with->count) break;
+        for (size_t i = from; status == TN_OK && i < from + AT_ONCE && i < with->count; i++)
+            status = price_design(with, evaluator, i, &gap, &error);
+    }
+#pragma omp critical(tenfold_price_front)
+    {
+        if (status != TN_OK && with->status == TN_OK) {
+            with->status = status;
+            with->error = error;
+        }
+        if (gap > with->gap.factor) with->gap.factor = gap;
+    }
+    tn_evaluator_free(evaluator);
+}
+
+static tn_status price_all(pricing *with, const tn_sweep_options *options, tn_error *error) {
+    int threads = options->threads ? (int)options->threads : omp_get_max_threads();
+    /* An interrupted search of flows ends with what it has: another design than the one that was found. */
+    tn_interrupt_hold();
+#pragma omp parallel num_threads(threads)
+    price_some(with);
+    tn_interrupt_release();
+    if (with->status != TN_OK && error) *error = with->error;
+    return with->status;
+}
+
+/* The rows of the front of what was priced, by ascending id, and their points. */
+static tn_status front_rows(pricing *with, tn_archive *front, rows *of, tn_point **point, tn_error *error) {
+    for (size_t i = 0; i < with->count; i++) {
+        tn_point priced;
+        with->gap.misfits += !with->feasible[i];
+        if (!with->feasible[i]) continue;
+        tn_space_point(with->space, &with->item[i].evaluation, with->item[i].id, &priced);
+        TN_TRY(tn_archive_offer(front, &priced, error));
+    }
     of->count = front->count;
     TN_TRY(tn_alloc(of->count, sizeof *of->item, &of->item, error));
     TN_TRY(tn_alloc(of->count, sizeof **point, point, error));
     tn_archive_points(front, *point);
-    for (size_t i = 0; i < of->count; i++) of->item[i].id = (*point)[i].id;
+    for (size_t i = 0, at = 0; i < of->count; i++) {
+        while (with->item[at].id != (*point)[i].id) at++;
+        of->item[i] = with->item[at];
+    }
     return TN_OK;
+}
+
+/* The front of a search that priced every design as laid. */
+static tn_status known_rows(const tn_outcome *outcome, rows *of, tn_point **point, tn_error *error) {
+    of->count = outcome->front.count;
+    TN_TRY(tn_alloc(of->count, sizeof *of->item, &of->item, error));
+    TN_TRY(tn_alloc(of->count, sizeof **point, point, error));
+    tn_archive_points(&outcome->front, *point);
+    for (size_t i = 0; i < of->count; i++) {
+        of->item[i].id = (*point)[i].id;
+        of->item[i].evaluation = outcome->known[i];
+    }
+    return TN_OK;
+}
+
+static tn_status price_front(const tn_sweep_db *store, const tn_space *space, const tn_sweep_options *options,
+                             const tn_archive *bounds, tn_archive *front, rows *of, tn_point **point,
+                             tn_layout_gap *gap, tn_error *error) {
+    tn_point *bound = NULL;
+    pricing with = {.store = store, .space = space, .count = bounds->count, .gap = {1, bounds->count, 0}};
+    tn_status status = tn_alloc(with.count, sizeof *bound, &bound, error);
+    if (status == TN_OK) status = tn_alloc(with.count, sizeof *with.item, &with.item, error);
+    if (status == TN_OK) status = tn_alloc(with.count, sizeof *with.feasible, &with.feasible, error);
+    if (status == TN_OK) {
+        tn_archive_points(bounds, bound);
+        with.bound = bound;
+        status = price_all(&with, options, error);
+    }
+    if (status == TN_OK) status = front_rows(&with, front, of, point, error);
+    *gap = with.gap;
+    tn_free(bound);
+    tn_free(with.item);
+    tn_free(with.feasible);
+    return status;
 }
 
 /* The knee, then the best of the front at each value of the default choice. */
@@ -209,6 +315,12 @@ static void put_counts(const tn_summary *summary, tn_json *json) {
     tn_json_end(json);
     put_undefined(summary, json);
     tn_json_put_count(json, "front", summary->front);
+    tn_json_key(json, "layouts");
+    tn_json_object(json);
+    tn_json_put_count(json, "bounds", summary->layout_gap.bounds);
+    tn_json_put_count(json, "misfits", summary->layout_gap.misfits);
+    tn_json_put_real(json, "gap", summary->layout_gap.factor);
+    tn_json_end(json);
     tn_json_put_real(json, "hypervolume", summary->hypervolume.share);
     tn_json_put_count(json, "hypervolume_samples", summary->hypervolume.samples);
     tn_json_put_text(json, "complete", tn_completion_names[summary->completion]);
@@ -273,14 +385,16 @@ static tn_status write_provenance(const char *folder, const tn_space *space, con
     return write_file(folder, "sweep.json", &out, error);
 }
 
-static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_summary *summary, tn_error *error) {
+static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_archive *front, tn_layout_gap gap,
+                           tn_summary *summary, tn_error *error) {
     *summary = (tn_summary){
         .space = space->name,
         .designs = space->designs,
         .size = &space->size,
         .evaluated = outcome->evaluated,
-        .feasible = outcome->count[TN_CAUSE_NONE],
-        .front = outcome->front.count,
+        .feasible = front->count ? outcome->count[TN_CAUSE_NONE] : 0,
+        .front = front->count,
+        .layout_gap = gap,
         .completion = outcome->completion,
         .seconds = outcome->seconds,
         .designs_per_second = outcome->seconds > 0 ? (double)outcome->evaluated_now / outcome->seconds : 0,
@@ -296,6 +410,10 @@ static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_summar
         summary->cause[summary->causes] = tn_cause_name(space, i);
         summary->cause_count[summary->causes++] = outcome->count[i];
     }
+    if (!front->count && outcome->count[TN_CAUSE_NONE]) { /* they fit as if ideally laid only */
+        summary->cause[summary->causes] = "layouts";
+        summary->cause_count[summary->causes++] = outcome->count[TN_CAUSE_NONE];
+    }
     for (size_t i = 0; i < outcome->undefined_count && i < TN_UNDEFINED_SHOWN; i++) {
         const tn_undefined_count *of = &outcome->undefined[i];
         summary->undefined[summary->undefined_count++] =
@@ -305,7 +423,7 @@ static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_summar
                                 .factors = of->flow.factors,
                                 .designs = of->designs};
     }
-    return tn_hypervolume_of(&outcome->front, space->hypervolume_samples, &summary->hypervolume, error);
+    return tn_hypervolume_of(front, space->hypervolume_samples, &summary->hypervolume, error);
 }
 
 /* ---- writing */
@@ -330,18 +448,22 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
                           tn_error *error) {
     rows front = {0}, recommended = {0};
     tn_point *point = NULL;
-    tn_status status = summarise(space, outcome, summary, error);
-    if (status == TN_OK) status = front_rows(&outcome->front, &front, &point, error);
-    if (status == TN_OK && outcome->known)
-        for (size_t i = 0; i < front.count; i++) front.item[i].evaluation = outcome->known[i];
-    else if (status == TN_OK)
-        status = evaluate_rows(store, space, point, &front, error);
+    tn_archive priced;
+    tn_layout_gap gap = {1, outcome->front.count, 0};
+    tn_archive_begin(&priced, space->objectives);
+    tn_status status =
+        outcome->known
+            ? known_rows(outcome, &front, &point, error)
+            : price_front(store, space, options, &outcome->front, &priced, &front, &point, &gap, error);
+    if (status == TN_OK)
+        status = summarise(space, outcome, outcome->known ? &outcome->front : &priced, gap, summary, error);
     if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);
     if (status == TN_OK) status = write_inputs(folder, space, error);
     if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, true, &recommended, error);
     if (status == TN_OK) status = store_front(store, &front, error);
     if (status == TN_OK) status = write_rows(folder, "front.csv", space, false, &front, error);
     if (status == TN_OK) status = write_provenance(folder, space, options, summary, error);
+    tn_archive_free(&priced);
     tn_free(point);
     tn_free(front.item);
     tn_free(recommended.item);

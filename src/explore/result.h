@@ -35,17 +35,26 @@ typedef struct tn_undefined_line {
     uint64_t designs;
 } tn_undefined_line;
 
+/* Designs are swept by what they cost at least whatever their layouts (hardware/price.h); those of the front of these
+ * bounds are then priced as laid. No other design is better than every one of the front by more than `factor`, the
+ * greatest by which a price exceeds its bound, unless a misfit alone kept it away. */
+typedef struct tn_layout_gap {
+    double factor;
+    uint64_t bounds, misfits; /* designs of the bounds' front; those of them that do not fit as laid */
+} tn_layout_gap;
+
 /* What is reported of a sweep besides its rows. */
 typedef struct tn_summary {
     const char *space;
     uint64_t designs, evaluated, feasible, front;
     const tn_big *size; /* what `designs` says, whatever its size */
     size_t causes;
-    const char *cause[TN_CAUSES]; /* of rejection, with counts, those that occurred */
-    uint64_t cause_count[TN_CAUSES];
+    const char *cause[TN_CAUSES + 1]; /* of rejection, with counts, those that occurred */
+    uint64_t cause_count[TN_CAUSES + 1];
     size_t undefined_count; /* the first of them, where there are more */
     tn_undefined_line undefined[TN_UNDEFINED_SHOWN];
     tn_hypervolume hypervolume;
+    tn_layout_gap layout_gap;
     tn_completion completion;
     double seconds, designs_per_second;
     uint64_t knee; /* id; meaningless where the front is empty */

@@ -32,37 +32,48 @@ typedef struct {
 
 /* ---- designs under other figures ---- */
 
-static tn_status evaluate_all(study *of, figures under, tn_device *device, tn_error *error) {
-    tn_space space = *of->space;
-    tn_evaluator *evaluator;
-    if (device) space.device = device;
-    TN_TRY(tn_arena_alloc(of->arena, of->count, sizeof **of->evaluation, &of->evaluation[under], error));
-    TN_TRY(tn_arena_alloc(of->arena, of->count, sizeof **of->fits, &of->fits[under], error));
-    TN_TRY(tn_evaluator_new(&space, &evaluator, error));
-    tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < of->count; i++) {
-        uint64_t outer, inner;
-        uint32_t cause = TN_CAUSE_NONE;
-        tn_space_split(&space, of->id[i], &outer, &inner);
-        status = tn_evaluate(evaluator, outer, inner, &of->evaluation[under][i], &cause, error);
-        of->fits[under][i] = cause == TN_CAUSE_NONE;
-    }
-    tn_evaluator_free(evaluator);
-    return status;
+static tn_status make_device(study *of, figures under, tn_device **device, tn_error *error) {
+    const tn_device *given = of->space->device;
+    bool most = under == OPERATORS_MOST || under == ENERGY_MOST;
+    tn_external_memory *external;
+    if (under == OPERATORS_LEAST || under == OPERATORS_MOST)
+        return tn_operators_extreme(given, most, of->arena, device, error);
+    TN_TRY(tn_arena_alloc(of->arena, 1, sizeof **device, device, error));
+    TN_TRY(tn_arena_alloc(of->arena, 1, sizeof *external, &external, error));
+    **device = tn_energy_extreme(given, most, external);
+    return TN_OK;
 }
 
-static tn_status evaluate_under(study *of, figures under, tn_error *error) {
-    const tn_device *device = of->space->device;
-    bool most = under == OPERATORS_MOST || under == ENERGY_MOST;
-    if (under == AS_GIVEN) return evaluate_all(of, under, NULL, error);
-    if (under == OPERATORS_LEAST || under == OPERATORS_MOST) {
-        tn_device *extreme;
-        TN_TRY(tn_operators_extreme(device, most, of->arena, &extreme, error));
-        return evaluate_all(of, under, extreme, error);
+static tn_status evaluate_design(study *of, size_t at, tn_evaluator *evaluator, tn_device *const *device,
+                                 tn_error *error) {
+    uint64_t outer, inner;
+    tn_space_split(of->space, of->id[at], &outer, &inner);
+    for (figures under = AS_GIVEN; under < FIGURES; under++) {
+        uint32_t cause;
+        tn_evaluation *evaluation = &of->evaluation[under][at];
+        if (under == AS_GIVEN)
+            TN_TRY(tn_evaluate(evaluator, outer, inner, evaluation, &cause, error));
+        else
+            TN_TRY(tn_evaluate_on(evaluator, device[under], evaluation, &cause, error));
+        of->fits[under][at] = cause == TN_CAUSE_NONE;
     }
-    tn_external_memory external;
-    tn_device extreme = tn_energy_extreme(device, most, &external);
-    return evaluate_all(of, under, &extreme, error);
+    return TN_OK;
+}
+
+static tn_status evaluate_all(study *of, tn_error *error) {
+    tn_device *device[FIGURES] = {NULL};
+    tn_evaluator *evaluator;
+    for (figures under = AS_GIVEN; under < FIGURES; under++) {
+        TN_TRY(tn_arena_alloc(of->arena, of->count, sizeof **of->evaluation, &of->evaluation[under], error));
+        TN_TRY(tn_arena_alloc(of->arena, of->count, sizeof **of->fits, &of->fits[under], error));
+        if (under != AS_GIVEN) TN_TRY(make_device(of, under, &device[under], error));
+    }
+    TN_TRY(tn_evaluator_new(of->space, &evaluator, error));
+    tn_status status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < of->count; i++)
+        status = evaluate_design(of, i, evaluator, device, error);
+    tn_evaluator_free(evaluator);
+    return status;
 }
 
 /* ---- knees ---- */
@@ -170,7 +181,7 @@ tn_status tn_robustness_of(const tn_space *space, const uint64_t *id, size_t cou
     objectives own = own_objectives(space);
     *robustness = (tn_robustness){0};
     TN_TRY(tn_arena_alloc(arena, count, sizeof *of.point, &of.point, error));
-    for (figures under = AS_GIVEN; under < FIGURES; under++) TN_TRY(evaluate_under(&of, under, error));
+    TN_TRY(evaluate_all(&of, error));
     TN_TRY(add_further(&of, &own, error));
     add_other_unit(&of, &own);
     add_figures(&of, &own);

@@ -43,7 +43,7 @@ static tn_status run_chunk(const tn_space *space, const tn_sweep_options *option
     for (uint64_t i = 0; i < chunk.designs; i++) {
         tn_evaluation evaluation;
         uint32_t cause;
-        TN_TRY(tn_evaluate(with->evaluator, chunk.outer, chunk.first + i, &evaluation, &cause, error));
+        TN_TRY(tn_evaluate_bound(with->evaluator, chunk.outer, chunk.first + i, &evaluation, &cause, error));
         with->found.count[cause]++;
         if (cause == TN_CAUSE_UNDEFINED)
             TN_TRY(tn_outcome_add_undefined(&with->found, tn_evaluator_undefined(with->evaluator), 1, error));

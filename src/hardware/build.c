@@ -11,7 +11,7 @@ static const char *const buffers_names[] = {"separate", "pooled", NULL};
 static const char *const schedule_names[] = {"sequential", "gradients-together", "parallel", "pipelined",
                                              NULL};
 static const char *const vector_units_names[] = {"auto", "own", "shared", NULL};
-static const char *const layouts_names[] = {"ideal", "word", "rows", "skew", "auto", NULL};
+static const char *const layouts_names[] = {"searched", "ideal", NULL};
 static const char *const placement_names[] = {"as-built", "searched", NULL};
 
 static const tn_field build_fields[] = {
@@ -45,16 +45,18 @@ static const tn_field build_fields[] = {
     TN_KEY(CHOICE, tn_build, activation_memory, "memory of activations and intermediates", TN_DEFAULT("auto"),
            TN_ONE_OF(tn_memory_style_names)),
     TN_KEY(CHOICE, tn_build, split,
-           "how an array serves several accesses a cycle: many banks, or one of wide words",
+           "how a memory gives several elements a cycle: a bank for each, one wide word, rows of banks "
+           "(words along "
+           "one axis, rotated); auto: one wide word, and banks for what they make faster",
            TN_DEFAULT("reshape"), TN_ONE_OF(tn_array_split_names)),
     TN_KEY(COUNT, tn_build, group,
            "cores of one size, of different layers, that share a memory in depth; 1: each has its own",
            TN_DEFAULT("8"), TN_WITHIN(1, TN_BUILD_GROUP_MOST)),
     TN_KEY(
         CHOICE, tn_build, layouts,
-        "cycles of an issue of a tensor layer's product: ideal, one; else as the best layouts found take in "
-        "one wide word, rows of banks, the full skew, or per tensor what it needs",
-        TN_DEFAULT("ideal"), TN_ONE_OF(layouts_names)),
+        "which elements lie together: searched, as can be built, so that issues take the cycles and axes the "
+        "padding that they need; ideal: as if every block lay in one word, a lower bound",
+        TN_DEFAULT("searched"), TN_ONE_OF(layouts_names)),
     TN_KEY(CHOICE, tn_build, buffers,
            "whether arrays that never live at once use the same memory, and lie in common memories",
            TN_DEFAULT("pooled"), TN_ONE_OF(buffers_names)),
@@ -95,6 +97,10 @@ static tn_status check_array(const tn_build *build, tn_error *error) {
                    "build.array is systolic with build.reduction %" PRIu64
                    "; a cell takes one term a cycle, so set reduction to 1 and give rows and columns",
                    build->reduction);
+}
+
+bool tn_build_searches_layouts(const tn_build *build) {
+    return build->layouts == TN_LAID_AS_FOUND && build->array == TN_ARRAY_LANES;
 }
 
 bool tn_build_shares_vectors(const tn_build *build) {

@@ -23,9 +23,9 @@ typedef enum tn_sharing { TN_SHARED, TN_PER_PHASE } tn_sharing;
  * at once then. */
 typedef enum tn_vector_units { TN_UNITS_AUTO, TN_UNITS_OWN, TN_UNITS_SHARED } tn_vector_units;
 
-/* What an issue of a tensor layer's product pays for its operands: a cycle, as if every block lay in one word;
- * or what it takes with the best layouts that a search finds (hardware/layouts.h) in words, rows of banks, ... */
-typedef enum tn_laying { TN_LAID_IDEALLY, TN_LAID_WORD, TN_LAID_ROWS, TN_LAID_SKEW, TN_LAID_AUTO } tn_laying;
+/* Where elements lie (hardware/laid.h): in the best layouts that a search finds, which is what can be built; or as if
+ * every block lay in one word and no axis were padded. The bound, no choice of the key, is what no layouts beat. */
+typedef enum tn_laying { TN_LAID_AS_FOUND, TN_LAID_IDEALLY, TN_LAID_BOUND } tn_laying;
 
 /* What the matmul kernels are: lanes of dot products (hardware/kernel.h), or a systolic array
  * (hardware/array_kernel.h). */
@@ -74,6 +74,9 @@ typedef struct tn_build {
 extern const tn_schema tn_build_schema; /* every key with its default */
 tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build,
                           tn_error *error); /* NULL: defaults */
+
+/* Whether layouts are searched: an array's own buffers skew what its edges take, in whatever order it lies. */
+bool tn_build_searches_layouts(const tn_build *build);
 
 /* Whether one unit serves all vector kernels. */
 bool tn_build_shares_vectors(const tn_build *build);

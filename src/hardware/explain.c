@@ -128,8 +128,8 @@ static tn_status tell_memories(teller *with) {
         line->role =
             memory->staging ? "staging" : tn_array_role_names[workload->step->array[memory->array].role];
         TN_TRY(tn_step_array_name(workload->step, memory->array, with->arena, &line->name, with->error));
-        TN_TRY(tn_place_price(workload->device, workload->word_bits, memory, with->build,
-                              &with->plan->place[i], &line->placed, with->error));
+        TN_TRY(tn_place_price(workload->device, workload->word_bits, memory, tn_plan_row(with->plan, i),
+                              with->build, &with->plan->place[i], &line->placed, with->error));
     }
     with->out->memory = with->memory;
     with->out->memories = map->memories;
@@ -403,6 +403,7 @@ tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_aren
     explanation->coefficients = &workload->device->energy;
     TN_TRY(tn_build_check(build, error));
     TN_TRY(tn_workload_plan(workload, build, &with.plan, error));
+    TN_TRY(tn_plan_lay(workload, with.plan, build, error));
     TN_TRY(tn_price_work(workload, with.plan, build, &with.work, error));
     TN_TRY(tn_price_places(workload, with.plan, build, &with.work, NULL, error));
     TN_TRY(tn_price_memories(workload, with.plan, build, ALL_STORES, &with.memories, error));

@@ -18,8 +18,8 @@ static tn_status sum_memories(const tn_workload *workload, const tn_plan *plan, 
                               tn_grouping *line, tn_error *error) {
     for (uint32_t i = 0; i < plan->map.memories; i++) {
         tn_placed placed;
-        TN_TRY(tn_place_price(workload->device, workload->word_bits, &plan->map.memory[i], build,
-                              &plan->place[i], &placed, error));
+        TN_TRY(tn_place_price(workload->device, workload->word_bits, &plan->map.memory[i],
+                              tn_plan_row(plan, i), build, &plan->place[i], &placed, error));
         line->bram18 += placed.blocks.bram18 + 2 * placed.blocks.bram36;
         line->uram += placed.blocks.uram;
         line->lutram += placed.blocks.lutram;
@@ -36,6 +36,7 @@ tn_status tn_grouping_compare(tn_workload *workload, const tn_build *build, tn_g
     tn_work_price work;
     TN_TRY(tn_build_check(build, error));
     TN_TRY(tn_workload_plan(workload, build, &plan, error));
+    TN_TRY(tn_plan_lay(workload, plan, build, error));
     TN_TRY(tn_price_work(workload, plan, build, &work, error));
     tn_resources kernels = tn_workload_kernels(workload, build, &work);
     for (int i = 0; i < TN_GROUPINGS; i++) {

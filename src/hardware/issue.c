@@ -106,3 +106,12 @@ tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *pro
         return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
     return TN_OK;
 }
+
+tn_status tn_issue_product_cycles(const tn_matmul *kernel, const tn_issued_product *product, uint64_t *cycles,
+                                  tn_error *error) {
+    tn_issued issued;
+    TN_TRY(tn_issue_product(kernel, product, &issued, error));
+    if (!tn_add(issued.cycles - 1 + issued.last_phases - 1, tn_matmul_fill_cycles(kernel), cycles))
+        return tn_fail(error, TN_OVERFLOW, "a product's cycles do not fit 64 bits");
+    return TN_OK;
+}

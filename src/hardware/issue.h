@@ -52,4 +52,10 @@ typedef struct tn_issued {
 tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *product, tn_issued *issued,
                            tn_error *error);
 
+/* From the first issue to the last word written: the issues, the operators, the phases of the last write. What starts a
+ * product on a device comes on top (control.product_cycles). An operand is taken up in the last cycle of its issue, so a
+ * kernel that waits `interval` cycles for its sums takes interval - 1 more than tn_matmul_cycles says. */
+tn_status tn_issue_product_cycles(const tn_matmul *kernel, const tn_issued_product *product, uint64_t *cycles,
+                                  tn_error *error);
+
 #endif

@@ -18,7 +18,7 @@ static void interleave(uint64_t tiles, uint64_t add_cycles, uint64_t *rounds, ui
 }
 
 /* From the multipliers' inputs to a sum of P products: the tree within groups, then that over groups. */
-static uint64_t fill_cycles(const tn_matmul *kernel) {
+static uint64_t tree_cycles(const tn_matmul *kernel) {
     const tn_lane *lane = &kernel->lane;
     uint64_t within = tn_least(kernel->reduction, lane->group),
              groups = tn_ceil_div(kernel->reduction, lane->group);
@@ -26,47 +26,37 @@ static uint64_t fill_cycles(const tn_matmul *kernel) {
            tn_tree_depth(groups) * lane->sum.stages;
 }
 
-tn_status tn_matmul_issue_cycles(const tn_matmul *kernel, const tn_matmul_issues *issues,
-                                 tn_matmul_time *time, tn_error *error) {
-    uint64_t add_cycles = kernel->lane.sum.stages, waiting = 0;
-    /* A dot product whose terms are the issues: `fill_cycles` to make one, one accumulating adder. */
-    tn_dot dot = {.lanes = 1,
-                  .multiply_cycles = fill_cycles(kernel),
-                  .add_cycles = add_cycles,
-                  .interval_cycles = issues->read_cycles,
-                  .m = issues->tiles,
-                  .k = issues->terms,
-                  .n = 1,
-                  .order = TN_DOT_IKJ};
-    if (dot.k > 1) {
-        uint64_t least_interval;
-        interleave(issues->tiles, add_cycles, &dot.m, &dot.n);
-        least_interval = tn_ceil_div(add_cycles, dot.n);
-        if (least_interval > dot.interval_cycles) dot.interval_cycles = least_interval;
-    }
-    tn_dot_result result;
-    TN_TRY(tn_dot_cycles(&dot, &result, error));
-    uint64_t tile_cycles = dot.interval_cycles * dot.k;
-    if (issues->write_cycles > tile_cycles &&
-        (!tn_mul(issues->tiles, issues->write_cycles - tile_cycles, &waiting) ||
-         !tn_add(result.cycles, waiting, &result.cycles)))
-        return tn_fail(error, TN_OVERFLOW, "a product's cycles do not fit 64 bits");
-    *time = (tn_matmul_time){.cycles = result.cycles,
-                             .issues = dot.m * dot.n * dot.k,
-                             .interval_cycles = dot.interval_cycles,
-                             .interleaved = dot.n};
-    return TN_OK;
+uint64_t tn_matmul_fill_cycles(const tn_matmul *kernel) {
+    return tree_cycles(kernel) + kernel->lane.sum.stages;
 }
 
 tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *product, tn_matmul_time *time,
                            tn_error *error) {
     const uint64_t tile[] = {product->batch, tn_ceil_div(product->rows, kernel->rows),
                              tn_ceil_div(product->columns, kernel->columns)};
-    tn_matmul_issues issues = {
-        .terms = tn_ceil_div(product->reduction, kernel->reduction), .read_cycles = 1, .write_cycles = 1};
-    if (!tn_product(tile, 3, &issues.tiles))
+    uint64_t add_cycles = kernel->lane.sum.stages, tiles;
+    if (!tn_product(tile, 3, &tiles))
         return tn_fail(error, TN_OVERFLOW, "a product's tiles do not fit 64 bits");
-    return tn_matmul_issue_cycles(kernel, &issues, time, error);
+    /* A dot product whose terms are the issues: `tree_cycles` to make one, one accumulating adder. */
+    tn_dot dot = {.lanes = 1,
+                  .multiply_cycles = tree_cycles(kernel),
+                  .add_cycles = add_cycles,
+                  .interval_cycles = 1,
+                  .m = tiles,
+                  .k = tn_ceil_div(product->reduction, kernel->reduction),
+                  .n = 1,
+                  .order = TN_DOT_IKJ};
+    if (dot.k > 1) {
+        interleave(tiles, add_cycles, &dot.m, &dot.n);
+        dot.interval_cycles = tn_ceil_div(add_cycles, dot.n);
+    }
+    tn_dot_result result;
+    TN_TRY(tn_dot_cycles(&dot, &result, error));
+    *time = (tn_matmul_time){.cycles = result.cycles,
+                             .issues = dot.m * dot.n * dot.k,
+                             .interval_cycles = dot.interval_cycles,
+                             .interleaved = dot.n};
+    return TN_OK;
 }
 
 tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *format, tn_operator_set *set,

@@ -37,18 +37,13 @@ typedef struct tn_matmul_time {
     uint64_t interleaved;     /* tiles open at once */
 } tn_matmul_time;
 
-/* A product by its issues: tiles of the output, each a sum of `terms` issues that take `read_cycles` each; a
- * finished tile takes `write_cycles` to write, while the next ones are computed. */
-typedef struct tn_matmul_issues {
-    uint64_t tiles, terms, read_cycles, write_cycles;
-} tn_matmul_issues;
-
-tn_status tn_matmul_issue_cycles(const tn_matmul *kernel, const tn_matmul_issues *issues,
-                                 tn_matmul_time *time, tn_error *error);
-
-/* The same where every issue takes one cycle. TN_OVERFLOW where the cycles do not fit. */
+/* Where every issue takes one cycle, and is taken up in the first cycle of its interval: a lower bound of what a
+ * product takes with its operands laid in memories (hardware/issue.h). TN_OVERFLOW where the cycles do not fit. */
 tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *product, tn_matmul_time *time,
                            tn_error *error);
+
+/* From the multipliers' inputs to a finished sum: multiplier, adder trees, the accumulating addition. */
+uint64_t tn_matmul_fill_cycles(const tn_matmul *kernel);
 
 /* The operators of a precision that vector kernels are made of. */
 typedef struct tn_operator_set {

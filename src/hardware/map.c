@@ -458,7 +458,13 @@ tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_are
     return TN_OK;
 }
 
-uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build) {
+static uint64_t power_above(uint64_t value) {
+    uint64_t power = 1;
+    while (power < value) power *= 2;
+    return power;
+}
+
+static uint64_t widest(const tn_mapped *memory, const tn_build *build, bool powers) {
     const uint64_t parallel[][2] = {
         [TN_SIDE_LEFT] = {build->rows, build->reduction},
         [TN_SIDE_RIGHT] = {build->reduction, build->columns},
@@ -467,9 +473,21 @@ uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build) {
     uint64_t most = 1;
     for (uint32_t i = 0; i < memory->uses; i++) {
         const tn_use *use = &memory->use[i];
-        const uint64_t *p = parallel[use->side];
-        uint64_t words = tn_least(p[0], use->extent[0]) * tn_least(p[1], use->extent[1]);
+        uint64_t edge[2], words;
+        for (int k = 0; k < 2; k++) {
+            edge[k] = tn_least(parallel[use->side][k], use->extent[k]);
+            if (powers) edge[k] = power_above(edge[k]);
+        }
+        words = edge[0] * edge[1];
         if (words > most) most = words;
     }
     return most;
+}
+
+uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build) {
+    return widest(memory, build, false);
+}
+
+uint64_t tn_mapped_row(const tn_mapped *memory, const tn_build *build) {
+    return widest(memory, build, true);
 }

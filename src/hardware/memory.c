@@ -4,7 +4,7 @@
 
 const char *const tn_geometry_names[] = {"hls", "yosys", NULL};
 const char *const tn_memory_style_names[] = {"auto", "block", "ultra", "distributed", NULL};
-const char *const tn_array_split_names[] = {"partition", "reshape", NULL};
+const char *const tn_array_split_names[] = {"partition", "reshape", "banks", "auto", NULL};
 
 typedef struct {
     uint64_t width, depth;
@@ -182,6 +182,14 @@ tn_memory_style tn_memory_style_auto(uint64_t width_bits, uint64_t depth, uint64
     return small ? TN_STYLE_DISTRIBUTED : TN_STYLE_BLOCK;
 }
 
+uint64_t tn_split_banks(tn_array_split split, uint64_t accesses) {
+    uint64_t edge = 1;
+    if (split == TN_SPLIT_PARTITION) return accesses;
+    while (split == TN_SPLIT_BANKS && edge < tn_ceil_div(accesses, edge)) edge++;
+    while (accesses % edge != 0) edge++;
+    return edge;
+}
+
 static tn_status check_array(const tn_array_memory *array, tn_error *error) {
     if (array->words == 0 || array->word_bits == 0)
         return tn_fail(error, TN_INPUT, "an array of no bits; words and word bits are at least 1");
@@ -214,10 +222,8 @@ tn_status tn_array_memory_blocks(const tn_array_memory *array, tn_geometry geome
     const uint64_t asked[] = {array->words, array->word_bits, array->group};
     bool fits = tn_mul(tn_ceil_div(array->words, array->accesses), array->group, &made.depth) &&
                 tn_product(asked, 3, &asked_bits);
-    if (array->split == TN_SPLIT_PARTITION)
-        made.banks = array->accesses;
-    else
-        fits = fits && tn_mul(array->word_bits, array->accesses, &made.width_bits);
+    made.banks = tn_split_banks(array->split, array->accesses);
+    fits = fits && tn_mul(array->word_bits, array->accesses / made.banks, &made.width_bits);
     if (fits)
         TN_TRY(tn_memory_blocks(geometry, array->style, made.width_bits, made.depth, array->true_dual_port,
                                 &made.blocks, error));

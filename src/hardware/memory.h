@@ -9,6 +9,7 @@
  * An array of S words of b bits that must serve P accesses in a cycle:
  *   partition   P memories of ceil(S/P) words of b bits
  *   reshape     one memory of ceil(S/P) words of P*b bits
+ *   banks       between: T memories of ceil(S/P) words of P/T*b bits, T the divisor of P next to its root
  * and g arrays that are never used at once may share a memory in depth (grouping): g * ceil(S/P) words.
  * Ping-pong (one filled while the other is read) doubles.
  * Source: geometry `hls`: memory tables of Vitis HLS reports; geometry `yosys`: Yosys 0.23 synth_xilinx
@@ -36,8 +37,17 @@ typedef enum tn_memory_style {
 } tn_memory_style;
 extern const char *const tn_memory_style_names[]; /* "auto", "block", "ultra", "distributed", NULL */
 
-typedef enum tn_array_split { TN_SPLIT_PARTITION, TN_SPLIT_RESHAPE } tn_array_split;
-extern const char *const tn_array_split_names[]; /* "partition", "reshape", NULL */
+typedef enum tn_array_split {
+    TN_SPLIT_PARTITION,
+    TN_SPLIT_RESHAPE,
+    TN_SPLIT_BANKS,
+    TN_SPLIT_AUTO
+} tn_array_split;
+extern const char *const tn_array_split_names[]; /* "partition", "reshape", "banks", "auto", NULL */
+
+/* Banks that serve so many accesses a cycle: a bank each, one, or the longer edge of the rectangle nearest to a
+ * square, each of whose banks gives a row of it; auto, where nothing is known of the accesses: one. */
+uint64_t tn_split_banks(tn_array_split split, uint64_t accesses);
 
 typedef struct tn_blocks {
     uint64_t bram18; /* used as such */

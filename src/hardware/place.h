@@ -16,6 +16,13 @@ typedef struct tn_place {
     uint64_t group; /* cores that share a memory; at least 1 */
 } tn_place;
 
+/* What one copy of a memory is where layouts are known (hardware/laid.h): rows of `elements` a cycle in so many banks,
+ * and how many rows its arrays take. What no search decides: the banks that the build asks for (auto: one), and the rows
+ * that arrays would take if none of their axes were padded. */
+typedef struct tn_row {
+    uint64_t elements, banks, depth, asked_banks, unpadded_depth;
+} tn_row;
+
 /* What the keys of the build say. */
 tn_place tn_place_as_built(const tn_mapped *memory, const tn_build *build);
 
@@ -27,9 +34,11 @@ typedef struct tn_placed {
     double stored_bits, capacity_bits;           /* of the arrays; of the blocks (a LUT holds 64 bits) */
 } tn_placed;
 
-/* `word_bits`: where the memory does not say. */
+/* `row` NULL: as if every word that an operation wants lay in one row, and no axis were padded. Style auto looks at
+ * what no search decides, so that no layout changes it. `word_bits`: where the memory does not say. */
 tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
-                         const tn_build *build, const tn_place *place, tn_placed *placed, tn_error *error);
+                         const tn_row *row, const tn_build *build, const tn_place *place, tn_placed *placed,
+                         tn_error *error);
 
 TN_PUBLIC_END
 

@@ -45,9 +45,11 @@ static void keep(item *of, const option *candidate) {
     of->count = kept + 1;
 }
 
-static tn_status try_place(search *with, const tn_mapped *memory, tn_place place, item *of) {
+static tn_status try_place(search *with, const tn_mapped *memory, const tn_row *row, tn_place place,
+                           item *of) {
     tn_placed placed;
-    TN_TRY(tn_place_price(with->device, with->word_bits, memory, with->build, &place, &placed, with->error));
+    TN_TRY(tn_place_price(with->device, with->word_bits, memory, row, with->build, &place, &placed,
+                          with->error));
     /* Larger memories of LUTs would cost more logic than they save in blocks: what tools take them for. */
     bool large = placed.width_bits * placed.depth > with->device->memory.lutram_bits_most;
     if (place.style == TN_STYLE_DISTRIBUTED && large) return TN_OK;
@@ -68,7 +70,7 @@ static int by_value(const void *left, const void *right) {
 }
 
 /* Groups of 1, 2, 4, .. and of all. */
-static tn_status list_options(search *with, const tn_mapped *memory, item *of) {
+static tn_status list_options(search *with, const tn_mapped *memory, const tn_row *row, item *of) {
     static const tn_memory_style styles[STYLES] = {TN_STYLE_BLOCK, TN_STYLE_ULTRA, TN_STYLE_DISTRIBUTED};
     *of = (item){0};
     TN_TRY(tn_arena_alloc(with->arena, OPTIONS_MOST, sizeof *of->option, &of->option, with->error));
@@ -78,7 +80,7 @@ static tn_status list_options(search *with, const tn_mapped *memory, item *of) {
             if (most > TN_BUILD_GROUP_MOST) most = TN_BUILD_GROUP_MOST;
             for (;;) {
                 const tn_place place = {styles[style], (tn_array_split)split, group};
-                TN_TRY(try_place(with, memory, place, of));
+                TN_TRY(try_place(with, memory, row, place, of));
                 if (group == most) break;
                 group = 2 * group < most ? 2 * group : most;
             }
@@ -108,8 +110,8 @@ static tn_status knapsack_of(search *with, tn_knapsack *choices) {
 }
 
 tn_status tn_placement_search(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_build *build, const tn_placement_budget *budget, size_t most_states,
-                              tn_arena *arena, tn_placement *placement, tn_error *error) {
+                              const tn_row *rows, const tn_build *build, const tn_placement_budget *budget,
+                              size_t most_states, tn_arena *arena, tn_placement *placement, tn_error *error) {
     search with = {.device = device,
                    .word_bits = word_bits,
                    .build = build,
@@ -124,7 +126,8 @@ tn_status tn_placement_search(const tn_device *device, uint64_t word_bits, const
     TN_TRY(tn_arena_alloc(arena, map->memories, sizeof *placement->place, &placement->place, error));
     if (map->memories == 0) return TN_OK;
     TN_TRY(tn_arena_alloc(arena, map->memories, sizeof *with.item, &with.item, error));
-    for (uint32_t i = 0; i < map->memories; i++) TN_TRY(list_options(&with, &map->memory[i], &with.item[i]));
+    for (uint32_t i = 0; i < map->memories; i++)
+        TN_TRY(list_options(&with, &map->memory[i], rows ? &rows[i] : NULL, &with.item[i]));
     TN_TRY(knapsack_of(&with, &choices));
     TN_TRY(tn_allocate(&choices, has, most_states, &found, error));
     /* Where nothing fits: as near to the budgets as single changes lead. */

@@ -24,9 +24,10 @@ typedef struct tn_placement {
     double capacity_bits, bound_bits; /* of what was found; no placement has less */
 } tn_placement;
 
-/* most_states 0: the solver's own limit. */
+/* rows: [map->memories] where layouts are known, else NULL; a memory is then as it was laid, or has a bank for every
+ * element. most_states 0: the solver's own limit. */
 tn_status tn_placement_search(const tn_device *device, uint64_t word_bits, const tn_map *map,
-                              const tn_build *build, const tn_placement_budget *budget, size_t most_states,
-                              tn_arena *arena, tn_placement *placement, tn_error *error);
+                              const tn_row *rows, const tn_build *build, const tn_placement_budget *budget,
+                              size_t most_states, tn_arena *arena, tn_placement *placement, tn_error *error);
 
 #endif

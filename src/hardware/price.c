@@ -57,6 +57,10 @@ static tn_build work_key(const tn_build *build) {
     if (build->off_chip_over_bytes > 0) key.buffers = build->buffers;
     key.vector_units = (uint32_t)tn_build_shares_vectors(build);
     key.layouts = build->layouts;
+    if (build->layouts == TN_LAID_AS_FOUND) { /* which memories arrays share decides their rows */
+        key.buffers = build->buffers;
+        key.split = build->split;
+    }
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return key;
     key.schedule = build->schedule;
     key.sharing = build->sharing;
@@ -74,6 +78,8 @@ static tn_build memory_key(const tn_build *build, unsigned stores) {
     key.buffers = build->buffers;
     key.read_ports = build->read_ports;
     key.placement = build->placement;
+    key.layouts = build->layouts;
+    if (build->placement != TN_PLACE_SEARCHED || build->layouts != TN_LAID_IDEALLY) key.split = build->split;
     if (build->placement == TN_PLACE_SEARCHED) {
         /* The LUTs that kernels leave. */
         key.vector_units = (uint32_t)tn_build_shares_vectors(build);
@@ -81,7 +87,6 @@ static tn_build memory_key(const tn_build *build, unsigned stores) {
         key.kernels = build->kernels;
         return key;
     }
-    key.split = build->split;
     if (stores == 1 << TN_STORE_CORES) {
         key.core_memory = build->core_memory;
         key.group = build->group;
@@ -99,6 +104,8 @@ static tn_status recall_work(tn_workload *workload, tn_plan *plan, const tn_buil
     *price = &memo->work[place];
     if (is_same(&memo->work_key[place], &key, 0)) return TN_OK;
     memo->work_key[place].filled = false;
+    if (build->layouts == TN_LAID_AS_FOUND || build->schedule != TN_SCHEDULE_SEQUENTIAL)
+        TN_TRY(tn_plan_lay(workload, plan, build, error));
     TN_TRY(tn_price_work(workload, plan, build, &memo->work[place], error));
     memo->work_key[place] = (part_key){true, 0, key};
     return TN_OK;
@@ -112,6 +119,7 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
     const tn_memory_price *part = &memo->memory[place];
     if (!is_same(&memo->memory_key[place], &key, stores)) {
         memo->memory_key[place].filled = false;
+        TN_TRY(tn_plan_lay(workload, plan, build, error));
         TN_TRY(tn_price_places(workload, plan, build, work, NULL, error));
         TN_TRY(tn_price_memories(workload, plan, build, stores, &memo->memory[place], error));
         memo->memory_key[place] = (part_key){true, stores, key};
@@ -126,12 +134,11 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
     return TN_OK;
 }
 
-tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *price, tn_error *error) {
+static tn_status price_build(tn_workload *workload, const tn_build *build, tn_price *price, tn_error *error) {
     enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
     const tn_work_price *work;
     tn_memory_price memories = {0};
     tn_plan *plan;
-    TN_TRY(tn_build_check(build, error));
     TN_TRY(tn_workload_plan(workload, build, &plan, error));
     TN_TRY(recall_work(workload, plan, build, &work, error));
     if (build->placement == TN_PLACE_SEARCHED) {
@@ -142,4 +149,25 @@ tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *
     }
     tn_price_sum(workload, plan, build, work, &memories, price, NULL);
     return TN_OK;
+}
+
+tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *price, tn_error *error) {
+    TN_TRY(tn_build_check(build, error));
+    return price_build(workload, build, price, error);
+}
+
+/* Longer operations never end a sequential step earlier, and deeper memories of one style take no fewer blocks of
+ * geometry hls. Neither is sure where operations race for ports, places are searched, or blocks are chosen by cost. */
+static bool has_bound(const tn_workload *workload, const tn_build *build) {
+    return tn_build_searches_layouts(build) && build->schedule == TN_SCHEDULE_SEQUENTIAL &&
+           build->placement == TN_PLACE_AS_BUILT && workload->device->memory.geometry == TN_GEOMETRY_HLS;
+}
+
+tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
+                         tn_error *error) {
+    tn_build bound = *build;
+    TN_TRY(tn_build_check(build, error));
+    *exact = !has_bound(workload, build);
+    if (!*exact) bound.layouts = TN_LAID_BOUND;
+    return price_build(workload, &bound, price, error);
 }

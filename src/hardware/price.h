@@ -26,6 +26,9 @@ typedef struct tn_workload tn_workload;
 tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_arena *arena,
                               tn_workload **workload, tn_error *error);
 
+/* Layouts do not depend on the device: `workload`, of the same step, takes those that `from` found. */
+void tn_workload_share_layouts(tn_workload *workload, const tn_workload *from);
+
 typedef struct tn_price {
     uint64_t cycles_per_step;
     double seconds_per_step, joules_per_step, watts;
@@ -47,6 +50,11 @@ extern const char *const tn_resource_names[]; /* "lut", "ff", "dsp", "bram18", "
 /* An illegal build (zero parallelism, ...) is TN_INPUT, as are off-chip arrays that the device has no
  * external memory for; a count past 64 bits is TN_OVERFLOW. */
 tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *price, tn_error *error);
+
+/* What the build costs at least whatever the layouts, without a search for them (hardware/laid.h): no quantity of
+ * tn_price_step is less, watts apart. *exact: it is that price, as there is no such bound, or nothing to search. */
+tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
+                         tn_error *error);
 
 TN_PUBLIC_END
 

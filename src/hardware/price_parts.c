@@ -132,8 +132,8 @@ static tn_status add_transfers(tn_workload *workload, const tn_plan *plan, const
 
 /* What the products of tensor layers take with the layouts that were found. A block of one is priced as its
  * share of the whole. */
-static tn_status lay_products(tn_workload *workload, const tn_build *build, uint64_t blocks,
-                              tn_work_price *price, tn_error *error) {
+static tn_status lay_products(tn_workload *workload, const tn_laid *laid, const tn_build *build,
+                              uint64_t blocks, tn_work_price *price, tn_error *error) {
     const tn_step *step = workload->step;
     uint64_t start = workload->device->control.product_cycles;
     for (uint32_t i = 0; i < step->operations; i++) {
@@ -142,17 +142,30 @@ static tn_status lay_products(tn_workload *workload, const tn_build *build, uint
         if (operation->kind != TN_OP_PRODUCT || !operation->program_step || !program) continue;
         uint32_t arithmetic = workload->work[workload->work_of[i]].arithmetic;
         const tn_matmul kernel = tn_workload_matmul(workload, build, arithmetic);
-        const tn_layouts *layouts;
-        tn_matmul_time time;
-        TN_TRY(tn_workload_layouts(workload, program, build, &layouts, error));
-        const tn_product_layout *of = &layouts->product[operation->program_step - program->step];
-        const tn_matmul_issues issues = {of->tiles, of->terms, of->read_cycles, of->write_cycles};
-        TN_TRY(tn_matmul_issue_cycles(&kernel, &issues, &time, error));
-        time.cycles = tn_scaled_cycles(time.cycles, workload->work[workload->work_of[i]].cycle_ratio);
-        price->product_cycles[arithmetic] += time.cycles + start - workload->cycles[i];
-        workload->cycles[i] = time.cycles + start;
-        workload->piece_cycles[i] =
-            greater(workload->piece_cycles[i], tn_ceil_div(time.cycles, blocks) + start);
+        uint64_t cycles;
+        TN_TRY(tn_laid_product(laid, operation, program, &kernel, &cycles, error));
+        cycles = tn_scaled_cycles(cycles, workload->work[workload->work_of[i]].cycle_ratio);
+        price->product_cycles[arithmetic] += cycles + start - workload->cycles[i];
+        workload->cycles[i] = cycles + start;
+        workload->piece_cycles[i] = greater(workload->piece_cycles[i], tn_ceil_div(cycles, blocks) + start);
+    }
+    return TN_OK;
+}
+
+/* An update goes over the rows of its parameter, padded elements included. */
+static tn_status lay_updates(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                             uint64_t blocks, uint64_t *busy, tn_error *error) {
+    const tn_step *step = workload->step;
+    uint64_t start = workload->device->control.vector_cycles;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        uint64_t elements = tn_laid_update_elements(plan->laid, &plan->map, operation, build->vector), cycles;
+        const tn_vector kernel = {operation->kind, build->vector, &workload->vector_operators};
+        if (elements == 0) continue;
+        TN_TRY(tn_vector_cycles(&kernel, 1, elements, &cycles, error));
+        busy[operation->kind] += cycles + start - workload->cycles[i];
+        workload->cycles[i] = cycles + start;
+        workload->piece_cycles[i] = greater(workload->piece_cycles[i], tn_ceil_div(cycles, blocks) + start);
     }
     return TN_OK;
 }
@@ -169,14 +182,9 @@ static tn_status price_class(tn_workload *workload, uint32_t at, const tn_build 
     return tn_work_cycles(workload, work, &piece, build, &workload->piece_cycles[at], &issues, error);
 }
 
-/* An array's edges take a row of an operand in any order of time, which its own buffers skew. */
-static bool lays_products(const tn_build *build) {
-    return build->layouts != TN_LAID_IDEALLY && build->array == TN_ARRAY_LANES;
-}
-
 /* Whether cycles differ within a class of operations. */
 static bool by_operation(const tn_plan *plan, const tn_build *build) {
-    return plan->off_chip || lays_products(build);
+    return plan->off_chip || tn_build_searches_layouts(build);
 }
 
 void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
@@ -244,16 +252,19 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
         const tn_matmul kernel = tn_workload_matmul(workload, build, i);
         price->matmul[i] = tn_matmul_resources(workload->device, &kernel);
     }
-    add_vector_kernels(workload, build, busy, price);
     price->cycles_per_step = sum;
     if (by_operation(plan, build)) {
         spread_classes(workload);
-        if (lays_products(build)) TN_TRY(lay_products(workload, build, blocks, price, error));
+        if (tn_build_searches_layouts(build)) {
+            TN_TRY(lay_products(workload, plan->laid, build, blocks, price, error));
+            TN_TRY(lay_updates(workload, plan, build, blocks, busy, error));
+        }
         if (plan->off_chip) TN_TRY(add_transfers(workload, plan, build, blocks, error));
         price->cycles_per_step = 0;
         for (uint32_t i = 0; i < workload->step->operations; i++)
             price->cycles_per_step += workload->cycles[i];
     }
+    add_vector_kernels(workload, build, busy, price);
     if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return add_refreshes(workload, plan, build, price, error);
     tn_schedule schedule;
     TN_TRY(tn_plan_tasks(workload, plan, error));
@@ -272,8 +283,9 @@ static tn_status search_places(tn_workload *workload, tn_plan *plan, const tn_bu
         .bram18 = has.bram18, .uram = has.uram, .lut = has.lut > kernels.lut ? has.lut - kernels.lut : 0};
     tn_arena scratch = {0};
     tn_placement found;
-    tn_status status = tn_placement_search(device, workload->word_bits, &plan->map, build, &budget, 0,
-                                           &scratch, &found, error);
+    tn_status status =
+        tn_placement_search(device, workload->word_bits, &plan->map, plan->laid ? plan->laid->memory : NULL,
+                            build, &budget, 0, &scratch, &found, error);
     for (uint32_t i = 0; status == TN_OK && i < plan->map.memories; i++) plan->place[i] = found.place[i];
     if (status == TN_OK && exact) *exact = found.exact && found.fits;
     tn_arena_free(&scratch);
@@ -296,13 +308,6 @@ void tn_port_add(tn_port_source *port, const tn_port_source *more) {
     for (int i = 0; i < TN_ROTATIONS_MOST; i++) port->banks[i] = greater(port->banks[i], more->banks[i]);
 }
 
-/* The longer edge of the rectangle nearest to a square that so many banks make. */
-static uint64_t longer_edge(uint64_t banks) {
-    uint64_t edge = 1;
-    while (edge * edge < banks || banks % edge != 0) edge++;
-    return edge;
-}
-
 /* Each side of a kernel that the memory serves. */
 static void add_ports(const tn_mapped *memory, const tn_memory_share *share, tn_port_source *port) {
     for (int side = 0; side < TN_SIDES; side++)
@@ -310,18 +315,20 @@ static void add_ports(const tn_mapped *memory, const tn_memory_share *share, tn_
 }
 
 tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
-                         const tn_build *build, const tn_place *place, tn_memory_share *share,
-                         tn_error *error) {
+                         const tn_row *row, const tn_build *build, const tn_place *place,
+                         tn_memory_share *share, tn_error *error) {
     tn_placed placed;
-    TN_TRY(tn_place_price(device, word_bits, memory, build, place, &placed, error));
+    TN_TRY(tn_place_price(device, word_bits, memory, row, build, place, &placed, error));
     *share = (tn_memory_share){.bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36,
                                .uram = placed.blocks.uram,
                                .lutram = placed.blocks.lutram,
                                .style = placed.place.style,
                                .stored_bits = placed.stored_bits,
                                .port = {.memories = placed.memories, .words = placed.accesses}};
-    if (placed.banks > 1) {
-        share->port.banks[0] = longer_edge(placed.banks);
+    /* Rows of banks are rotated one way; banks of single elements both ways of a rectangle. */
+    if (placed.place.split == TN_SPLIT_BANKS) share->port.banks[0] = placed.banks;
+    if (placed.place.split == TN_SPLIT_PARTITION) {
+        share->port.banks[0] = tn_split_banks(TN_SPLIT_BANKS, placed.banks);
         share->port.banks[1] = placed.banks / share->port.banks[0];
     }
     return TN_OK;
@@ -329,6 +336,7 @@ tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_m
 
 /* Of every memory of the plan; parallelism alone decides them. */
 static void find_accesses(tn_plan *plan, const tn_build *build) {
+    if (plan->laid) return;
     const uint64_t parallelism[] = {build->rows, build->columns, build->reduction, build->vector,
                                     build->array};
     if (memcmp(plan->parallelism, parallelism, sizeof parallelism) == 0) return;
@@ -342,19 +350,21 @@ static void find_accesses(tn_plan *plan, const tn_build *build) {
 static tn_status recall_share(const tn_workload *workload, const tn_plan *plan, uint32_t at,
                               const tn_build *build, const tn_memory_share **share, tn_error *error) {
     const tn_place *place = &plan->place[at];
-    uint64_t accesses = plan->accesses[at];
-    uint64_t key = ((accesses * 64 + place->group) * 4 + place->style) * 2 + place->split;
+    const tn_row *laid = tn_plan_row(plan, at);
+    const tn_row row = laid ? *laid : (tn_row){.elements = plan->accesses[at]};
+    uint64_t key = ((row.elements * 64 + place->group) * 4 + place->style) * 4 + place->split;
+    key = (key * 64 + row.banks) * 4096 + row.depth;
     tn_kept_share *kept = &plan->share[(size_t)at * plan->shares + tn_kept_at(key, plan->shares)];
-    bool same = kept->filled && kept->accesses == accesses && kept->read_ports == build->read_ports &&
-                kept->place.style == place->style && kept->place.split == place->split &&
-                kept->place.group == place->group;
+    bool same = kept->filled && memcmp(&kept->row, &row, sizeof row) == 0 &&
+                kept->read_ports == build->read_ports && kept->place.style == place->style &&
+                kept->place.split == place->split && kept->place.group == place->group;
     *share = &kept->share;
     if (same) return TN_OK;
     kept->filled = false;
-    TN_TRY(tn_price_share(workload->device, workload->word_bits, &plan->map.memory[at], build, place,
+    TN_TRY(tn_price_share(workload->device, workload->word_bits, &plan->map.memory[at], laid, build, place,
                           &kept->share, error));
     kept->place = *place;
-    kept->accesses = accesses;
+    kept->row = row;
     kept->read_ports = build->read_ports;
     kept->filled = true;
     return TN_OK;

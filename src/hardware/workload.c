@@ -403,42 +403,12 @@ tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *bu
     return all;
 }
 
-/* Activations lie as all layers can take them: a block of a left operand, rows of tokens by terms of features. */
-static tn_activation_word activation_word(const tn_build *build) {
-    uint64_t features = build->reduction > build->columns ? build->reduction : build->columns;
-    return (tn_activation_word){tn_power_above(build->rows), tn_power_above(features)};
-}
-
-struct tn_laid {
-    const tn_program *program;
-    tn_kernel_edges edges;
-    uint32_t laying;
-    tn_layouts layouts;
-    struct tn_laid *next;
-};
-
-tn_status tn_workload_layouts(tn_workload *workload, const tn_program *program, const tn_build *build,
-                              const tn_layouts **layouts, tn_error *error) {
-    static const tn_banking banking[] = {[TN_LAID_WORD] = TN_BANKING_WORD,
-                                         [TN_LAID_ROWS] = TN_BANKING_ROWS,
-                                         [TN_LAID_SKEW] = TN_BANKING_SKEW,
-                                         [TN_LAID_AUTO] = TN_BANKING_AUTO};
-    const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
-    const tn_activation_word word = activation_word(build);
-    struct tn_laid *laid = workload->laid;
-    while (laid && (laid->program != program || laid->laying != build->layouts ||
-                    memcmp(&laid->edges, &edges, sizeof edges) != 0))
-        laid = laid->next;
-    if (!laid) {
-        TN_TRY(tn_arena_alloc(workload->arena, 1, sizeof *laid, &laid, error));
-        *laid = (struct tn_laid){.program = program, .edges = edges, .laying = build->layouts};
-        TN_TRY(tn_layouts_find(program, &edges, banking[build->layouts], &word, workload->arena,
-                               &laid->layouts, error));
-        laid->next = workload->laid;
-        workload->laid = laid;
-    }
-    *layouts = &laid->layouts;
-    return TN_OK;
+/* No product of so few tiles takes less with layouts, which may cut it into more of them: sums that wait for each
+ * other for want of tiles then wait less. */
+static uint64_t least_cycles(const tn_matmul *kernel, const tn_matmul_time *time) {
+    uint64_t terms = time->issues / time->interleaved;
+    if (time->interval_cycles == 1) return time->cycles;
+    return tn_least(time->cycles, terms * kernel->lane.sum.stages - 1 + tn_matmul_fill_cycles(kernel));
 }
 
 tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
@@ -457,7 +427,7 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
         const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
         tn_matmul_time time;
         TN_TRY(tn_matmul_cycles(&kernel, size, &time, error));
-        *cycles = time.cycles;
+        *cycles = build->layouts == TN_LAID_BOUND ? least_cycles(&kernel, &time) : time.cycles;
         *issues = time.issues;
     }
     if (work->cycle_ratio != 1) *cycles = tn_scaled_cycles(*cycles, work->cycle_ratio);

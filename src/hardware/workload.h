@@ -7,7 +7,7 @@
 #include "hardware/array_kernel.h"
 #include "hardware/energy.h"
 #include "hardware/kernel.h"
-#include "hardware/layouts.h"
+#include "hardware/laid.h"
 #include "hardware/map.h"
 #include "hardware/placement.h"
 #include "hardware/price.h"
@@ -53,7 +53,8 @@ typedef struct tn_memory_share {
 enum { TN_SHARES_KEPT = 64, TN_SHARES_KEPT_LEAST = 2 }; /* of each memory; the least where there are many */
 typedef struct tn_kept_share {
     bool filled;
-    uint64_t accesses, read_ports;
+    tn_row row; /* elements: of the memory's widest use where no layouts are known */
+    uint64_t read_ports;
     tn_place place;
     tn_memory_share share;
 } tn_kept_share;
@@ -63,6 +64,8 @@ typedef struct tn_kept_share {
 static inline size_t tn_kept_at(uint64_t key, uint32_t entries) {
     return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % entries;
 }
+
+enum { TN_LAID_KEPT = 512 };
 
 /* A memory map and what follows from it for tasks. */
 typedef struct tn_plan {
@@ -79,6 +82,10 @@ typedef struct tn_plan {
     tn_place *place;         /* [map.memories]: as the build at hand has them */
     uint64_t parallelism[5]; /* rows, columns, reduction, vector, array that `accesses` are of; 0: none yet */
     uint64_t *accesses;      /* [map.memories]: words in a cycle */
+    tn_laid *laid;           /* layouts of the build at hand; NULL: ideal */
+    tn_laid **all_laid;      /* [TN_LAID_KEPT]: lists of those that were found */
+    uint8_t *row_log;        /* [map.memories]: of the rows under `row_parallelism` */
+    uint64_t row_parallelism[4];
     uint32_t shares;         /* kept of each memory */
     tn_kept_share *share;    /* [map.memories][shares] */
     struct tn_plan *next;
@@ -130,7 +137,14 @@ struct tn_workload {
     uint32_t vectors, vector_reads; /* kinds used; the most arrays that one of them reads */
     uint64_t descriptor_bram18;     /* of the memory of the step's descriptors */
     tn_plan *plans;
-    struct tn_laid *laid; /* layouts found, kept */
+    /* Of layouts (hardware/laid.c). Arrays by layer and program tensor; of each array, the most features, as a
+     * logarithm, that are a box in all its foldings; layers that were searched. */
+    uint32_t **array_of;
+    uint8_t *feature_log;
+    uint32_t *in_layers;       /* how many layers touch each array */
+    uint32_t updates, *update; /* operations */
+    struct tn_laid_layer *laid_layers;
+    struct tn_least_depths *least_depths;
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
     uint64_t *cycles, *piece_cycles, *issues;
     tn_task_time *time;   /* [operations] */
@@ -140,6 +154,11 @@ struct tn_workload {
 
 /* The plan for a build's buffers and off-chip arrays. */
 tn_status tn_workload_plan(tn_workload *workload, const tn_build *build, tn_plan **plan, tn_error *error);
+
+/* The memory's row under the layouts at hand; NULL: none are. */
+static inline const tn_row *tn_plan_row(const tn_plan *plan, uint32_t memory) {
+    return plan->laid ? &plan->laid->memory[memory] : NULL;
+}
 
 /* Makes its tasks and their scratch where that has not been done. */
 tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error);
@@ -170,10 +189,6 @@ static inline uint64_t tn_scaled_cycles(uint64_t cycles, double ratio) {
     return (uint64_t)ceil((double)cycles * ratio);
 }
 
-/* Layouts of a program under a build, found once and kept. */
-tn_status tn_workload_layouts(tn_workload *workload, const tn_program *program, const tn_build *build,
-                              const tn_layouts **layouts, tn_error *error);
-
 /* Cycles of one operation of a class, and the issues of a product (0 for others). `size` is that of the class
  * or of a block of it. */
 tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
@@ -187,7 +202,7 @@ tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn
                             unsigned stores, tn_memory_price *price, tn_error *error);
 /* The share of one memory of a map at a place; not remembered. */
 tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
-                         const tn_build *build, const tn_place *place, tn_memory_share *share,
+                         const tn_row *row, const tn_build *build, const tn_place *place, tn_memory_share *share,
                          tn_error *error);
 /* Fills plan->place as the keys say, or by search. `work`: for the LUTs that kernels leave. *exact: a search
  * ran and proved its result; may be NULL. */

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "hardware/device_data.h"
+#include "hardware/workload.h"
 #include "rtl/files.h"
 #include "rtl/generate_step.h"
 #include "rtl/layer.h"
@@ -44,6 +45,20 @@ static tn_status find_layer(generator *with) {
     return TN_OK;
 }
 
+/* The layer's, as the price of the whole step has them; of a build that is priced ideally those that would be found. */
+static tn_status find_layouts(const generator *with, const tn_layouts **layouts) {
+    const tn_rtl_request *r = with->request;
+    tn_build build = *r->build;
+    tn_workload *workload;
+    tn_plan *plan;
+    build.layouts = TN_LAID_AS_FOUND;
+    TN_TRY(tn_workload_prepare(r->step, r->device, with->arena, &workload, with->error));
+    TN_TRY(tn_workload_plan(workload, &build, &plan, with->error));
+    TN_TRY(tn_plan_lay(workload, plan, &build, with->error));
+    *layouts = plan->laid->layer[with->of - r->step->layer];
+    return TN_OK;
+}
+
 static tn_status read_options(const generator *with, tn_rtl_layer_options *options) {
     const tn_rtl_request *r = with->request;
     const tn_operator_row *multiply, *add;
@@ -55,22 +70,17 @@ static tn_status read_options(const generator *with, tn_rtl_layer_options *optio
                        r->step->precision);
     TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_MULTIPLY, &multiply, with->error));
     TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_ADDER, &add, with->error));
-    static const tn_banking banking[] = {[TN_LAID_IDEALLY] = TN_BANKING_AUTO,
-                                         [TN_LAID_WORD] = TN_BANKING_WORD,
-                                         [TN_LAID_ROWS] = TN_BANKING_ROWS,
-                                         [TN_LAID_SKEW] = TN_BANKING_SKEW,
-                                         [TN_LAID_AUTO] = TN_BANKING_AUTO};
     *options = (tn_rtl_layer_options){.rows = r->build->rows,
                                       .columns = r->build->columns,
                                       .terms = r->build->reduction,
                                       .vector = r->build->vector,
                                       .multiply_cycles = multiply->stages,
                                       .add_cycles = add->stages,
-                                      .banking = banking[r->build->layouts],
                                       .style = (tn_memory_style)r->build->activation_memory,
                                       .lutram_bits_most = r->device->memory.lutram_bits_most,
                                       .update = r->update,
                                       .rate = r->rate};
+    TN_TRY(find_layouts(with, &options->layouts));
     with->answer->multiply_cycles = multiply->stages;
     with->answer->add_cycles = add->stages;
     return TN_OK;

@@ -14,7 +14,6 @@ typedef struct {
     bool dense;
     tn_arena *arena;
     tn_error *error;
-    tn_layouts layouts;
     tn_rtl_array *array;
     tn_rtl_operation *operation;
     tn_phase *phase;
@@ -24,14 +23,8 @@ typedef struct {
 
 /* ---- layouts ---- */
 
-/* A skew of the axes for one form of banks, or one for each of two. */
-static void set_skew(tn_bank_layout *layout, uint32_t axis, uint64_t bank) {
-    layout->skew[0][axis] = bank % layout->banks[0];
-    if (layout->forms > 1) layout->skew[1][axis] = bank / layout->banks[0];
-}
-
 static tn_rtl_cut cut_of(const maker *with, uint32_t step, int group) {
-    const tn_group_cut *from = &with->layouts.product[step].cut[group];
+    const tn_group_cut *from = &with->options->layouts->product[step].cut[group];
     tn_rtl_cut cut = {{TN_RTL_NONE, TN_RTL_NONE}, {1, 1}};
     for (uint32_t k = 0; k < from->indices; k++) {
         cut.index[k] = from->index[k];
@@ -40,70 +33,8 @@ static tn_rtl_cut cut_of(const maker *with, uint32_t step, int group) {
     return cut;
 }
 
-/* The words of a block of elements are all in different banks, as far as axes up to `axes` go. */
-static bool is_apart(const maker *with, const tn_rtl_array *array, uint32_t axes, uint32_t step, int first,
-                     int second) {
-    const tn_bank_layout *layout = &array->layout;
-    const tn_rtl_cut cuts[] = {cut_of(with, step, first), cut_of(with, step, second)};
-    uint64_t block[TN_BANK_LAYOUT_AXES], fullest;
-    tn_bank_layout known = *layout;
-    for (uint32_t k = 0; k < layout->axes; k++) block[k] = 1;
-    for (int c = 0; c < 2; c++)
-        for (int k = 0; k < 2; k++) {
-            uint32_t axis = tn_rtl_axis_of(array, cuts[c].index[k]);
-            uint64_t edge = cuts[c].edge[k];
-            if (axis < axes) block[axis] = edge < layout->dims[axis] ? edge : layout->dims[axis];
-        }
-    return tn_bank_layout_fullest(&known, block, &fullest, NULL) == TN_OK && fullest <= 1;
-}
-
-static bool uses_are_apart(const maker *with, uint32_t tensor, const tn_rtl_array *array, uint32_t axes) {
-    enum { ROWS, COLUMNS, TERMS };
-    bool apart = true;
-    for (uint32_t s = 0; s < with->program->steps && apart; s++) {
-        const tn_program_step *step = &with->program->step[s];
-        if (step->a == tensor) apart = apart && is_apart(with, array, axes, s, ROWS, TERMS);
-        if (step->b == tensor) apart = apart && is_apart(with, array, axes, s, TERMS, COLUMNS);
-        if (step->out == tensor) apart = apart && is_apart(with, array, axes, s, ROWS, COLUMNS);
-    }
-    return apart;
-}
-
-/* Tries every skew of the axes from `axis` on, until every block that a use asks for takes one cycle. */
-static bool try_skews(const maker *with, uint32_t tensor, tn_rtl_array *array, uint32_t axis,
-                      uint32_t *tries) {
-    tn_bank_layout *layout = &array->layout;
-    uint64_t banks = layout->banks[0] * (layout->forms > 1 ? layout->banks[1] : 1);
-    if (axis == layout->axes) return tn_rtl_strides_of(layout).told;
-    for (uint64_t bank = 0; bank<banks && * tries> 0; bank++) {
-        --*tries;
-        set_skew(layout, axis, bank);
-        if (uses_are_apart(with, tensor, array, axis + 1) && try_skews(with, tensor, array, axis + 1, tries))
-            return true;
-    }
-    return false;
-}
-
-/* Every element is a word of its own, in one form of banks or two, skewed so that no block waits. Where no skew is
- * found the last one tried stays: some blocks take more cycles then, which the price of the program says. */
-static void skew_elements(const maker *with, uint32_t tensor, tn_rtl_array *array) {
-    enum { TRIES = 4096 };
-    tn_bank_layout *layout = &array->layout;
-    uint64_t banks = layout->banks[0];
-    for (uint64_t second = 1; second < banks; second *= 2) {
-        uint32_t tries = TRIES;
-        layout->forms = second > 1 ? 2 : 1;
-        layout->banks[0] = banks / second;
-        layout->banks[1] = second;
-        if (try_skews(with, tensor, array, 0, &tries)) return;
-    }
-    layout->forms = 1;
-    layout->banks[0] = banks;
-    for (uint32_t k = 0; k < layout->axes; k++) layout->skew[0][k] = 2 * k + 1;
-}
-
 static tn_status layout_of(maker *with, uint32_t t) {
-    const tn_tensor_layout *found = &with->layouts.tensor[t];
+    const tn_tensor_layout *found = &with->options->layouts->tensor[t];
     const tn_program_tensor *tensor = &with->program->tensor[t];
     tn_rtl_array *array = &with->array[t];
     tn_bank_layout *layout = &array->layout;
@@ -120,11 +51,13 @@ static tn_status layout_of(maker *with, uint32_t t) {
         array->index[k] = tensor->indices.index[k];
         layout->dims[k] = with->program->index_size[array->index[k]];
         layout->word[k] = 1;
-        layout->skew[0][k] = 1; /* word (u, v) of a block lies in bank u + v */
-        for (uint32_t i = 0; i < found->axes; i++)
-            if (found->index[i] == array->index[k]) layout->word[k] = found->edge[i];
+        layout->skew[0][k] = 0;
+        for (uint32_t i = 0; i < found->axes; i++) {
+            if (found->index[i] != array->index[k]) continue;
+            layout->word[k] = found->edge[i];
+            layout->skew[0][k] = found->skew[i];
+        }
     }
-    if (found->full_skew && found->banks <= TN_RTL_BANKS_MOST) skew_elements(with, t, array);
     return TN_OK;
 }
 
@@ -272,7 +205,6 @@ tn_status tn_rtl_layer_make(const tn_program *program, bool dense, const tn_rtl_
                   .arena = arena,
                   .error = error,
                   .layer = layer};
-    const tn_kernel_edges edges = {options->rows, options->columns, options->terms};
     uint32_t operations = 0;
     *layer = (tn_rtl_layer){0};
     if (program->micro_batches > 1)
@@ -280,7 +212,6 @@ tn_status tn_rtl_layer_make(const tn_program *program, bool dense, const tn_rtl_
                        program->micro_batches);
     TN_TRY(make_room(&with));
     TN_TRY(list_roles(&with));
-    TN_TRY(tn_layouts_find(program, &edges, options->banking, NULL, arena, &with.layouts, error));
     for (uint32_t t = 0; t < program->tensors; t++) TN_TRY(name_array(&with, t));
     for (uint32_t t = 0; t < program->tensors; t++) TN_TRY(layout_of(&with, t));
     for (uint32_t k = 0; k < layer->cores && options->update; k++)

@@ -1,5 +1,5 @@
 /* One linear layer as hardware: the arrays of its program, where each lies, and its operations with the layouts and cuts
- * that were searched for the kernel (hardware/layouts.h, as of a layer alone).
+ * that the step was priced with (hardware/laid.h).
  *
  * Arrays of one form of words and banks share memories; two operands of an operation never do. A core's gradient lies
  * as the core does, so that an update goes word by word.
@@ -15,7 +15,7 @@
 typedef struct tn_rtl_layer_options {
     uint64_t rows, columns, terms, vector; /* of the kernel */
     uint64_t multiply_cycles, add_cycles;
-    tn_banking banking;
+    const tn_layouts *layouts; /* of the program on that kernel */
     tn_memory_style style;
     uint64_t lutram_bits_most; /* style auto: a bank of at most so many bits is LUTRAM */
     bool update;               /* SGD of every core behind the gradients */

@@ -39,7 +39,7 @@ static tn_placed placed_as(uint64_t elements, uint32_t wide, uint64_t copies, tn
     build.vector = wide;
     tn_placed placed;
     assert_int_equal(tn_mapped_accesses(&memory, &build), wide);
-    assert_int_equal(tn_place_price(device, 32, &memory, &build, &place, &placed, NULL), TN_OK);
+    assert_int_equal(tn_place_price(device, 32, &memory, NULL, &build, &place, &placed, NULL), TN_OK);
     return placed;
 }
 

@@ -38,7 +38,8 @@ static unsigned list(const tn_mapped *memory, const tn_build *build, cost *costs
                 const tn_place place = {(tn_memory_style)style, (tn_array_split)split, groups[g]};
                 tn_placed placed;
                 if (groups[g] > memory->copies || (groups[g] > 1 && !memory->grouped)) continue;
-                assert_int_equal(tn_place_price(device, 32, memory, build, &place, &placed, NULL), TN_OK);
+                assert_int_equal(tn_place_price(device, 32, memory, NULL, build, &place, &placed, NULL),
+                                 TN_OK);
                 if (style == TN_STYLE_DISTRIBUTED && placed.width_bits * placed.depth > 1024) continue;
                 costs[count++] = (cost){placed.capacity_bits, (double)placed.blocks.bram18,
                                         (double)placed.blocks.uram, (double)placed.blocks.lutram};
@@ -94,7 +95,7 @@ static void against_every_combination(void **state) {
         }
         const tn_placement_budget budget = {draw(&random, 150), draw(&random, 60), draw(&random, 2000)};
         tn_placement found;
-        assert_int_equal(tn_placement_search(device, 32, &map, &build, &budget, 0, &own, &found, NULL),
+        assert_int_equal(tn_placement_search(device, 32, &map, NULL, &build, &budget, 0, &own, &found, NULL),
                          TN_OK);
         double best = best_of_all(&map, &build, &budget);
         assert_true(found.exact);
@@ -105,7 +106,8 @@ static void against_every_combination(void **state) {
             for (uint32_t i = 0; i < map.memories; i++) {
                 tn_placed placed;
                 assert_int_equal(
-                    tn_place_price(device, 32, &memory[i], &build, &found.place[i], &placed, NULL), TN_OK);
+                    tn_place_price(device, 32, &memory[i], NULL, &build, &found.place[i], &placed, NULL),
+                    TN_OK);
                 sum += placed.capacity_bits;
             }
             assert_true(sum == best);
@@ -130,8 +132,10 @@ static void cut_short(void **state) {
     assert_int_equal(tn_map_make(step, &options, &arena, &map, NULL), TN_OK);
     assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
     const tn_placement_budget budget = {2329, 636, 500000};
-    assert_int_equal(tn_placement_search(device, 32, &map, &build, &budget, 2, &arena, &brief, NULL), TN_OK);
-    assert_int_equal(tn_placement_search(device, 32, &map, &build, &budget, 0, &arena, &full, NULL), TN_OK);
+    assert_int_equal(tn_placement_search(device, 32, &map, NULL, &build, &budget, 2, &arena, &brief, NULL),
+                     TN_OK);
+    assert_int_equal(tn_placement_search(device, 32, &map, NULL, &build, &budget, 0, &arena, &full, NULL),
+                     TN_OK);
     assert_false(brief.exact);
     assert_true(brief.bound_bits <= full.capacity_bits);
     if (brief.fits) assert_true(full.fits && brief.capacity_bits >= full.capacity_bits);
@@ -154,7 +158,7 @@ static void as_built(void **state) {
     build.group = 5;
     tn_place place = tn_place_as_built(&core, &build);
     tn_placed placed;
-    assert_int_equal(tn_place_price(device, 32, &core, &build, &place, &placed, NULL), TN_OK);
+    assert_int_equal(tn_place_price(device, 32, &core, NULL, &build, &place, &placed, NULL), TN_OK);
     /* The worked example: 11 blocks hold five cores; 14 cores are two such groups and one of four. */
     assert_int_equal(placed.memories, 3);
     assert_int_equal(placed.blocks.bram18, 33);

@@ -33,7 +33,8 @@ tn_build test_random_build(uint64_t *state) {
     build.sharing = (uint32_t)test_draw(state, 2);
     build.core_memory = (uint32_t)test_draw(state, 4);
     build.activation_memory = (uint32_t)test_draw(state, 4);
-    build.split = (uint32_t)test_draw(state, 2);
+    build.split = (uint32_t)test_draw(state, 4);
+    build.layouts = (uint32_t)test_draw(state, 2);
     build.buffers = (uint32_t)test_draw(state, 2);
     build.schedule = (uint32_t)test_draw(state, 4);
     build.placement = test_draw(state, 4) == 0;

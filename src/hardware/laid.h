@@ -1,0 +1,57 @@
+/* Where every element of a step's arrays lies under a build: the layouts of all layers together (hardware/layouts.h),
+ * and the rows and depth that each memory of the map then has.
+ *
+ * A memory gives rows of 2^k elements, the widest block that a use of any of its arrays asks for, in as many banks as
+ * build.split says (auto: as the arrays in it were found to need). Memories that an update goes through side by side,
+ * those of a parameter, its gradient and its optimizer state, have rows of one size, so that it goes row by row.
+ *
+ * What several layers want (X, Y and their gradients) lies in words of tokens x features that each of them can take:
+ * as many features as the kernel takes terms or columns, as far as that is a box in every folding of every layer
+ * that touches the array, and as many tokens as fill the row. Everything else of a layer is searched for that layer
+ * alone; layers of one program, kernel and demands share what was found. Arrays that no product of a layer's program
+ * touches lie element behind element.
+ *
+ * The same memories with every array of a program in the fewest rows that any box of a row's elements covers it with,
+ * and every issue in one cycle, are a lower bound of all of it (TN_LAID_BOUND): a wide word takes no more blocks than
+ * its banks do, and no blocks get fewer with depth (geometry hls).
+ */
+#ifndef TN_HARDWARE_LAID_H
+#define TN_HARDWARE_LAID_H
+
+#include "hardware/layouts.h"
+#include "hardware/place.h"
+
+/* Which layouts of a step, apart from its memory map. */
+typedef struct tn_laid_key {
+    uint64_t rows, columns, reduction, vector;
+    uint32_t split, laying;
+} tn_laid_key;
+
+typedef struct tn_laid {
+    tn_laid_key key;
+    tn_row *memory;           /* [memories]: of one copy */
+    const tn_layouts **layer; /* [step->layers]: NULL where it has no program; all NULL for a bound */
+    uint64_t *depth;          /* [step->arrays]: rows; 0: element lies behind element */
+    struct tn_laid *next;
+} tn_laid;
+
+struct tn_workload;
+struct tn_plan;
+
+/* Finds plan->laid for the build, or what was found before; NULL where build.layouts is ideal. */
+tn_status tn_plan_lay(struct tn_workload *workload, struct tn_plan *plan, const tn_build *build,
+                      tn_error *error);
+
+/* The banking that a split of the build asks for. */
+tn_banking tn_split_banking(uint32_t split);
+
+/* Cycles of a product of a layer's program, starting and draining apart. */
+tn_status tn_laid_product(const tn_laid *laid, const tn_operation *operation, const tn_program *program,
+                          const tn_matmul *kernel, uint64_t *cycles, tn_error *error);
+
+/* Elements that an update goes over, padded rows of its parameter in trips of `lanes`; 0: the operation is none, or
+ * its parameter's elements lie one behind the other. */
+uint64_t tn_laid_update_elements(const tn_laid *laid, const tn_map *map, const tn_operation *operation,
+                                 uint64_t lanes);
+
+#endif
