@@ -318,7 +318,8 @@ static void lay_shared(tn_layout_search *with, uint32_t t) {
     if (of->axes == 0) return;
     uint32_t first = with->program->tensor[t].indices.index[0];
     uint64_t banks = (uint64_t)1 << of->bank_log,
-             apart = of->kind == TN_BANKS_FULL_SKEW ? (uint64_t)1 << demand->token_log : 1;
+             apart = of->kind == TN_BANKS_FULL_SKEW && of->axis[0] == first ? (uint64_t)1 << demand->token_log
+                                                                            : 1;
     for (uint32_t i = of->axes; i-- > 0 && of->axis[i] != first;) {
         uint32_t index = of->axis[i], most = tn_log_above(with->size[index]);
         if (most > features) most = features;

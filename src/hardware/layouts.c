@@ -241,27 +241,50 @@ typedef struct {
     uint64_t cycles, depth;
 } skew_price;
 
-/* The axis of odd skew that makes the tensor least deep; its rows. False where no axis tells the banks apart. */
-static bool choose_bank_axis(tn_tensor_layout *of) {
-    uint64_t words[TN_LAYOUT_AXES], all = 1, best = UINT64_MAX;
+/* The first `a` words along one axis and the first `b` along another lie in different banks. */
+static bool tells_apart(const tn_tensor_layout *of, uint32_t one, uint64_t a, uint32_t other, uint64_t b) {
+    const uint64_t words[] = {a, b}, skew[] = {of->skew[one], of->skew[other]};
+    return tn_fullest_bank(words, skew, b > 1 ? 2 : 1, of->banks) == 1;
+}
+
+static uint64_t depth_with(const tn_tensor_layout *of, const uint64_t *words, uint32_t one, uint64_t a,
+                           uint32_t other, uint64_t b) {
+    uint64_t depth = tn_ceil_div(words[one], a);
+    for (uint32_t k = 0; k < of->axes; k++)
+        if (k != one) depth *= k == other ? tn_ceil_div(words[k], b) : words[k];
+    return depth;
+}
+
+/* Along which axis or axes words share rows: the fewest rows, of equal ones the last axes. False where no skews tell
+ * the banks apart. */
+static bool choose_rows(tn_tensor_layout *of) {
+    uint64_t words[TN_LAYOUT_AXES], banks = of->banks;
+    bool told = banks == 1 || of->axes == 0;
+    of->depth = told ? 1 : UINT64_MAX;
     for (uint32_t k = 0; k < of->axes; k++) {
         words[k] = tn_ceil_div(of->size[k], of->edge[k]);
-        all *= words[k];
+        of->divide[k] = 1;
+        if (told) of->depth *= words[k];
     }
-    of->depth = all;
-    if (of->banks == 1 || of->axes == 0) return true;
-    for (uint32_t k = 0; k < of->axes; k++) {
-        uint64_t depth = all / words[k] * tn_ceil_div(words[k], of->banks);
-        if (of->skew[k] % 2 == 0 || depth > best) continue;
-        best = of->depth = depth;
-        of->bank_axis = k;
-    }
-    return best != UINT64_MAX;
+    if (told) return true;
+    for (uint32_t one = of->axes; one-- > 0;)
+        for (uint32_t other = of->axes; other-- > 0;)
+            for (uint64_t a = banks; a > 1; a /= 2) {
+                bool alone = one == other;
+                if (alone != (a == banks)) continue;
+                uint64_t depth = depth_with(of, words, one, a, other, alone ? a : banks / a);
+                if (depth >= of->depth || !tells_apart(of, one, a, other, banks / a)) continue;
+                of->depth = depth;
+                for (uint32_t k = 0; k < of->axes; k++) of->divide[k] = 1;
+                of->divide[other] = banks / a;
+                of->divide[one] = a;
+            }
+    return of->depth != UINT64_MAX;
 }
 
 static skew_price price_skews(const tn_layout_search *with, uint32_t t, tn_tensor_layout *of) {
     skew_price price = {0};
-    if (!choose_bank_axis(of)) return (skew_price){UINT64_MAX, UINT64_MAX};
+    if (!choose_rows(of)) return (skew_price){UINT64_MAX, UINT64_MAX};
     price.depth = of->depth;
     for (uint32_t i = 0; i < with->tensor[t].uses; i++) {
         const tn_searched_product *p = &with->product[with->tensor[t].use[i]];
@@ -305,7 +328,7 @@ static void choose_skews(const tn_layout_search *with, uint32_t t, tn_tensor_lay
         }
         if (!better) break;
     }
-    choose_bank_axis(of);
+    choose_rows(of);
 }
 
 /* ---- the answer ---- */
@@ -325,7 +348,7 @@ static void tell_tensor(const tn_layout_search *with, uint32_t t, tn_tensor_layo
     if (of->kind == TN_BANKS_FULL_SKEW && !of->demand.is_shared)
         choose_skews(with, t, out);
     else
-        choose_bank_axis(out);
+        choose_rows(out);
 }
 
 /* The blocks that the cut indices of a group fall into, and how many values the others have together. */

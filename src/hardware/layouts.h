@@ -14,9 +14,9 @@
  *                     any other takes one cycle, one along two others as many as its shorter edge
  *     full skew       every element is a word in a bank of its own; which banks (skews) is searched as well
  *
- * Element x lies in the word c, c_k = floor(x_k / edge_k); a word lies in bank (sum of skew_k c_k) mod banks, at
- * sum of c_k stride_k over all axes but m, plus floor(c_m / banks) stride_m, where m is an axis of odd skew. So
- * axes are padded to whole words, m to whole rounds of banks. A block takes as many cycles as its fullest bank
+ * Element x lies in the word c, c_k = floor(x_k / edge_k); a word lies in bank (sum of skew_k c_k) mod banks, in
+ * row sum of floor(c_k / divide_k) stride_k: along one axis or two the next words share a row, where the skews put
+ * them into different banks. So axes are padded to whole words, and these to whole rounds of banks. A block takes as many cycles as its fullest bank
  * has words of it; what an issue and a product then take is hardware/issue.h.
  *
  * The search descends from two starts, tensor by tensor: each takes the word with which its products, each cut as
@@ -61,7 +61,9 @@ typedef struct tn_tensor_layout {
     uint64_t size[TN_LAYOUT_AXES];
     uint64_t edge[TN_LAYOUT_AXES]; /* of a word along the axis */
     uint64_t skew[TN_LAYOUT_AXES]; /* below `banks` */
-    uint32_t bank_axis;            /* m; meaningless with one bank */
+    /* Words along the axis that share a place in different banks: 1 but along one axis, or two, where the product is
+     * `banks`. */
+    uint64_t divide[TN_LAYOUT_AXES];
 } tn_tensor_layout;
 
 /* How a group of indices is cut: an issue takes edge[k] consecutive values of index[k]. */

@@ -195,7 +195,7 @@ static tn_status add_grouped(const tn_parting *parting, const tn_mapped *memory,
         tn_memory_share share;
         tn_place place = tn_place_as_built(memory, build);
         full.copies = place.group = k;
-        TN_TRY(tn_price_share(workload->device, workload->word_bits, &full, build, &place, &share, error));
+        TN_TRY(tn_price_share(workload->device, workload->word_bits, &full, NULL, build, &place, &share, error));
         add_blocks(&share, 1 / (double)k, &own);
         least.bram18 = k == 1 ? own.bram18 : fmin(least.bram18, own.bram18);
         least.uram = k == 1 ? own.uram : fmin(least.uram, own.uram);
@@ -217,7 +217,7 @@ static tn_status one_copy(const tn_parting *parting, const tn_mapped *memory, co
     *each = (tn_price_part){0};
     if (memory->grouped && build->group > 1) return add_grouped(parting, memory, build, each, error);
     one.copies = 1;
-    TN_TRY(tn_price_share(workload->device, workload->word_bits, &one, build, &place, &share, error));
+    TN_TRY(tn_price_share(workload->device, workload->word_bits, &one, NULL, build, &place, &share, error));
     add_blocks(&share, 1, each);
     return TN_OK;
 }
@@ -244,7 +244,7 @@ static tn_status price_memories(const tn_parting *parting, const tn_plan *plan, 
         tn_memory_share share;
         tn_place place = tn_place_as_built(memory, build);
         if (!memory->staging) continue;
-        status = tn_price_share(parting->workload->device, parting->workload->word_bits, memory, build,
+        status = tn_price_share(parting->workload->device, parting->workload->word_bits, memory, NULL, build,
                                 &place, &share, error);
         if (status == TN_OK) add_blocks(&share, 1, common);
     }
@@ -275,7 +275,7 @@ tn_status tn_common_price(const tn_device *device, uint64_t word_bits, const tn_
     tn_memory_share share;
     tn_place place = tn_place_as_built(&mapped, build);
     if (demand->elements == 0) return TN_OK;
-    TN_TRY(tn_price_share(device, word_bits, &mapped, build, &place, &share, error));
+    TN_TRY(tn_price_share(device, word_bits, &mapped, NULL, build, &place, &share, error));
     add_blocks(&share, 1, part);
     return TN_OK;
 }

@@ -86,8 +86,8 @@ typedef struct tn_plan {
     tn_laid **all_laid;      /* [TN_LAID_KEPT]: lists of those that were found */
     uint8_t *row_log;        /* [map.memories]: of the rows under `row_parallelism` */
     uint64_t row_parallelism[4];
-    uint32_t shares;         /* kept of each memory */
-    tn_kept_share *share;    /* [map.memories][shares] */
+    uint32_t shares;      /* kept of each memory */
+    tn_kept_share *share; /* [map.memories][shares] */
     struct tn_plan *next;
 } tn_plan;
 

@@ -159,7 +159,7 @@ static void play_places(const tn_tensor_layout *of) {
         words[k] = along;
         stride[k] = depth;
         elements *= of->size[k];
-        depth *= of->banks > 1 && k == of->bank_axis ? over(along, of->banks) : along;
+        depth *= over(along, of->divide[k]);
     }
     assert_int_equal(depth, of->depth);
     uint64_t places = depth * of->banks, *held = calloc(places, sizeof *held);
@@ -170,7 +170,7 @@ static void play_places(const tn_tensor_layout *of) {
             uint64_t c = x[k] / of->edge[k];
             word = word * (words[k] + 1) + c;
             bank += c * of->skew[k];
-            row += (of->banks > 1 && k == of->bank_axis ? c / of->banks : c) * stride[k];
+            row += c / of->divide[k] * stride[k];
         }
         uint64_t *place = &held[bank % of->banks * depth + row];
         assert_true(row < depth && (*place == 0 || *place == word));

@@ -89,7 +89,7 @@ static uint64_t laid_cycles(tn_workload *workload, const tn_build *build, uint64
             uint64_t elements = tn_laid_update_elements(plan->laid, &plan->map, of, build->vector);
             *padded += elements > of->rows * of->columns;
             if (elements > 0)
-                assert_int_equal(tn_vector_cycles(&vector, 1, elements, &time.cycles, NULL), TN_OK);
+                time.cycles = elements / build->vector - 1 + 4 + 7;
             else
                 assert_int_equal(tn_vector_cycles(&vector, of->rows, of->columns, &time.cycles, NULL), TN_OK);
         } else if (program && of->program_step) {
