@@ -107,11 +107,13 @@ static void price_some(pricing *with) {
 
 static tn_status price_all(pricing *with, const tn_sweep_options *options, tn_error *error) {
     int threads = options->threads ? (int)options->threads : omp_get_max_threads();
-    /* An interrupted search of flows ends with what it has: another design than the one that was found. */
-    tn_interrupt_hold();
 #pragma omp parallel num_threads(threads)
-    price_some(with);
-    tn_interrupt_release();
+    {
+        /* An interrupted search of flows ends with what it has: another design than the one that was found. */
+        tn_interrupt_hold();
+        price_some(with);
+        tn_interrupt_release();
+    }
     if (with->status != TN_OK && error) *error = with->error;
     return with->status;
 }
