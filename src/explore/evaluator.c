@@ -458,8 +458,8 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
 }
 
 /* Of a lower bound of the price: what surely breaks one. */
-static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit, const tn_evaluation *evaluation,
-                                  bool exact) {
+static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
+                                  const tn_evaluation *evaluation, bool exact) {
     tn_design design = {.digit = digit, .evaluation = evaluation};
     for (size_t i = 0; i < space->choices; i++) design.id += digit[i] * space->stride[i];
     for (size_t i = 0; i < space->constraints; i++)

@@ -453,10 +453,9 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
     tn_archive priced;
     tn_layout_gap gap = {1, outcome->front.count, 0};
     tn_archive_begin(&priced, space->objectives);
-    tn_status status =
-        outcome->known
-            ? known_rows(outcome, &front, &point, error)
-            : price_front(store, space, options, &outcome->front, &priced, &front, &point, &gap, error);
+    tn_status status = outcome->known ? known_rows(outcome, &front, &point, error)
+                                      : price_front(store, space, options, &outcome->front, &priced, &front,
+                                                    &point, &gap, error);
     if (status == TN_OK)
         status = summarise(space, outcome, outcome->known ? &outcome->front : &priced, gap, summary, error);
     if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);

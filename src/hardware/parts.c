@@ -195,7 +195,8 @@ static tn_status add_grouped(const tn_parting *parting, const tn_mapped *memory,
         tn_memory_share share;
         tn_place place = tn_place_as_built(memory, build);
         full.copies = place.group = k;
-        TN_TRY(tn_price_share(workload->device, workload->word_bits, &full, NULL, build, &place, &share, error));
+        TN_TRY(
+            tn_price_share(workload->device, workload->word_bits, &full, NULL, build, &place, &share, error));
         add_blocks(&share, 1 / (double)k, &own);
         least.bram18 = k == 1 ? own.bram18 : fmin(least.bram18, own.bram18);
         least.uram = k == 1 ? own.uram : fmin(least.uram, own.uram);

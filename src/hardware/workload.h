@@ -202,8 +202,8 @@ tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn
                             unsigned stores, tn_memory_price *price, tn_error *error);
 /* The share of one memory of a map at a place; not remembered. */
 tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
-                         const tn_row *row, const tn_build *build, const tn_place *place, tn_memory_share *share,
-                         tn_error *error);
+                         const tn_row *row, const tn_build *build, const tn_place *place,
+                         tn_memory_share *share, tn_error *error);
 /* Fills plan->place as the keys say, or by search. `work`: for the LUTs that kernels leave. *exact: a search
  * ran and proved its result; may be NULL. */
 tn_status tn_price_places(tn_workload *workload, tn_plan *plan, const tn_build *build,

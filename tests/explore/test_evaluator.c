@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DESIGNS = 16, SETS = 6 };
+enum { DESIGNS = 16, SETS = 5 };
 
 static tn_arena arena;
 static tn_space space;

@@ -22,7 +22,6 @@ static tn_device *load_device(tn_arena *arena) {
 static tn_build default_build(tn_arena *arena) {
     tn_build build;
     assert_int_equal(tn_build_decode(NULL, arena, &build, NULL), TN_OK);
-    build.layouts = TN_LAID_IDEALLY; /* that flow is the best of what issues cost at least */
     return build;
 }
 

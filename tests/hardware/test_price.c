@@ -159,6 +159,7 @@ static void memories_follow_layouts(void **state) {
     tn_workload *workload = test_prepare(step, device, &arena);
     tn_build build = test_build();
     tn_plan *plan;
+    build.layouts = TN_LAID_AS_FOUND;
     assert_int_equal(tn_workload_plan(workload, &build, &plan, NULL), TN_OK);
     assert_int_equal(tn_plan_lay(workload, plan, &build, NULL), TN_OK);
     uint64_t checked = 0;
@@ -192,7 +193,8 @@ static void ranks_cost_their_words(void **state) {
         assert_int_equal(tn_model_load("atis-2enc", &ranks[i], 1, &arena, &model, NULL), TN_OK);
         assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
         assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
-        const tn_build build = test_build();
+        tn_build build = test_build();
+        build.layouts = TN_LAID_AS_FOUND;
         const tn_explanation told = test_explain(test_prepare(&step, device, &arena), &build, &arena);
         for (uint32_t m = 0; m < told.memories; m++) {
             const tn_memory_line *of = &told.memory[m];
@@ -215,6 +217,7 @@ static void layout_bounds_hold(void **state) {
     uint64_t seed = 5, tight = 0;
     for (int i = 0; i < 60; i++) {
         tn_build build = test_build();
+        build.layouts = TN_LAID_AS_FOUND;
         build.rows = UINT64_C(1) << test_draw(&seed, 5);
         build.columns = UINT64_C(1) << test_draw(&seed, 4);
         build.reduction = UINT64_C(1) << test_draw(&seed, 5);
@@ -244,6 +247,7 @@ static void layout_bounds_hold(void **state) {
     tn_build race = test_build();
     tn_price price;
     bool exact;
+    race.layouts = TN_LAID_AS_FOUND;
     race.schedule = TN_SCHEDULE_PARALLEL; /* whoever races for ports may win by being late */
     assert_int_equal(tn_price_bound(workload, &race, &price, &exact, NULL), TN_OK);
     assert_true(exact && price.cycles_per_step == test_price(workload, &race).cycles_per_step);

@@ -66,6 +66,7 @@ static void price_is_prediction(void **state) {
         assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
         assert_int_equal(tn_device_load("u50@user-area", NULL, 0, &arena, &device, NULL), TN_OK);
         assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
+        build.layouts = TN_LAID_AS_FOUND;
         build.rows = cases[c].rows;
         build.columns = cases[c].columns;
         build.reduction = cases[c].reduction;
