@@ -254,14 +254,16 @@ static void folder_names_are_only_names(void **state) {
         "$FOLDER/$d/$d/$d/$d/$d/$d/$d/$d/result -o $FOLDER/$d/$d/$d/$d/$d/$d/$d/$d/merged >/dev/null");
 }
 
-/* The sweep is over, the hypervolume of 1e8 samples is not. */
+/* The sweep is over, the hypervolume of 1e8 samples is not: in six objectives no volume is exact. */
 static void hypervolume_stops_when_asked(void **state) {
     (void)state;
-    shell(0, "$TENFOLD sweep $SMALL -o $FOLDER/hv --quiet --set hypervolume_samples=100000000 --json "
-             ">$FOLDER/hv.json & "
-             "pid=$!; sleep 3; kill -TERM $pid; (sleep 10; kill -9 $pid) 2>/dev/null & guard=$!; wait $pid; "
-             "s=$?; kill "
-             "$guard; test $s -eq 130 && test -s $FOLDER/hv/front.csv");
+    setenv("OBJECTIVES", "objectives=[seconds_per_step,bram18,dsp,uram,parameters,ff]", 1);
+    shell(0,
+          "$TENFOLD sweep $SMALL -o $FOLDER/hv --quiet --set hypervolume_samples=100000000 --set $OBJECTIVES "
+          ">$FOLDER/hv.text & "
+          "pid=$!; sleep 3; kill -TERM $pid; (sleep 10; kill -9 $pid) 2>/dev/null & guard=$!; wait $pid; "
+          "s=$?; kill "
+          "$guard; test $s -eq 130 && test -s $FOLDER/hv/front.csv");
 }
 
 int main(void) {
