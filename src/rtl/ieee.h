@@ -3,6 +3,10 @@
 #ifndef TN_RTL_IEEE_H
 #define TN_RTL_IEEE_H
 
+/* A subnormal becomes zero. An exact result is rounded once, as every operator does it. */
+float tn_ieee_flushed(float value);
+float tn_ieee_rounded(double exact);
+
 float tn_ieee_multiply(float a, float b);
 float tn_ieee_add(float a, float b);
 

@@ -21,14 +21,10 @@ static float of_bits(uint32_t bits) {
 
 enum { NOT_A_NUMBER = 0x7fc00000, INFINITE = 0x7f800000 };
 
-static float flushed(float value) {
-    return bits_of(value) & INFINITE ? value : copysignf(0, value);
-}
-
 /* ---- exact operators ---- */
 
 float tn_ieee_greater(float a, float b, float x, float z) {
-    return flushed(a) > flushed(b) ? x : z;
+    return tn_ieee_flushed(a) > tn_ieee_flushed(b) ? x : z;
 }
 
 float tn_ieee_double(float x) {
@@ -36,19 +32,12 @@ float tn_ieee_double(float x) {
 }
 
 /* Rounded to 53 bits first, a quotient or a root of 24-bit numbers rounds to the same 24 (Figueroa 1995). */
-static float rounded(double exact) {
-    if (isnan(exact)) return of_bits(NOT_A_NUMBER);
-    if (exact == 0 || isinf(exact) || fabs(exact) >= 0x1p-120) return (float)exact;
-    double scaled = (double)(float)(exact * 0x1p100);
-    return fabs(scaled) < 0x1p-26 ? (float)copysign(0, exact) : (float)(scaled * 0x1p-100);
-}
-
 float tn_ieee_divide(float a, float b) {
-    return rounded((double)flushed(a) / (double)flushed(b));
+    return tn_ieee_rounded((double)tn_ieee_flushed(a) / (double)tn_ieee_flushed(b));
 }
 
 float tn_ieee_square_root(float a) {
-    return rounded(sqrt((double)flushed(a)));
+    return tn_ieee_rounded(sqrt((double)tn_ieee_flushed(a)));
 }
 
 /* ---- exponential: x = k ln 2 + r, exp(r) = table exp(z) ---- */

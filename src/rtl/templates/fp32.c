@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+float tn_ieee_flushed(float value);
+float tn_ieee_rounded(double exact);
 float tn_ieee_multiply(float a, float b);
 float tn_ieee_add(float a, float b);
 #ifdef __cplusplus
@@ -16,7 +18,7 @@ unsigned fp32_add_c(unsigned a, unsigned b);
 }
 #endif
 
-static float flushed(float value) {
+float tn_ieee_flushed(float value) {
     return fabsf(value) < 0x1p-126f ? copysignf(0, value) : value;
 }
 
@@ -28,7 +30,7 @@ static float canonical(void) {
 }
 
 /* `exact` to 24 bits as if exponents had no end; below 2^-126 it is zero. */
-static float rounded(double exact) {
+float tn_ieee_rounded(double exact) {
     if (isnan(exact)) return canonical();
     if (exact == 0 || isinf(exact) || fabs(exact) >= 0x1p-120) return (float)exact;
     double scaled = (double)(float)(exact * 0x1p100);
@@ -37,12 +39,12 @@ static float rounded(double exact) {
 
 /* A product of two 24-bit numbers is exact in binary64. */
 float tn_ieee_multiply(float a, float b) {
-    return rounded((double)flushed(a) * (double)flushed(b));
+    return tn_ieee_rounded((double)tn_ieee_flushed(a) * (double)tn_ieee_flushed(b));
 }
 
 /* A sum rounded to 53 bits first rounds to the same 24 (Figueroa 1995: 53 >= 2 * 24 + 2). */
 float tn_ieee_add(float a, float b) {
-    return rounded((double)flushed(a) + (double)flushed(b));
+    return tn_ieee_rounded((double)tn_ieee_flushed(a) + (double)tn_ieee_flushed(b));
 }
 
 /* ---- for the simulator ---- */
