@@ -6,8 +6,9 @@
 #include "model/transformation.h"
 #include "text/pattern.h"
 
+/* An empty list of what is frozen is none; one of what is trained leaves nothing. */
 static bool wanted(const tn_model *model) {
-    return !model->inference && (model->train_at.line || model->frozen_at.line);
+    return model->train_at.line || model->frozen.count > 0;
 }
 
 static bool is_named(const char *pattern, const char *layer, const char *parameter) {
@@ -70,6 +71,8 @@ static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t opera
     return tn_builder_keep_needed(b, before, operations, kept, NULL);
 }
 
+static const char *const excluded[] = {"inference", NULL};
+
 const tn_transformation tn_trained_layers = {
     .name = "trained-layers",
     .keys = "train, frozen",
@@ -78,6 +81,7 @@ const tn_transformation tn_trained_layers = {
     .changes =
         "gradients, updates and optimizer state of the named parameters alone, and what these need; input "
         "gradients end at the first trained layer",
+    .excludes = excluded,
     .wanted = wanted,
     .apply = apply,
 };

@@ -12,6 +12,7 @@
 #define TN_TRAIN_KERNELS_H
 
 #include "run/product.h"
+#include "tensor/number_format.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +48,8 @@ typedef struct tn_kernels {
     void (*copy)(const tn_block *block, const void *from, void *to, bool accumulate);
     void (*from_double)(const double *from, void *to, size_t count);
     void (*to_double)(const void *from, double *to, size_t count);
+    /* Rounds to the nearest in place, as tn_number_format_round; false: not to this format. NULL: to none. */
+    bool (*round)(const tn_number_format *format, void *values, size_t rows, size_t columns);
     /* out[i] = a[i] + b[i mod period]; out may be a or b */
     void (*add)(void *out, const void *a, const void *b, size_t count, size_t period);
     /* out[i] = a[i] - b[i] */

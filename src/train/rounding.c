@@ -109,6 +109,11 @@ static const tn_number_format *format_now(tn_rounding_room *room, const tn_opera
     return wide ? how->format : &schedule->narrow;
 }
 
+static bool round_in_place(const tn_kernels *kernels, const tn_number_format *format, size_t rows,
+                           size_t columns, void *values) {
+    return kernels->round && kernels->round(format, values, rows, columns);
+}
+
 /* operand[rows][reduction], from where element (i, k) lies at i * down + k * along. */
 static void round_operand(tn_rounding_room *room, const tn_operand_rounding *how, const tn_kernels *kernels,
                           size_t rows, size_t reduction, size_t down, size_t along, const void *from,
@@ -116,16 +121,19 @@ static void round_operand(tn_rounding_room *room, const tn_operand_rounding *how
     const tn_block block = {.axes = 2, .axis = {{rows, down, reduction}, {reduction, along, 1}}};
     kernels->copy(&block, from, operand, false);
     if (!how->format) return;
+    bool stochastic = how->gradient && room->stochastic;
+    if (!stochastic && !how->schedule && round_in_place(kernels, how->format, rows, reduction, operand))
+        return;
     kernels->to_double(operand, room->values, rows * reduction);
     const tn_number_format *format = format_now(room, how, rows, reduction);
     if (how->schedule) kernels->to_double(operand, room->values, rows * reduction);
-    tn_number_format_round(format, room->values, rows, reduction,
-                           how->gradient && room->stochastic ? &room->noise : NULL);
+    tn_number_format_round(format, room->values, rows, reduction, stochastic ? &room->noise : NULL);
     kernels->from_double(room->values, operand, rows * reduction);
 }
 
 void tn_round_array(tn_rounding_room *room, const tn_number_format *format, const tn_kernels *kernels,
                     size_t rows, size_t columns, void *values) {
+    if (round_in_place(kernels, format, rows, columns, values)) return;
     kernels->to_double(values, room->values, rows * columns);
     tn_number_format_round(format, room->values, rows, columns, NULL);
     kernels->from_double(room->values, values, rows * columns);

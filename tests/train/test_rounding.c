@@ -34,6 +34,45 @@ static double rounded(const double *row, int count, int k) {
     return fmin(fmax(whole, -7), 7) * step;
 }
 
+/* Rounding in float32 itself gives the bits that rounding by way of float64 gives: every set of instructions, groups
+ * over the whole range of exponents, subnormals, zeros of both signs and ties. */
+static void float32_rounds_as_float64_does(void **state) {
+    (void)state;
+    enum { ROWS = 3, COLUMNS = 37, TRIALS = 400 };
+    static const char *const names[] = {"bf16",     "bfp16,8,4", "bfp16,8,2",
+                                        "bfp5,9,7", "bfp64,8,1", "bfp16,8,20"};
+    const tn_kernels *set[TN_KERNEL_SETS];
+    size_t sets = tn_kernels_float32_sets(set);
+    uint64_t random = 11;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        tn_number_format format;
+        float values[ROWS * COLUMNS], given[ROWS * COLUMNS];
+        double exact[ROWS * COLUMNS];
+        assert_int_equal(tn_number_format_read(names[trial % 6], &format, NULL), TN_OK);
+        int centre = (int)tn_splitmix_below(&random, 270) - 145,
+            spread = 1 + (int)tn_splitmix_below(&random, 12);
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            double size = ldexp(1 + tn_splitmix_unit(&random),
+                                centre - (int)tn_splitmix_below(&random, (uint32_t)spread));
+            uint32_t sort = tn_splitmix_below(&random, 8);
+            if (sort == 0) size = 0;
+            if (sort == 1) size = ldexp(1 + (double)tn_splitmix_below(&random, 512) / 512, centre); /* ties */
+            given[i] = (float)(tn_splitmix_below(&random, 2) ? size : -size);
+            if (isinf(given[i])) given[i] = 1;
+            exact[i] = (double)given[i];
+        }
+        tn_number_format_round(&format, exact, ROWS, COLUMNS, NULL);
+        for (size_t k = 0; k < sets; k++) {
+            memcpy(values, given, sizeof values);
+            assert_true(set[k]->round(&format, values, ROWS, COLUMNS));
+            for (int i = 0; i < ROWS * COLUMNS; i++) {
+                float expected = (float)exact[i];
+                assert_memory_equal(&values[i], &expected, sizeof expected);
+            }
+        }
+    }
+}
+
 static void products_are_those_of_rounded_rows(void **state) {
     (void)state;
     uint64_t random = 5;
@@ -351,6 +390,7 @@ static void mantissas_grow(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(float32_rounds_as_float64_does),
         cmocka_unit_test(products_are_those_of_rounded_rows),
         cmocka_unit_test(arrays_are_kept_in_their_format),
         cmocka_unit_test(mantissas_grow),
