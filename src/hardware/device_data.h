@@ -87,7 +87,7 @@ typedef struct tn_device_control {
     uint64_t lut, ff;               /* of a matmul kernel */
     uint64_t vector_lut, vector_ff; /* of a vector kernel */
     uint64_t product_cycles;        /* to start and drain a product, or a block of one */
-    uint64_t vector_cycles;         /* the same of any other operation */
+    uint64_t vector_cycles;         /* the same of a pass of a vector kernel */
     uint64_t descriptor_bits;       /* that tell the kernels an operation */
     uint32_t origin;
     tn_text_list unverified; /* keys of this mapping that are not as sure as the rest */

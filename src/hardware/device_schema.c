@@ -122,7 +122,7 @@ static const tn_field control_fields[] = {
     CONTROL(vector_lut, 1e6, "LUTs of a vector kernel besides operators and routing"),
     CONTROL(vector_ff, 1e6, "flip-flops of a vector kernel besides operators and ports"),
     CONTROL(product_cycles, 1e4, "cycles to start and drain a product, or a block of one"),
-    CONTROL(vector_cycles, 1e4, "cycles to start and drain any other operation, or a block of one"),
+    CONTROL(vector_cycles, 1e4, "cycles to start and drain a pass of a vector kernel, or a block of one"),
     CONTROL(descriptor_bits, 1e6, "bits that tell the kernels an operation, kept in a memory of their own"),
     ORIGIN_FIELD(tn_device_control),
     TN_KEY(TEXT_LIST, tn_device_control, unverified, "keys whose figure is not as sure as `origin` says"),

@@ -1,6 +1,7 @@
 #include "hardware/issue.h"
 
 #include "base/checked.h"
+#include "hardware/dot.h"
 
 enum { GROUP_KINDS = 1 << TN_ISSUE_CUTS };
 
@@ -113,5 +114,29 @@ tn_status tn_issue_product_cycles(const tn_matmul *kernel, const tn_issued_produ
     TN_TRY(tn_issue_product(kernel, product, &issued, error));
     if (!tn_add(issued.cycles - 1 + issued.last_phases - 1, tn_matmul_fill_cycles(kernel), cycles))
         return tn_fail(error, TN_OVERFLOW, "a product's cycles do not fit 64 bits");
+    return TN_OK;
+}
+
+tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t *behind, tn_error *error) {
+    const bool along = pass->form == TN_PASS_REDUCE, down = pass->form == TN_PASS_ACCUMULATE;
+    const uint64_t sum_cycles = along || down ? pass->sum_cycles : 0, add = sum_cycles ? sum_cycles : 1;
+    const tn_matmul kernel = {
+        .lane = {.multiply.stages = pass->depth, .tree.stages = add, .sum.stages = add, .group = 1}};
+    const tn_issued_group one = {{1, 1}, {false, false}}, columns = {{pass->blocks, 1}, {pass->cut, false}};
+    tn_issued_product product = {.row = one,
+                                 .column = along ? one : columns,
+                                 .term = along ? columns : one,
+                                 .other_tiles = down ? 1 : pass->rows,
+                                 .other_groups = down ? pass->rows : 1};
+    for (uint32_t kind = 0; kind < TN_BLOCK_KINDS; kind++) {
+        const int cut =
+            kind >> TN_ISSUE_CUTS & 1; /* columns: of the right block and the result; terms: of the left */
+        product.left[kind] = along ? pass->phases[cut] : 1;
+        product.right[kind] = along ? 1 : pass->phases[cut];
+        product.result[kind] = down ? pass->write_phases[cut] : 1;
+    }
+    TN_TRY(tn_issue_product(&kernel, &product, issued, error));
+    *behind =
+        pass->depth + (along ? tn_tree_depth(pass->lanes) + 1 : 1) * sum_cycles + issued->last_phases - 1;
     return TN_OK;
 }

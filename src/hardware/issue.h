@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "hardware/kernel.h"
+#include "model/operation.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +58,22 @@ tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *pro
  * kernel that waits `interval` cycles for its sums takes interval - 1 more than tn_matmul_cycles says. */
 tn_status tn_issue_product_cycles(const tn_matmul *kernel, const tn_issued_product *product, uint64_t *cycles,
                                   tn_error *error);
+
+/* A pass of a vector kernel over rows of columns, V columns of a row an issue: a sum along rows is a product whose tiles
+ * are rows and whose terms are blocks of columns, a sum down the columns one whose tiles are blocks and whose terms are
+ * rows, any other pass takes every block of every row on its own. */
+typedef struct tn_issued_pass {
+    tn_pass_form form;
+    uint64_t rows, blocks; /* of V columns in a row; of a pass per row: 1 */
+    bool cut;              /* the row's end cuts the last of them */
+    /* Of a whole block and of one that is cut: what its slowest operand takes (of a map: or its result), and what the
+     * sums of an accumulating pass take to be written. */
+    uint64_t phases[2], write_phases[2];
+    uint64_t lanes, depth, sum_cycles; /* V; of a lane's operators; of the operator that sums */
+} tn_issued_pass;
+
+/* *behind: cycles from the last issue to the last effect, lanes, sums and last write. The pass takes issued->cycles - 1 +
+ * *behind, what starts it on a device (control.vector_cycles) apart. TN_OVERFLOW where they do not fit. */
+tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t *behind, tn_error *error);
 
 #endif

@@ -152,8 +152,7 @@ static tn_status lay_products(tn_workload *workload, const tn_laid *laid, const 
     return TN_OK;
 }
 
-/* An update goes over the rows of its parameter, padded elements included. A pipelined loop lends its last cycle to
- * what follows; what is generated does not. */
+/* An update goes over the rows of its parameter, padded elements included. */
 static tn_status lay_updates(tn_workload *workload, const tn_plan *plan, const tn_build *build,
                              uint64_t blocks, uint64_t *busy, tn_error *error) {
     const tn_step *step = workload->step;
@@ -164,7 +163,6 @@ static tn_status lay_updates(tn_workload *workload, const tn_plan *plan, const t
         const tn_vector kernel = {operation->kind, build->vector, &workload->vector_operators};
         if (elements == 0) continue;
         TN_TRY(tn_vector_cycles(&kernel, 1, elements, &cycles, error));
-        cycles++;
         busy[operation->kind] += cycles + start - workload->cycles[i];
         workload->cycles[i] = cycles + start;
         workload->piece_cycles[i] = greater(workload->piece_cycles[i], tn_ceil_div(cycles, blocks) + start);

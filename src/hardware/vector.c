@@ -1,8 +1,7 @@
 #include "hardware/vector.h"
 
 #include "base/checked.h"
-#include "hardware/dot.h"
-#include "hardware/loop.h"
+#include "hardware/issue.h"
 
 static uint64_t depth_of(const tn_pass *of, const tn_operator_set *operators) {
     uint64_t depth = 0;
@@ -11,41 +10,24 @@ static uint64_t depth_of(const tn_pass *of, const tn_operator_set *operators) {
     return depth ? depth : 1; /* a pass that only moves still takes a cycle */
 }
 
-static tn_status loop_of(uint64_t trips, uint64_t depth, uint64_t *cycles, tn_error *error) {
-    const tn_loop loop = {.trips = trips, .iteration_cycles = depth, .pipelined = true, .interval_cycles = 1};
-    return tn_loop_cycles(&loop, cycles, error);
-}
-
-/* `outputs` sums of `terms` terms, `lanes` at a time: a matmul kernel of one row and column whose multiplier
- * is the lane's work. */
-static tn_status sum_of(uint64_t outputs, uint64_t terms, uint64_t lanes, uint64_t depth, uint64_t add_cycles,
-                        uint64_t *cycles, tn_error *error) {
-    const tn_matmul kernel = {1, 1, lanes, {.multiply.stages = depth, .sum.stages = add_cycles, .group = 1}};
-    const tn_product_size product = {outputs, 1, terms, 1};
-    tn_matmul_time time;
-    TN_TRY(tn_matmul_cycles(&kernel, &product, &time, error));
-    *cycles = time.cycles;
-    return TN_OK;
-}
-
+/* Every block of columns in one cycle. */
 static tn_status pass_cycles(const tn_pass *of, const tn_vector *kernel, uint64_t rows, uint64_t columns,
                              uint64_t *cycles, tn_error *error) {
-    uint64_t depth = depth_of(of, kernel->operators), groups = tn_ceil_div(columns, kernel->lanes), trips;
-    uint64_t add_cycles = of->form == TN_PASS_REDUCE || of->form == TN_PASS_ACCUMULATE
-                              ? kernel->operators->row[of->with]->stages
-                              : 1;
-    switch (of->form) {
-    case TN_PASS_REDUCE:
-        return sum_of(rows, columns, kernel->lanes, depth, add_cycles, cycles, error);
-    case TN_PASS_ACCUMULATE:
-        return sum_of(groups, rows, 1, depth, add_cycles, cycles, error);
-    case TN_PASS_PER_ROW:
-        return loop_of(rows, depth, cycles, error);
-    default:
-        if (!tn_mul(rows, groups, &trips))
-            return tn_fail(error, TN_OVERFLOW, "a vector kernel's trips do not fit 64 bits");
-        return loop_of(trips, depth, cycles, error);
-    }
+    const tn_issued_pass pass = {.form = of->form,
+                                 .rows = rows,
+                                 .blocks =
+                                     of->form == TN_PASS_PER_ROW ? 1 : tn_ceil_div(columns, kernel->lanes),
+                                 .phases = {1, 1},
+                                 .write_phases = {1, 1},
+                                 .lanes = kernel->lanes,
+                                 .depth = depth_of(of, kernel->operators),
+                                 .sum_cycles = kernel->operators->row[of->with]->stages};
+    tn_issued issued;
+    uint64_t behind;
+    TN_TRY(tn_issue_pass(&pass, &issued, &behind, error));
+    if (!tn_add(issued.cycles - 1, behind, cycles))
+        return tn_fail(error, TN_OVERFLOW, "a vector kernel's cycles do not fit 64 bits");
+    return TN_OK;
 }
 
 tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t columns, uint64_t *cycles,
@@ -65,6 +47,13 @@ tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t colu
     }
     *cycles = sum;
     return TN_OK;
+}
+
+uint64_t tn_vector_starts(tn_operation_kind kind) {
+    const tn_pass *passes = tn_operation_rows[kind].pass;
+    uint64_t count = 0;
+    while (count < TN_PASSES_MOST && passes[count].form != TN_PASS_NONE) count++;
+    return count;
 }
 
 uint64_t tn_vector_passes(tn_operation_kind kind) {

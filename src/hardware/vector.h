@@ -1,12 +1,12 @@
 /* Vector kernels: everything of a training step that is not a matrix product, on V lanes.
  *
  * A kernel takes the passes of its operation's row (model/operation.h) over a rows x columns array:
- *   map          a pipelined loop over rows * ceil(columns/V) trips
- *   reduce       V lanes, a tree and an accumulation, rows interleaved; the cycles of a dot product whose
- *                products are the lanes' work (hardware/dot.h)
+ *   map          rows * ceil(columns/V) issues of V lanes
+ *   reduce       V lanes, a tree and an accumulation, rows interleaved as a product's tiles are
  *   accumulate   V columns at a time, column groups interleaved
- *   per row      a pipelined loop over the rows
- * The passes follow each other and use the same operators, so a kernel has of each operator what its
+ *   per row      an issue a row
+ * whose issues and operators hardware/issue.h counts as it does a product's: what generated hardware takes in
+ * simulation. The passes follow each other and use the same operators, so a kernel has of each operator what its
  * hungriest pass needs.
  */
 #ifndef TN_HARDWARE_VECTOR_H
@@ -24,9 +24,11 @@ typedef struct tn_vector {
     const tn_operator_set *operators;
 } tn_vector;
 
-/* Cycles for rows x columns elements (each at least 1). TN_OVERFLOW where they do not fit. */
+/* Cycles for rows x columns elements (each at least 1), starting apart. TN_OVERFLOW where they do not fit. */
 tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t columns, uint64_t *cycles,
                            tn_error *error);
+/* Passes, each of which starts and drains (control.vector_cycles). */
+uint64_t tn_vector_starts(tn_operation_kind kind);
 /* Passes that go over all elements: how often each is read. */
 uint64_t tn_vector_passes(tn_operation_kind kind);
 tn_resources tn_vector_resources(const tn_device *device, const tn_vector *kernel);

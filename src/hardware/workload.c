@@ -432,6 +432,7 @@ tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const
     }
     if (work->cycle_ratio != 1) *cycles = tn_scaled_cycles(*cycles, work->cycle_ratio);
     const tn_device_control *control = &workload->device->control;
-    *cycles += work->product ? control->product_cycles : control->vector_cycles;
+    *cycles += work->product ? control->product_cycles
+                             : control->vector_cycles * tn_vector_starts((tn_operation_kind)work->vector);
     return TN_OK;
 }

@@ -70,9 +70,6 @@ typedef struct tn_rtl_engine {
 tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size, tn_arena *arena,
                          tn_rtl_engine *engine, tn_error *error);
 
-/* Of the circuit's pass: cycles from a trip at the lanes to its last effect, and of its sums' operator (0: none). */
-uint64_t tn_rtl_pass_fill(const tn_rtl_engine *engine, const tn_circuit *circuit);
-
 /* Elements that the port takes or gives a cycle: those of a block or, with updates, of a trip of theirs. */
 uint64_t tn_rtl_port_lanes(const tn_rtl_engine *engine, tn_rtl_port port);
 

@@ -1,7 +1,6 @@
 #include "rtl/compile_pass.h"
 
 #include "base/checked.h"
-#include "hardware/dot.h"
 #include "hardware/issue.h"
 
 #include <string.h>
@@ -48,11 +47,6 @@ static uint64_t sum_cycles(const tn_rtl_design *design, const tn_circuit *circui
     return design->latencies.of[circuit->greatest ? TN_COMPARE : TN_ADDER];
 }
 
-uint64_t tn_rtl_pass_fill(const tn_rtl_engine *engine, const tn_circuit *circuit) {
-    uint64_t operators = circuit->form == TN_PASS_REDUCE ? tn_tree_depth(engine->design->vector) + 1 : 1;
-    return circuit->depth + operators * sum_cycles(engine->design, circuit);
-}
-
 /* The most cycles that an operand, or a stream's result, takes for a block, whole or cut by the rows' end. */
 static uint64_t phases_of(const tn_rtl_compiler *with, const tn_rtl_operation *operation,
                           const tn_circuit *circuit, const tn_rtl_step *step, uint32_t kind) {
@@ -70,44 +64,32 @@ static uint64_t phases_of(const tn_rtl_compiler *with, const tn_rtl_operation *o
 
 static tn_status pass_cycles(tn_rtl_compiler *with, const tn_rtl_operation *operation,
                              const tn_circuit *circuit, tn_rtl_step *step) {
-    const tn_rtl_engine *engine = with->engine;
-    const tn_matmul kernel = {.lane = {.multiply.stages = circuit->depth,
-                                       .tree.stages = most(1, sum_cycles(with->design, circuit)),
-                                       .sum.stages = most(1, sum_cycles(with->design, circuit)),
-                                       .group = 1}};
-    bool over_rows = circuit->form == TN_PASS_REDUCE;
-    const uint64_t words = over_rows ? step->group_count[0] : step->tile_count[0];
-    const bool cut = over_rows ? step->edge_term : step->edge_column;
-    uint64_t tiles = 1, groups = 1;
-    for (uint32_t l = 1; l < step->tile_levels; l++) tiles *= step->tile_count[l];
-    for (uint32_t l = 1; l < step->group_levels; l++) groups *= step->group_count[l];
-    const tn_issued_group one = {{1, 1}, {false, false}}, columns = {{words, 1}, {cut, false}};
-    tn_issued_product product = {.row = one,
-                                 .column = over_rows ? one : columns,
-                                 .term = over_rows ? columns : one,
-                                 .other_tiles = over_rows ? tiles : tiles,
-                                 .other_groups = groups};
-    if (circuit->form != TN_PASS_REDUCE) product.other_groups = groups * step->group_count[0];
-    if (over_rows) product.other_tiles = tiles * step->tile_count[0];
-    for (uint32_t kind = 0; kind < TN_BLOCK_KINDS; kind++) {
-        /* hardware/issue.h: columns are the right block's and the result's second direction, terms the left's */
-        uint64_t phases = phases_of(with, operation, circuit, step, kind >> 2 & 1);
-        product.left[kind] = over_rows ? phases : 1;
-        product.right[kind] = over_rows ? 1 : phases;
-        product.result[kind] = 1;
+    const bool along = circuit->form == TN_PASS_REDUCE;
+    tn_issued_pass pass = {.form = circuit->form,
+                           .rows = 1,
+                           .blocks = along ? step->group_count[0] : step->tile_count[0],
+                           .cut = along ? step->edge_term : step->edge_column,
+                           .write_phases = {1, 1},
+                           .lanes = with->design->vector,
+                           .depth = circuit->depth,
+                           .sum_cycles = sum_cycles(with->design, circuit)};
+    tn_issued issued;
+    uint64_t behind;
+    for (uint32_t l = 1; l < step->tile_levels; l++) pass.rows *= step->tile_count[l];
+    for (uint32_t l = 1; l < step->group_levels; l++) pass.rows *= step->group_count[l];
+    for (uint32_t cut = 0; cut < 2; cut++) {
+        pass.phases[cut] = phases_of(with, operation, circuit, step, cut);
         if (circuit->form == TN_PASS_ACCUMULATE) {
-            const tn_rtl_patterns *list = &engine->port[TN_RTL_RESULT];
-            product.result[kind] =
-                list->pattern[list->block[step->block[TN_RTL_RESULT] + (kind >> 2 & 1)]].phases;
+            const tn_rtl_patterns *list = &with->engine->port[TN_RTL_RESULT];
+            pass.write_phases[cut] = list->pattern[list->block[step->block[TN_RTL_RESULT] + cut]].phases;
         }
     }
-    tn_issued issued;
-    TN_TRY(tn_issue_product(&kernel, &product, &issued, with->error));
+    TN_TRY(tn_issue_pass(&pass, &issued, &behind, with->error));
     step->tiles = issued.tiles;
     step->open = issued.open;
     step->interval = issued.interval;
     step->write_phases = issued.write_phases;
-    uint64_t behind = tn_rtl_pass_fill(engine, circuit) + TN_RTL_PASS_EXTRA + issued.last_phases - 1;
+    behind += TN_RTL_PASS_EXTRA;
     step->drain = behind - 3; /* counted from 0, the load and the last issue apart */
     step->cycles = issued.cycles - 1 + behind;
     return TN_OK;
