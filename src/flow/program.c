@@ -161,3 +161,32 @@ tn_status tn_program_from_tree(const tn_weight *weight, uint64_t tokens, const t
     tn_arena_free(&scratch);
     return status;
 }
+
+static tn_status repeat_steps(const tn_program *program, const tn_network *network, tn_arena *arena,
+                              tn_arena *scratch, tn_program *resized, tn_error *error) {
+    tn_writer writer;
+    uint32_t out;
+    TN_TRY(
+        tn_writer_begin(&writer, network, program->training, program->steps, arena, scratch, resized, error));
+    resized->micro_batches = program->micro_batches;
+    for (uint32_t s = 0; s < program->steps; s++) {
+        const tn_program_step *step = &program->step[s];
+        const tn_made made = {.phase = step->phase,
+                              .role = program->tensor[step->out].role,
+                              .core = program->tensor[step->out].core,
+                              .recomputed = step->recomputed,
+                              .once = step->once};
+        TN_TRY(tn_writer_add(&writer, step->a, step->b, made, &out));
+    }
+    return tn_writer_end(&writer);
+}
+
+tn_status tn_program_of_tokens(const tn_program *program, const tn_weight *weight, uint64_t tokens,
+                               tn_arena *arena, tn_program *resized, tn_error *error) {
+    tn_arena scratch = {0};
+    tn_network network;
+    tn_status status = tn_weight_forward(weight, tokens, &scratch, &network, error);
+    if (status == TN_OK) status = repeat_steps(program, &network, arena, &scratch, resized, error);
+    tn_arena_free(&scratch);
+    return status;
+}

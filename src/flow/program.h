@@ -123,6 +123,10 @@ tn_status tn_program_of_network(const tn_network *network, const tn_tree *tree,
                                 const tn_program_options *options, tn_arena *arena, tn_program *program,
                                 tn_error *error);
 
+/* The same steps in the same order for another number of tokens. `program` is one of the weight at any number. */
+tn_status tn_program_of_tokens(const tn_program *program, const tn_weight *weight, uint64_t tokens,
+                               tn_arena *arena, tn_program *resized, tn_error *error);
+
 /* The program of a named flow. `bidirectional-published` takes the published order of the backward pass (TT,
  * d = 3; TN_INPUT otherwise): per half of the train, each core gradient on its own from the half's gradient,
  * the merge of two cores recomputed. Every other flow takes reverse mode; `dense` of the dense format is

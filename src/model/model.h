@@ -118,6 +118,10 @@ tn_status tn_program_cache_get(tn_program_cache *cache, const tn_weight *weight,
                                tn_flow_name flow, const tn_program_options *options,
                                const tn_program **program, tn_error *error);
 
+/* From now on a training flow (tn_flow_is_training) for `tokens` tokens is that of `whole` tokens, its steps repeated for
+ * the shorter ones: a device has one flow for all lengths, and searching one takes seconds. */
+void tn_program_cache_shorten(tn_program_cache *cache, uint64_t whole, uint64_t tokens);
+
 /* The training step of the model as it stands. Everything in *step lives in `arena`, the model and the cache.
  * A weight whose folding no longer multiplies to its layers' sizes, or that has no such flow, is TN_INPUT. */
 tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,

@@ -30,6 +30,7 @@ struct tn_program_cache {
     entry *slot;
     size_t slots, used;        /* slots: a power of two */
     const tn_pricing *pricing; /* NULL: optimal is in MACs */
+    uint64_t whole, shorter;   /* training flows of `shorter` tokens are those of `whole`; 0: none are */
 };
 
 enum { FIRST_SLOTS = 64 };
@@ -47,6 +48,11 @@ void tn_program_cache_free(tn_program_cache *cache) {
 
 void tn_program_cache_price(tn_program_cache *cache, const tn_pricing *pricing) {
     cache->pricing = pricing;
+}
+
+void tn_program_cache_shorten(tn_program_cache *cache, uint64_t whole, uint64_t tokens) {
+    cache->whole = whole;
+    cache->shorter = tokens;
 }
 
 /* FNV-1a, a word at a time. */
@@ -117,6 +123,15 @@ static tn_status make_by_price(const key *k, const tn_pricing *pricing, const tn
 
 static tn_status get(tn_program_cache *cache, key *k, entry *found, tn_error *error);
 
+static tn_status shorten_program(tn_program_cache *cache, const key *k, tn_program *program,
+                                 tn_error *error) {
+    key of_whole = *k;
+    entry found;
+    of_whole.tokens = cache->whole;
+    TN_TRY(get(cache, &of_whole, &found, error));
+    return tn_program_of_tokens(found.program, k->weight, k->tokens, &cache->arena, program, error);
+}
+
 /* All flows of a front come from one search. Its key has one flow for all of them. */
 static tn_status make_point(tn_program_cache *cache, const key *k, tn_program *program, tn_error *error) {
     key of_front = *k;
@@ -132,8 +147,11 @@ static tn_status make_point(tn_program_cache *cache, const key *k, tn_program *p
 static tn_status make_program(tn_program_cache *cache, const key *k, tn_program *program, tn_error *error) {
     tn_arena *arena = &cache->arena;
     if (k->kind == LOOKUP) return tn_lookup_program(k->weight, k->tokens, k->flow, arena, program, error);
-    if (tn_flow_is_training(k->flow) && tn_flow_exists(k->weight, k->flow))
+    if (tn_flow_is_training(k->flow) && tn_flow_exists(k->weight, k->flow)) {
+        if (k->tokens == cache->shorter && k->tokens != cache->whole)
+            return shorten_program(cache, k, program, error);
         return make_point(cache, k, program, error);
+    }
     const tn_program_options options = {.training = k->training, .no_input_gradient = k->no_input_gradient};
     if (cache->pricing && k->flow == TN_FLOW_OPTIMAL)
         return make_by_price(k, cache->pricing, &options, arena, program, error);

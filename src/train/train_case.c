@@ -1,47 +1,32 @@
 #include "train/train_case.h"
 
 #include "base/memory.h"
-#include "base/random.h"
-#include "model/model.h"
 #include "text/arrays.h"
-#include "train/trainer.h"
+#include "train/reference_run.h"
 
-#include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 /* Below this share of the largest norm an array counts as zero but for rounding. */
 static const double ZERO_SHARE = 1e-9;
 
-typedef struct sample {
-    tn_example example;
-    double loss;
-} sample;
-
-typedef struct reference {
-    const char *folder;
-    json_t *root;
-    tn_model *model;
-    bool drawn; /* weights from the generator */
-    size_t samples, steps;
-    sample *sample;
-    double rate;
-    tn_train_settings settings;
-    tn_arena arena;
+/* The run by one flow after the other. */
+typedef struct case_run {
+    tn_reference_run of;
     tn_train_checks *checks;
-    const char *wanted; /* the only flow that is run; NULL: all */
-    const char *flow;   /* being run */
+    tn_program_cache *cache; /* of all flows and precisions: a training flow takes seconds to find */
+    const char *wanted;      /* the only flow that is run; NULL: all */
+    const char *flow;        /* being run */
     tn_real real;
     uint32_t threads;
     tn_error *error;
-} reference;
+} case_run;
 
 static double tolerance_of(tn_real real) {
     return real == TN_FLOAT64 ? 1e-12 : 1e-5;
 }
 
-static tn_status add_check(reference *r, const char *name, const char *quantity, const char *worst,
+static tn_status add_check(case_run *r, const char *name, const char *quantity, const char *worst,
                            double relative, double tolerance) {
     tn_train_checks *c = r->checks;
     TN_TRY(tn_grow(&c->item, &c->capacity, c->count + 1, sizeof *c->item, r->error));
@@ -59,144 +44,11 @@ static tn_status add_check(reference *r, const char *name, const char *quantity,
     return TN_OK;
 }
 
-static tn_status malformed(const reference *r, const char *what) {
-    return tn_fail_at(r->error, TN_INPUT, (tn_position){.file = r->folder},
-                      "oracle.json has no usable \"%s\"; see docs/train.md for what a case holds", what);
-}
-
-static tn_status read_list(reference *r, const json_t *list, const char *what, size_t most, int64_t **values,
-                           size_t *count) {
-    *count = json_array_size(list);
-    if (!json_is_array(list) || *count == 0 || *count > most) return malformed(r, what);
-    TN_TRY(tn_arena_alloc(&r->arena, *count, sizeof **values, values, r->error));
-    for (size_t i = 0; i < *count; i++) {
-        if (!json_is_integer(json_array_get(list, i))) return malformed(r, what);
-        (*values)[i] = json_integer_value(json_array_get(list, i));
-    }
-    return TN_OK;
-}
-
-/* Padding stands at the end; what is before it is the example. */
-static tn_status read_sample(reference *r, const json_t *given, sample *to) {
-    int64_t *tokens, *slots;
-    size_t count, labels, length = 0;
-    enum { TOKENS_MOST = 1 << 20 };
-    TN_TRY(read_list(r, json_object_get(given, "tokens"), "tokens", TOKENS_MOST, &tokens, &count));
-    TN_TRY(read_list(r, json_object_get(given, "slots"), "slots", TOKENS_MOST, &slots, &labels));
-    const json_t *intent = json_object_get(given, "intent");
-    while (length < count && tokens[length] >= 0) length++;
-    if (labels != count || length == 0 || !json_is_integer(intent)) return malformed(r, "samples");
-    uint32_t *token;
-    int32_t *slot;
-    TN_TRY(tn_arena_alloc(&r->arena, length, sizeof *token, &token, r->error));
-    TN_TRY(tn_arena_alloc(&r->arena, length, sizeof *slot, &slot, r->error));
-    for (size_t i = 0; i < length; i++) {
-        if (tokens[i] > INT32_MAX || slots[i] > INT32_MAX) return malformed(r, "samples");
-        token[i] = (uint32_t)tokens[i];
-        slot[i] = (int32_t)(slots[i] < 0 ? -1 : slots[i]);
-    }
-    *to = (sample){{(uint32_t)length, token, slot, (int32_t)json_integer_value(intent)}, NAN};
-    const json_t *loss = json_object_get(given, "loss");
-    if (json_is_number(loss)) to->loss = json_number_value(loss);
-    return TN_OK;
-}
-
-static tn_status read_samples(reference *r) {
-    const json_t *list = json_object_get(r->root, "samples"), *rate = json_object_get(r->root, "lr");
-    const json_t *epsilon = json_object_get(r->root, "layer_norm_eps");
-    r->samples = json_array_size(list);
-    r->steps = json_array_size(json_object_get(r->root, "curve"));
-    if (r->samples == 0) return malformed(r, "samples");
-    if (r->steps == 0) return malformed(r, "curve");
-    if (!json_is_number(rate)) return malformed(r, "lr");
-    r->rate = json_number_value(rate);
-    TN_TRY(tn_train_settings_decode(NULL, &r->arena, &r->settings, r->error));
-    if (json_is_number(epsilon)) r->settings.layer_norm_epsilon = json_number_value(epsilon);
-    TN_TRY(tn_arena_alloc(&r->arena, r->samples, sizeof *r->sample, &r->sample, r->error));
-    for (size_t i = 0; i < r->samples; i++) TN_TRY(read_sample(r, json_array_get(list, i), &r->sample[i]));
-    return TN_OK;
-}
-
-static tn_status read_model(reference *r) {
-    const char *file = json_string_value(json_object_get(r->root, "model"));
-    const char *kind = json_string_value(json_object_get(r->root, "kind")), *path = "atis-2enc";
-    static const char *const dense[] = {"format=dense"};
-    r->drawn = file == NULL;
-    if (file) TN_TRY(tn_arena_format(&r->arena, &path, r->error, "%s/%s", r->folder, file));
-    bool uncompressed = kind && strcmp(kind, "dense") == 0;
-    if (!file && !uncompressed && (!kind || strcmp(kind, "tt12") != 0)) return malformed(r, "model");
-    return tn_model_load(path, dense, uncompressed ? 1 : 0, &r->arena, &r->model, r->error);
-}
-
-static tn_status open_reference(reference *r) {
-    const char *path;
-    json_error_t where;
-    TN_TRY(tn_arena_format(&r->arena, &path, r->error, "%s/oracle.json", r->folder));
-    r->root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
-    if (!r->root)
-        return tn_fail_at(r->error, TN_INPUT,
-                          (tn_position){path, where.line > 0 ? (unsigned)where.line : 0,
-                                        where.column > 0 ? (unsigned)where.column : 0},
-                          "%s", where.text);
-    TN_TRY(read_model(r));
-    return read_samples(r);
-}
-
 /* Values of ours, as float64. */
-static tn_status ours_of(reference *r, const tn_trainer *t, const void *values, uint64_t count,
+static tn_status ours_of(case_run *r, const tn_trainer *t, const void *values, uint64_t count,
                          double **ours) {
-    TN_TRY(tn_arena_alloc(&r->arena, count, sizeof **ours, ours, r->error));
+    TN_TRY(tn_arena_alloc(&r->of.arena, count, sizeof **ours, ours, r->error));
     tn_trainer_kernels(t)->to_double(values, *ours, count);
-    return TN_OK;
-}
-
-/* Sets every parameter from initial.npz. */
-static tn_status load_initial(reference *r, tn_trainer *t) {
-    const char *path;
-    tn_arrays *arrays;
-    TN_TRY(tn_arena_format(&r->arena, &path, r->error, "%s/initial.npz", r->folder));
-    TN_TRY(tn_arrays_open(path, &arrays, r->error));
-    tn_status status = TN_OK;
-    for (size_t i = 0; status == TN_OK && i < tn_trainer_parameters(t); i++) {
-        const tn_train_parameter *p = tn_trainer_parameter(t, i);
-        size_t position;
-        double *values;
-        status = tn_arrays_find(arrays, p->name, &position, r->error);
-        if (status != TN_OK) break;
-        if (tn_arrays_info(arrays, position)->elements != p->elements) {
-            status = tn_fail_at(r->error, TN_INPUT, (tn_position){.file = path},
-                                "array \"%s\" has %" PRIu64 " elements; the model needs %" PRIu64, p->name,
-                                tn_arrays_info(arrays, position)->elements, p->elements);
-            break;
-        }
-        status = tn_arena_alloc(&r->arena, p->elements, sizeof *values, &values, r->error);
-        if (status == TN_OK) status = tn_arrays_read(arrays, position, values, r->error);
-        if (status == TN_OK) tn_trainer_kernels(t)->from_double(values, p->values, p->elements);
-    }
-    tn_arrays_close(arrays);
-    return status;
-}
-
-/* Draws every parameter as oracle.json's `arrays` say. */
-static tn_status draw_initial(reference *r, tn_trainer *t) {
-    const json_t *list = json_object_get(r->root, "arrays"), *seed = json_object_get(r->root, "seed");
-    if (json_array_size(list) != tn_trainer_parameters(t)) return malformed(r, "arrays");
-    if (!json_is_integer(seed)) return malformed(r, "seed");
-    uint64_t state = (uint64_t)json_integer_value(seed);
-    for (size_t i = 0; i < tn_trainer_parameters(t); i++) {
-        const tn_train_parameter *p = tn_trainer_parameter(t, i);
-        const json_t *array = json_array_get(list, i);
-        const char *name = json_string_value(json_object_get(array, "name"));
-        const json_t *amplitude = json_object_get(array, "amplitude"), *fill = json_object_get(array, "fill");
-        double *values;
-        if (!name || strcmp(name, p->name) != 0) return malformed(r, "arrays");
-        TN_TRY(tn_arena_alloc(&r->arena, p->elements, sizeof *values, &values, r->error));
-        for (uint64_t k = 0; k < p->elements; k++)
-            values[k] = json_is_number(amplitude)
-                            ? (2 * tn_splitmix_unit(&state) - 1) * json_number_value(amplitude)
-                            : json_number_value(fill);
-        tn_trainer_kernels(t)->from_double(values, p->values, p->elements);
-    }
     return TN_OK;
 }
 
@@ -243,7 +95,7 @@ static void compare(const pair *of, size_t count, comparison *found) {
 
 /* What a step gives that outlives it only as a copy: outputs of layers, gradients of parameters. */
 typedef struct captured {
-    reference *r;
+    case_run *r;
     const tn_trainer *t;
     double **output;   /* [layers] */
     double **gradient; /* [parameters], in their order */
@@ -266,18 +118,18 @@ static void capture(void *user, const tn_step *step, uint32_t operation, uint32_
         c->output_elements[of->layer] = of->elements;
     }
     if (!to || c->status != TN_OK) return;
-    if (!*to) c->status = tn_arena_alloc(&c->r->arena, of->elements, sizeof **to, to, c->r->error);
+    if (!*to) c->status = tn_arena_alloc(&c->r->of.arena, of->elements, sizeof **to, to, c->r->error);
     if (c->status == TN_OK) tn_trainer_kernels(c->t)->to_double(values, *to, of->elements);
 }
 
-static tn_status read_array(reference *r, tn_arrays *arrays, size_t position, double **values) {
-    TN_TRY(tn_arena_alloc(&r->arena, tn_arrays_info(arrays, position)->elements, sizeof **values, values,
+static tn_status read_array(case_run *r, tn_arrays *arrays, size_t position, double **values) {
+    TN_TRY(tn_arena_alloc(&r->of.arena, tn_arrays_info(arrays, position)->elements, sizeof **values, values,
                           r->error));
     return tn_arrays_read(arrays, position, *values, r->error);
 }
 
 typedef struct current {
-    reference *r;
+    case_run *r;
     const tn_trainer *t;
 } current;
 
@@ -299,16 +151,16 @@ static tn_status find_weight(void *user, const char *name, const double **ours, 
  * compared. */
 typedef tn_status (*finder)(void *user, const char *name, const double **ours, uint64_t *elements);
 
-static tn_status compare_file(reference *r, const char *file, finder find, void *user, const char *name,
+static tn_status compare_file(case_run *r, const char *file, finder find, void *user, const char *name,
                               const char *quantity) {
     const char *path;
     tn_arrays *arrays;
     pair *of;
     comparison found;
-    TN_TRY(tn_arena_format(&r->arena, &path, r->error, "%s/%s", r->folder, file));
+    TN_TRY(tn_arena_format(&r->of.arena, &path, r->error, "%s/%s", r->of.folder, file));
     TN_TRY(tn_arrays_open(path, &arrays, r->error));
     size_t count = tn_arrays_count(arrays);
-    tn_status status = tn_arena_alloc(&r->arena, count, sizeof *of, &of, r->error);
+    tn_status status = tn_arena_alloc(&r->of.arena, count, sizeof *of, &of, r->error);
     for (size_t i = 0; status == TN_OK && i < count; i++) {
         double *expected;
         status = read_array(r, arrays, i, &expected);
@@ -320,7 +172,7 @@ static tn_status compare_file(reference *r, const char *file, finder find, void 
                                 "array \"%s\" is not one of the model, or has another size",
                                 tn_arrays_info(arrays, i)->name);
         if (status == TN_OK)
-            status = tn_arena_copy_text(&r->arena, tn_arrays_info(arrays, i)->name,
+            status = tn_arena_copy_text(&r->of.arena, tn_arrays_info(arrays, i)->name,
                                         strlen(tn_arrays_info(arrays, i)->name), &of[i].name, r->error);
     }
     tn_arrays_close(arrays);
@@ -357,58 +209,58 @@ static double relative_to(double ours, double expected) {
 }
 
 /* Gradients and activations of sample i at the initial weights: a step of rate 0. */
-static tn_status check_sample(reference *r, tn_trainer *t, size_t i, bool padded) {
-    const sample *s = &r->sample[i];
+static tn_status check_sample(case_run *r, tn_trainer *t, size_t i, bool padded) {
+    const tn_reference_sample *s = &r->of.sample[i];
     captured c = {.r = r, .t = t};
-    size_t layers = tn_model_layers(r->model);
+    size_t layers = tn_model_layers(r->of.model);
     const char *name, *file;
     tn_step_result result;
-    TN_TRY(tn_arena_alloc(&r->arena, layers, sizeof *c.output, &c.output, r->error));
-    TN_TRY(tn_arena_alloc(&r->arena, layers, sizeof *c.output_elements, &c.output_elements, r->error));
-    TN_TRY(tn_arena_alloc(&r->arena, tn_trainer_parameters(t), sizeof *c.gradient, &c.gradient, r->error));
+    TN_TRY(tn_arena_alloc(&r->of.arena, layers, sizeof *c.output, &c.output, r->error));
+    TN_TRY(tn_arena_alloc(&r->of.arena, layers, sizeof *c.output_elements, &c.output_elements, r->error));
+    TN_TRY(tn_arena_alloc(&r->of.arena, tn_trainer_parameters(t), sizeof *c.gradient, &c.gradient, r->error));
     tn_trainer_watch(t, capture, &c);
     tn_status status = tn_trainer_step(t, &s->example, 1, padded, 0, &result, r->error);
     tn_trainer_watch(t, NULL, NULL);
     TN_TRY(status);
     TN_TRY(c.status);
-    TN_TRY(tn_arena_format(&r->arena, &name, r->error, "sample %zu", i));
+    TN_TRY(tn_arena_format(&r->of.arena, &name, r->error, "sample %zu", i));
     TN_TRY(add_check(r, name, "loss", NULL, relative_to(result.loss, s->loss), tolerance_of(r->real)));
     for (uint32_t k = 0; padded && k < c.step->layers; k++) { /* rows of padding mean nothing */
         uint64_t rows = c.step->layer[k].tokens;
         if (rows > s->example.tokens) c.output_elements[k] = c.output_elements[k] / rows * s->example.tokens;
     }
-    TN_TRY(tn_arena_format(&r->arena, &file, r->error, "gradients%zu.npz", i));
+    TN_TRY(tn_arena_format(&r->of.arena, &file, r->error, "gradients%zu.npz", i));
     if (padded || s->example.tokens == tn_trainer_sequence(t))
         TN_TRY(compare_file(r, file, find_gradient, &c, name, "gradients"));
-    TN_TRY(tn_arena_format(&r->arena, &file, r->error, "activations%zu.npz", i));
+    TN_TRY(tn_arena_format(&r->of.arena, &file, r->error, "activations%zu.npz", i));
     return compare_file(r, file, find_output, &c, name, "activations");
 }
 
 /* All steps of the curve; the worst of the losses, and the counts. */
-static tn_status check_curve(reference *r, tn_trainer *t) {
-    const json_t *curve = json_object_get(r->root, "curve");
+static tn_status check_curve(case_run *r, tn_trainer *t) {
+    const json_t *curve = json_object_get(r->of.root, "curve");
     double worst = 0, worst_macs = 0, worst_peak = 0;
     const char *name, *at = NULL;
-    for (size_t i = 0; i < r->steps; i++) {
-        const sample *s = &r->sample[i % r->samples];
+    for (size_t i = 0; i < r->of.steps; i++) {
+        const tn_reference_sample *s = &r->of.sample[i % r->of.samples];
         const json_t *expected = json_object_get(json_array_get(curve, i), "loss");
         tn_step_result result;
-        if (!json_is_number(expected)) return malformed(r, "curve");
-        TN_TRY(tn_trainer_step(t, &s->example, 1, false, r->rate, &result, r->error));
+        if (!json_is_number(expected)) return tn_reference_run_malformed(&r->of, "curve");
+        TN_TRY(tn_trainer_step(t, &s->example, 1, false, r->of.rate, &result, r->error));
         double error = relative_to(result.loss, json_number_value(expected));
         if (error > worst) {
             worst = error;
-            TN_TRY(tn_arena_format(&r->arena, &at, r->error, "step %zu", i + 1));
+            TN_TRY(tn_arena_format(&r->of.arena, &at, r->error, "step %zu", i + 1));
         }
         worst_macs = fmax(worst_macs, relative_to((double)result.macs, (double)result.macs_predicted));
         worst_peak = fmax(worst_peak,
                           relative_to((double)result.peak_elements, (double)result.peak_elements_predicted));
     }
-    TN_TRY(tn_arena_format(&r->arena, &name, r->error, "%zu steps", r->steps));
+    TN_TRY(tn_arena_format(&r->of.arena, &name, r->error, "%zu steps", r->of.steps));
     TN_TRY(add_check(r, name, "loss", at, worst, tolerance_of(r->real)));
     TN_TRY(add_check(r, name, "macs", NULL, worst_macs, 0));
     TN_TRY(add_check(r, name, "peak_elements", NULL, worst_peak, 0));
-    if (!r->drawn) {
+    if (!r->of.drawn) {
         current c = {r, t};
         return compare_file(r, "final.npz", find_weight, &c, name, "weights");
     }
@@ -416,15 +268,15 @@ static tn_status check_curve(reference *r, tn_trainer *t) {
 }
 
 /* Norms of all parameters against a member of oracle.json's `arrays`. */
-static tn_status check_norms(reference *r, tn_trainer *t, const char *member, const char *name) {
-    const json_t *list = json_object_get(r->root, "arrays");
+static tn_status check_norms(case_run *r, tn_trainer *t, const char *member, const char *name) {
+    const json_t *list = json_object_get(r->of.root, "arrays");
     double worst = 0;
     const char *where = NULL;
     for (size_t i = 0; i < tn_trainer_parameters(t); i++) {
         const tn_train_parameter *p = tn_trainer_parameter(t, i);
         const json_t *norm = json_object_get(json_array_get(list, i), member);
         double *values;
-        if (!json_is_number(norm)) return malformed(r, member);
+        if (!json_is_number(norm)) return tn_reference_run_malformed(&r->of, member);
         TN_TRY(ours_of(r, t, p->values, p->elements, &values));
         double ours = norm_of(values, p->elements), expected = json_number_value(norm);
         double error = expected < ZERO_SHARE ? fabs(ours - expected) : relative_to(ours, expected);
@@ -436,18 +288,18 @@ static tn_status check_norms(reference *r, tn_trainer *t, const char *member, co
     return add_check(r, name, "weights", where, worst, tolerance_of(r->real));
 }
 
-static tn_status run_flow(reference *r) {
+static tn_status run_flow(case_run *r) {
     tn_trainer *t;
-    TN_TRY(tn_trainer_new(r->model, &r->settings, r->real, &t, r->error));
+    TN_TRY(tn_trainer_new_with(r->of.model, &r->of.settings, r->real, r->cache, &t, r->error));
     tn_trainer_set_threads(t, r->threads);
-    tn_status status = r->drawn ? draw_initial(r, t) : load_initial(r, t);
-    if (status == TN_OK && r->drawn) status = check_norms(r, t, "norm_initial", "generator");
-    for (size_t i = 0; status == TN_OK && !r->drawn && i < r->samples; i++)
+    tn_status status = tn_reference_run_initial(&r->of, t);
+    if (status == TN_OK && r->of.drawn) status = check_norms(r, t, "norm_initial", "generator");
+    for (size_t i = 0; status == TN_OK && !r->of.drawn && i < r->of.samples; i++)
         status = check_sample(r, t, i, true);
     if (status == TN_OK) status = check_curve(r, t);
-    if (status == TN_OK && r->drawn) {
+    if (status == TN_OK && r->of.drawn) {
         const char *name;
-        status = tn_arena_format(&r->arena, &name, r->error, "%zu steps", r->steps);
+        status = tn_arena_format(&r->of.arena, &name, r->error, "%zu steps", r->of.steps);
         if (status == TN_OK) status = check_norms(r, t, "norm_final", name);
     }
     tn_trainer_free(t);
@@ -456,13 +308,13 @@ static tn_status run_flow(reference *r) {
 
 /* Gives every weight the flow where it has it; false: none has. A table is looked up from right to left or in the
  * best order. */
-static bool set_flow(reference *r, tn_flow_name flow) {
+static bool set_flow(case_run *r, tn_flow_name flow) {
     bool any = false;
-    for (size_t i = 0; i < tn_model_weights(r->model); i++) {
-        tn_model_weight *weight = tn_model_weight_at(r->model, i);
+    for (size_t i = 0; i < tn_model_weights(r->of.model); i++) {
+        tn_model_weight *weight = tn_model_weight_at(r->of.model, i);
         bool table = false;
-        for (size_t k = 0; k < tn_model_layers(r->model); k++) {
-            tn_model_layer layer = tn_model_layer_at(r->model, k);
+        for (size_t k = 0; k < tn_model_layers(r->of.model); k++) {
+            tn_model_layer layer = tn_model_layer_at(r->of.model, k);
             table |= layer.weight == weight && layer.looked_up;
         }
         bool fits = weight->weight.format != TN_DENSE && tn_flow_exists(&weight->weight, flow);
@@ -473,15 +325,16 @@ static bool set_flow(reference *r, tn_flow_name flow) {
     return any;
 }
 
-static bool is_dense(const reference *r) {
-    for (size_t i = 0; i < tn_model_layers(r->model); i++)
-        if (tn_model_layer_at(r->model, i).weight && !tn_model_layer_at(r->model, i).dense) return false;
+static bool is_dense(const case_run *r) {
+    for (size_t i = 0; i < tn_model_layers(r->of.model); i++)
+        if (tn_model_layer_at(r->of.model, i).weight && !tn_model_layer_at(r->of.model, i).dense)
+            return false;
     return true;
 }
 
 /* A compressed matrix that is multiplied out is compared in float64 alone: going from the gradient of the matrix to those of
  * its cores, float32 amplifies the roundings of earlier steps in biases that are small. */
-static tn_status run_precisions(reference *r, const char *flow, bool multiplied_out) {
+static tn_status run_precisions(case_run *r, const char *flow, bool multiplied_out) {
     if (r->wanted && strcmp(r->wanted, flow) != 0) return TN_OK;
     r->flow = flow;
     for (int real = 0; real < TN_REALS; real++) {
@@ -492,11 +345,11 @@ static tn_status run_precisions(reference *r, const char *flow, bool multiplied_
 }
 
 /* Whether multiplying a matrix out takes long. */
-static tn_status is_dear(reference *r, bool *dear) {
+static tn_status is_dear(case_run *r, bool *dear) {
     enum { ELEMENTS_MOST = 1 << 16 };
     *dear = false;
-    for (size_t i = 0; i < tn_model_weights(r->model); i++) {
-        const tn_weight *weight = &tn_model_weight_at(r->model, i)->weight;
+    for (size_t i = 0; i < tn_model_weights(r->of.model); i++) {
+        const tn_weight *weight = &tn_model_weight_at(r->of.model, i)->weight;
         uint64_t rows, columns;
         TN_TRY(tn_weight_rows(weight, &rows, r->error));
         TN_TRY(tn_weight_columns(weight, &columns, r->error));
@@ -506,7 +359,7 @@ static tn_status is_dear(reference *r, bool *dear) {
 }
 
 /* Every flow that is a tree, the best training flow, and updates written back where a gradient is finished. */
-static tn_status run_all(reference *r) {
+static tn_status run_all(case_run *r) {
     static const char *const write_back[] = {"update.when=write-back"};
     bool dense = is_dense(r), dear;
     TN_TRY(is_dear(r, &dear));
@@ -515,18 +368,19 @@ static tn_status run_all(reference *r) {
         if (!dense && dear && flow == TN_FLOW_DENSE) continue;
         TN_TRY(run_precisions(r, tn_flow_names[flow], !dense && flow == TN_FLOW_DENSE));
     }
-    TN_TRY(tn_model_vary(tn_model_root(r->model), write_back, 1, &r->arena, &r->model, r->error));
+    TN_TRY(tn_model_vary(tn_model_root(r->of.model), write_back, 1, &r->of.arena, &r->of.model, r->error));
     if (!dense) set_flow(r, TN_FLOW_OPTIMAL);
     return run_precisions(r, dense ? "dense, write-back" : "optimal, write-back", false);
 }
 
 tn_status tn_train_case(const char *folder, const char *flow, uint32_t threads, tn_train_checks *checks,
                         tn_error *error) {
-    reference r = {.folder = folder, .wanted = flow, .threads = threads, .checks = checks, .error = error};
-    tn_status status = open_reference(&r);
+    case_run r = {.wanted = flow, .threads = threads, .checks = checks, .error = error};
+    tn_status status = tn_reference_run_open(folder, &r.of, error);
+    if (status == TN_OK) status = tn_program_cache_new(&r.cache, error);
     if (status == TN_OK) status = run_all(&r);
-    json_decref(r.root);
-    tn_arena_free(&r.arena);
+    tn_program_cache_free(r.cache);
+    tn_reference_run_close(&r.of);
     return status;
 }
 

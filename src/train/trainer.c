@@ -79,6 +79,7 @@ tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, const
     TN_TRY(tn_arena_alloc(&t->arena, 1, sizeof *made, &made, error));
     made->batch = batch;
     made->tokens = tokens;
+    tn_program_cache_shorten(t->cache, t->model->batch * t->model->sequence, batch * tokens);
     TN_TRY(tn_lower_step(model, t->cache, t->real, &t->arena, &made->lowered, error));
     TN_TRY(make_room(t, &made->lowered, error));
     TN_TRY(make_batch(t, batch, tokens, error));
@@ -212,7 +213,8 @@ static tn_status fill(tn_trainer *t, tn_error *error) {
     if (t->model->inference)
         return tn_fail(error, TN_INPUT, "model %s has `phase: inference`; training needs `phase: training`",
                        t->model->name);
-    TN_TRY(tn_program_cache_new(&t->cache, error));
+    if (!t->cache) TN_TRY(tn_program_cache_new(&t->own_cache, error));
+    if (!t->cache) t->cache = t->own_cache;
     TN_TRY(tn_trainer_sized(t, t->model->batch, t->model->sequence, &t->whole, error));
     TN_TRY(check_tables(t, error));
     if (t->settings.clip_norm > 0 && !t->whole->lowered.updates_last)
@@ -226,9 +228,15 @@ static tn_status fill(tn_trainer *t, tn_error *error) {
 
 tn_status tn_trainer_new(const tn_model *model, const tn_train_settings *settings, tn_real real,
                          tn_trainer **trainer, tn_error *error) {
+    return tn_trainer_new_with(model, settings, real, NULL, trainer, error);
+}
+
+tn_status tn_trainer_new_with(const tn_model *model, const tn_train_settings *settings, tn_real real,
+                              tn_program_cache *cache, tn_trainer **trainer, tn_error *error) {
     tn_trainer *made;
     *trainer = NULL;
     TN_TRY(tn_alloc(1, sizeof *made, &made, error));
+    made->cache = cache;
     made->model = model;
     made->settings = *settings;
     made->real = real;
@@ -243,7 +251,7 @@ tn_status tn_trainer_new(const tn_model *model, const tn_train_settings *setting
 
 void tn_trainer_free(tn_trainer *t) {
     if (!t) return;
-    tn_program_cache_free(t->cache);
+    tn_program_cache_free(t->own_cache);
     tn_free(t->resident_memory);
     tn_free(t->pool_memory);
     tn_free(t->scratch_memory);

@@ -54,9 +54,13 @@ typedef struct tn_train_parameter {
 
 typedef struct tn_trainer tn_trainer;
 
-/* The model's weights and flows as they stand. Everything lives till tn_trainer_free. */
+/* The model's weights and flows as they stand. Everything lives till tn_trainer_free. A training flow is searched for the
+ * model's full sequence and serves all lengths. */
 tn_status tn_trainer_new(const tn_model *model, const tn_train_settings *settings, tn_real real,
                          tn_trainer **trainer, tn_error *error);
+/* The same with programs from a cache that outlives the trainer, so that several trainers search once. */
+tn_status tn_trainer_new_with(const tn_model *model, const tn_train_settings *settings, tn_real real,
+                              tn_program_cache *cache, tn_trainer **trainer, tn_error *error);
 void tn_trainer_free(tn_trainer *trainer);
 
 /* How many threads execute a step (1 until this is called). Results are the same for any number. */

@@ -23,7 +23,7 @@ typedef struct tn_batch {
 struct tn_trainer {
     tn_arena arena;
     const tn_model *model;
-    tn_program_cache *cache;
+    tn_program_cache *cache, *own_cache; /* own_cache: NULL where it is somebody else's */
     tn_train_settings settings;
     tn_real real;
     const tn_kernels *kernels;

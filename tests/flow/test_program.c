@@ -211,6 +211,31 @@ static void random_trees_of_random_networks(void **state) {
     tn_arena_free(&arena);
 }
 
+/* A program repeated for other tokens: what its flow gives for those, multiply-add for multiply-add. */
+static void other_tokens(void **state) {
+    (void)state;
+    static const uint64_t tokens[] = {1, 5, 32, 100};
+    tn_arena arena = {0};
+    tn_network network;
+    tn_weight weight = weight_of(TN_TT, 3, M, N, 12);
+    for (int flow = TN_FLOW_DENSE; flow <= TN_FLOW_OPTIMAL; flow++) {
+        tn_program whole = named(&weight, 32, (tn_flow_name)flow, &training, &arena);
+        for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+            tn_program resized;
+            assert_int_equal(tn_program_of_tokens(&whole, &weight, tokens[i], &arena, &resized, NULL), TN_OK);
+            assert_int_equal(resized.steps, whole.steps);
+            assert_int_equal(tn_weight_forward(&weight, tokens[i], &arena, &network, NULL), TN_OK);
+            test_audit_program(&network, &resized, true);
+            if (flow == TN_FLOW_OPTIMAL && tokens[i] != 32) continue; /* another tree may be best */
+            tn_program own = named(&weight, tokens[i], (tn_flow_name)flow, &training, &arena);
+            for (int phase = 0; phase < TN_PHASES; phase++)
+                assert_int_equal(resized.macs[phase], own.macs[phase]);
+            assert_int_equal(resized.saved_elements, own.saved_elements);
+        }
+    }
+    tn_arena_free(&arena);
+}
+
 static void names(void **state) {
     (void)state;
     tn_arena arena = {0};
@@ -309,6 +334,7 @@ int main(void) {
         cmocka_unit_test(every_format_and_flow),
         cmocka_unit_test(dense_is_three_products),
         cmocka_unit_test(random_trees_of_random_networks),
+        cmocka_unit_test(other_tokens),
         cmocka_unit_test(names),
         cmocka_unit_test(hostile_input),
         cmocka_unit_test(overflow_of_each_sum),
