@@ -1,11 +1,10 @@
-/* Designs per second of one thread in the demo's space: every 17th outer combination with all its builds, as a
- * sweep goes through them: by what each costs at least whatever its layouts. */
+/* bench_sweep [STRIDE]: designs per second of one thread in the demo's space: every STRIDEth outer combination (17th)
+ * with all its builds, as a sweep goes through them: by what each costs at least whatever its layouts. */
 #include "base/clock.h"
 #include "explore/evaluator.h"
 
 #include <stdio.h>
-
-enum { OUTER_STRIDE = 17 };
+#include <stdlib.h>
 
 static int fail(const tn_error *error) {
     char text[2048];
@@ -14,18 +13,20 @@ static int fail(const tn_error *error) {
     return 1;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    uint64_t stride = argc > 1 ? strtoull(argv[1], NULL, 10) : 17;
     tn_arena arena = {0};
     tn_error error = {0};
     static tn_space space;
     tn_evaluator *evaluator;
+    if (!stride) return 2;
     if (tn_space_load(BENCH_SOURCE_DIR "/spaces/atis-2enc-u50.yaml", NULL, 0, NULL, &arena, &space, &error) !=
         TN_OK)
         return fail(&error);
     if (tn_evaluator_new(&space, &evaluator, &error) != TN_OK) return fail(&error);
     uint64_t designs = 0, outers = 0, feasible = 0, undefined = 0;
     double steps_seconds = 0, started = tn_clock_seconds();
-    for (uint64_t outer = 0; outer < space.outer_count; outer += OUTER_STRIDE, outers++)
+    for (uint64_t outer = 0; outer < space.outer_count; outer += stride, outers++)
         for (uint64_t inner = 0; inner < space.inner_count; inner++, designs++) {
             tn_evaluation evaluation;
             uint32_t cause;

@@ -91,7 +91,7 @@ tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build,
 }
 
 /* A cell takes a term a cycle. */
-static tn_status check_array(const tn_build *build, tn_error *error) {
+tn_status tn_build_check_together(const tn_build *build, tn_error *error) {
     if (build->array == TN_ARRAY_LANES || build->reduction == 1) return TN_OK;
     return tn_fail(error, TN_INPUT,
                    "build.array is systolic with build.reduction %" PRIu64
@@ -131,5 +131,5 @@ tn_status tn_build_check(const tn_build *build, tn_error *error) {
                 return tn_fail(error, TN_INPUT, "build.%s is no choice of that key", field->key);
         }
     }
-    return check_array(build, error);
+    return tn_build_check_together(build, error);
 }

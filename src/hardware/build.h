@@ -83,6 +83,8 @@ bool tn_build_shares_vectors(const tn_build *build);
 
 /* Refuses what the schema would: for builds that were not decoded. */
 tn_status tn_build_check(const tn_build *build, tn_error *error);
+/* The part of it that looks at several keys at once, for builds whose keys were decoded one by one. */
+tn_status tn_build_check_together(const tn_build *build, tn_error *error);
 
 TN_PUBLIC_END
 

@@ -69,14 +69,6 @@ tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *
     return TN_OK;
 }
 
-void tn_resources_add(tn_resources *used, const tn_resources *amount, uint64_t times) {
-    used->lut += amount->lut * times;
-    used->ff += amount->ff * times;
-    used->dsp += amount->dsp * times;
-    used->bram18 += amount->bram18 * times;
-    used->uram += amount->uram * times;
-}
-
 static void add_operators(tn_resources *used, const tn_operator_cost *cost, uint64_t count) {
     const tn_resources one = {.lut = cost->lut, .ff = cost->ff, .dsp = cost->dsp};
     tn_resources_add(used, &one, count);

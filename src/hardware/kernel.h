@@ -59,6 +59,12 @@ tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *
 tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel);
 
 /* used += times * amount, without overflow within the bounds of device file and build. */
-void tn_resources_add(tn_resources *used, const tn_resources *amount, uint64_t times);
+static inline void tn_resources_add(tn_resources *used, const tn_resources *amount, uint64_t times) {
+    used->lut += amount->lut * times;
+    used->ff += amount->ff * times;
+    used->dsp += amount->dsp * times;
+    used->bram18 += amount->bram18 * times;
+    used->uram += amount->uram * times;
+}
 
 #endif

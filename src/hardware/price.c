@@ -12,7 +12,7 @@
 
 const char *const tn_resource_names[] = {"lut", "ff", "dsp", "bram18", "uram", NULL};
 
-enum { WORK_PLACES = 256, MEMORY_PLACES = 1024 };
+enum { PRODUCT_PLACES = 128, VECTOR_PLACES = 16, WORK_PLACES = 64, MEMORY_PLACES = 1024 };
 
 typedef struct {
     bool filled;
@@ -20,21 +20,37 @@ typedef struct {
     tn_build key;
 } part_key;
 
+typedef struct {
+    part_key key;
+    tn_work_price price;
+} work_part;
+
+typedef struct {
+    part_key key;
+    tn_memory_price price;
+} memory_part;
+
 struct tn_price_memo {
-    part_key work_key[WORK_PLACES], memory_key[MEMORY_PLACES];
-    tn_work_price work[WORK_PLACES];
-    tn_memory_price memory[MEMORY_PLACES];
+    work_part product[PRODUCT_PLACES], vector[VECTOR_PLACES]; /* where work splits */
+    work_part work[WORK_PLACES];                              /* where it does not */
+    memory_part memory[MEMORY_PLACES];
+    tn_work_price sum; /* of a product's and a vector's part */
 };
 
 tn_status tn_price_memo_make(tn_arena *arena, tn_price_memo **memo, tn_error *error) {
     return tn_arena_alloc(arena, 1, sizeof **memo, memo, error);
 }
 
-/* FNV-1a over words. */
+/* Multilinear hashing: the words of the key by odd factors of their own, so that none waits for another. */
 static size_t place_of(const tn_build *key, unsigned stores, size_t places) {
-    uint64_t word[sizeof *key / sizeof(uint64_t)], hash = UINT64_C(14695981039346656037) ^ stores;
+    enum { WORDS = sizeof *key / sizeof(uint64_t) };
+    static const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t word[WORDS], hash = stores * UINT64_C(0xd6e8feb86659fd93), factor = golden;
     memcpy(word, key, sizeof word);
-    for (size_t i = 0; i < sizeof word / sizeof *word; i++) hash = (hash ^ word[i]) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < WORDS; i++) {
+        hash += word[i] * (factor | 1);
+        factor += factor << 7 ^ golden;
+    }
     return (size_t)(hash >> 32) % places;
 }
 
@@ -96,33 +112,74 @@ static tn_build memory_key(const tn_build *build, unsigned stores) {
     return key;
 }
 
+typedef tn_status price_half(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                             tn_error *error);
+
+/* The work of products or of vector kernels. */
+static tn_status recall_half(tn_workload *workload, work_part *table, size_t places, price_half *price,
+                             const tn_build *key, const tn_build *build, const tn_work_price **found,
+                             tn_error *error) {
+    work_part *part = &table[place_of(key, 0, places)];
+    *found = &part->price;
+    if (is_same(&part->key, key, 0)) return TN_OK;
+    part->key.filled = false;
+    TN_TRY(price(workload, build, &part->price, error));
+    part->key = (part_key){true, 0, *key};
+    return TN_OK;
+}
+
+/* Of the two, what both have is added, and each brings the kernels that the other lacks. */
+static tn_status recall_halves(tn_workload *workload, const tn_build *build, const tn_work_price **price,
+                               tn_error *error) {
+    const tn_build product_key = {.rows = build->rows,
+                                  .columns = build->columns,
+                                  .reduction = build->reduction,
+                                  .array = build->array,
+                                  .layouts = build->layouts};
+    const tn_build vector_key = {.vector = build->vector,
+                                 .vector_units = (uint32_t)tn_build_shares_vectors(build)};
+    tn_price_memo *memo = workload->memo;
+    const tn_work_price *products, *vectors;
+    TN_TRY(recall_half(workload, memo->product, PRODUCT_PLACES, tn_price_products, &product_key, build,
+                       &products, error));
+    TN_TRY(recall_half(workload, memo->vector, VECTOR_PLACES, tn_price_vectors, &vector_key, build, &vectors,
+                       error));
+    memo->sum = *products;
+    memo->sum.cycles_per_step += vectors->cycles_per_step;
+    memo->sum.vectors = vectors->vectors;
+    memo->sum.vector_busy_pF = vectors->vector_busy_pF;
+    for (int store = 0; store < TN_STORES; store++) memo->sum.words[store] += vectors->words[store];
+    *price = &memo->sum;
+    return TN_OK;
+}
+
 static tn_status recall_work(tn_workload *workload, tn_plan *plan, const tn_build *build,
                              const tn_work_price **price, tn_error *error) {
+    if (tn_work_splits(workload, plan, build)) return recall_halves(workload, build, price, error);
     tn_build key = work_key(build);
-    size_t place = place_of(&key, 0, WORK_PLACES);
-    tn_price_memo *memo = workload->memo;
-    *price = &memo->work[place];
-    if (is_same(&memo->work_key[place], &key, 0)) return TN_OK;
-    memo->work_key[place].filled = false;
+    work_part *part = &workload->memo->work[place_of(&key, 0, WORK_PLACES)];
+    *price = &part->price;
+    if (is_same(&part->key, &key, 0)) return TN_OK;
+    part->key.filled = false;
     if (build->layouts == TN_LAID_AS_FOUND || build->schedule != TN_SCHEDULE_SEQUENTIAL)
         TN_TRY(tn_plan_lay(workload, plan, build, error));
-    TN_TRY(tn_price_work(workload, plan, build, &memo->work[place], error));
-    memo->work_key[place] = (part_key){true, 0, key};
+    TN_TRY(tn_price_work(workload, plan, build, &part->price, error));
+    part->key = (part_key){true, 0, key};
     return TN_OK;
 }
 
 static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_build *build, unsigned stores,
                                  const tn_work_price *work, tn_memory_price *sum, tn_error *error) {
     tn_build key = memory_key(build, stores);
-    size_t place = place_of(&key, stores, MEMORY_PLACES);
-    tn_price_memo *memo = workload->memo;
-    const tn_memory_price *part = &memo->memory[place];
-    if (!is_same(&memo->memory_key[place], &key, stores)) {
-        memo->memory_key[place].filled = false;
+    memory_part *kept = &workload->memo->memory[place_of(&key, stores, MEMORY_PLACES)];
+    const tn_memory_price *part = &kept->price;
+    if (!is_same(&kept->key, &key, stores)) {
+        kept->key.filled = false;
         TN_TRY(tn_plan_lay(workload, plan, build, error));
-        TN_TRY(tn_price_places(workload, plan, build, work, NULL, error));
-        TN_TRY(tn_price_memories(workload, plan, build, stores, &memo->memory[place], error));
-        memo->memory_key[place] = (part_key){true, stores, key};
+        if (build->placement == TN_PLACE_SEARCHED)
+            TN_TRY(tn_price_places(workload, plan, build, work, NULL, error));
+        TN_TRY(tn_price_memories(workload, plan, build, stores, &kept->price, error));
+        kept->key = (part_key){true, stores, key};
     }
     sum->bram18 += part->bram18;
     sum->uram += part->uram;
@@ -166,7 +223,7 @@ static bool has_bound(const tn_workload *workload, const tn_build *build) {
 tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
                          tn_error *error) {
     tn_build bound = *build;
-    TN_TRY(tn_build_check(build, error));
+    TN_TRY(tn_build_check_together(build, error));
     *exact = !has_bound(workload, build);
     if (!*exact) bound.layouts = TN_LAID_BOUND;
     return price_build(workload, &bound, price, error);

@@ -52,7 +52,8 @@ extern const char *const tn_resource_names[]; /* "lut", "ff", "dsp", "bram18", "
 tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *price, tn_error *error);
 
 /* What the build costs at least whatever the layouts, without a search for them (hardware/laid.h): no quantity of
- * tn_price_step is less, watts apart. *exact: it is that price, as there is no such bound, or nothing to search. */
+ * tn_price_step is less, watts apart. *exact: it is that price, as there is no such bound, or nothing to search. Called
+ * for every design of a sweep, so keys are not checked one by one: the build is one whose keys were decoded. */
 tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
                          tn_error *error);
 

@@ -235,24 +235,66 @@ static tn_status add_refreshes(tn_workload *workload, const tn_plan *plan, const
     return status;
 }
 
-tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
-                        tn_error *error) {
-    uint64_t busy[TN_OPERATION_KINDS] = {0}, sum = 0;
-    uint64_t blocks = build->schedule == TN_SCHEDULE_PIPELINED ? build->blocks : 1;
-    *price = (tn_work_price){0};
+/* The classes of products, and the kernels that do them. */
+static tn_status price_products(tn_workload *workload, const tn_build *build, uint64_t blocks,
+                                tn_work_price *price, tn_error *error) {
     for (uint32_t i = 0; i < workload->works; i++) {
         const tn_work *work = &workload->work[i];
+        if (!work->product) continue;
         TN_TRY(price_class(workload, i, build, blocks, error));
-        uint64_t cycles = workload->cycles[i] * work->count;
-        sum += cycles;
-        *(work->product ? &price->product_cycles[work->arithmetic] : &busy[work->vector]) += cycles;
+        price->product_cycles[work->arithmetic] += workload->cycles[i] * work->count;
         add_traffic(workload, work, build, workload->issues[i], price);
     }
     for (uint32_t i = 0; i < workload->arithmetics; i++) {
         const tn_matmul kernel = tn_workload_matmul(workload, build, i);
         price->matmul[i] = tn_matmul_resources(workload->device, &kernel);
+        price->cycles_per_step += price->product_cycles[i];
     }
-    price->cycles_per_step = sum;
+    return TN_OK;
+}
+
+/* The classes of vector kernels; busy: cycles by kind. */
+static tn_status price_vectors(tn_workload *workload, const tn_build *build, uint64_t blocks, uint64_t *busy,
+                               tn_work_price *price, tn_error *error) {
+    for (uint32_t i = 0; i < workload->works; i++) {
+        const tn_work *work = &workload->work[i];
+        if (work->product) continue;
+        TN_TRY(price_class(workload, i, build, blocks, error));
+        uint64_t cycles = workload->cycles[i] * work->count;
+        price->cycles_per_step += cycles;
+        busy[work->vector] += cycles;
+        add_traffic(workload, work, build, 0, price);
+    }
+    return TN_OK;
+}
+
+bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build) {
+    return build->schedule == TN_SCHEDULE_SEQUENTIAL && !by_operation(plan, build) &&
+           workload->step->retention_us <= 0;
+}
+
+tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                            tn_error *error) {
+    *price = (tn_work_price){0};
+    return price_products(workload, build, 1, price, error);
+}
+
+tn_status tn_price_vectors(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                           tn_error *error) {
+    uint64_t busy[TN_OPERATION_KINDS] = {0};
+    *price = (tn_work_price){0};
+    TN_TRY(price_vectors(workload, build, 1, busy, price, error));
+    add_vector_kernels(workload, build, busy, price);
+    return TN_OK;
+}
+
+tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
+                        tn_error *error) {
+    uint64_t busy[TN_OPERATION_KINDS] = {0};
+    uint64_t blocks = build->schedule == TN_SCHEDULE_PIPELINED ? build->blocks : 1;
+    *price = (tn_work_price){0};
+    TN_TRY(price_products(workload, build, blocks, price, error));
+    TN_TRY(price_vectors(workload, build, blocks, busy, price, error));
     if (by_operation(plan, build)) {
         spread_classes(workload);
         if (tn_build_searches_layouts(build)) {
@@ -302,84 +344,74 @@ tn_status tn_price_places(tn_workload *workload, tn_plan *plan, const tn_build *
     return TN_OK;
 }
 
-void tn_port_add(tn_port_source *port, const tn_port_source *more) {
-    port->memories += more->memories;
-    port->words = greater(port->words, more->words);
-    for (int i = 0; i < TN_ROTATIONS_MOST; i++) port->banks[i] = greater(port->banks[i], more->banks[i]);
-}
-
 /* Each side of a kernel that the memory serves. */
 static void add_ports(const tn_mapped *memory, const tn_memory_share *share, tn_port_source *port) {
     for (int side = 0; side < TN_SIDES; side++)
         if (memory->sides >> side & 1) tn_port_add(&port[side], &share->port);
 }
 
-tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
-                         const tn_row *row, const tn_build *build, const tn_place *place,
-                         tn_memory_share *share, tn_error *error) {
-    tn_placed placed;
-    TN_TRY(tn_place_price(device, word_bits, memory, row, build, place, &placed, error));
-    *share = (tn_memory_share){.bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36,
-                               .uram = placed.blocks.uram,
-                               .lutram = placed.blocks.lutram,
-                               .style = placed.place.style,
-                               .stored_bits = placed.stored_bits,
-                               .port = {.memories = placed.memories, .words = placed.accesses}};
-    /* Rows of banks are rotated one way; banks of single elements both ways of a rectangle. */
-    if (placed.place.split == TN_SPLIT_BANKS) share->port.banks[0] = placed.banks;
-    if (placed.place.split == TN_SPLIT_PARTITION) {
-        share->port.banks[0] = tn_split_banks(TN_SPLIT_BANKS, placed.banks);
-        share->port.banks[1] = placed.banks / share->port.banks[0];
-    }
-    return TN_OK;
-}
-
-/* Of every memory of the plan; parallelism alone decides them. */
-static void find_accesses(tn_plan *plan, const tn_build *build) {
-    if (plan->laid) return;
+/* The rows of every memory of the plan: as laid, or as parallelism alone decides them. */
+static void find_rows(tn_plan *plan, const tn_build *build) {
     const uint64_t parallelism[] = {build->rows, build->columns, build->reduction, build->vector,
                                     build->array};
-    if (memcmp(plan->parallelism, parallelism, sizeof parallelism) == 0) return;
+    bool same = memcmp(plan->parallelism, parallelism, sizeof parallelism) == 0;
+    if (plan->laid_rows == plan->laid && (plan->laid || same)) return;
     memcpy(plan->parallelism, parallelism, sizeof parallelism);
-    for (uint32_t i = 0; i < plan->map.memories; i++)
-        plan->accesses[i] = tn_mapped_accesses(&plan->map.memory[i], build);
+    plan->laid_rows = plan->laid;
+    for (uint32_t i = 0; i < plan->map.memories; i++) {
+        const tn_row *laid = tn_plan_row(plan, i);
+        const tn_row ideal = {.elements = laid ? 0 : tn_mapped_accesses(&plan->map.memory[i], build)};
+        tn_share_memo_set_row(plan->shares, i, laid ? laid : &ideal);
+    }
 }
 
-/* The share of a memory of the plan, as it was found before where place, accesses and ports are the same: few
- * of these differ between builds. */
+/* The share of a memory of the plan, as it was found before where it had the same row and place: few of these differ
+ * between builds. */
 static tn_status recall_share(const tn_workload *workload, const tn_plan *plan, uint32_t at,
-                              const tn_build *build, const tn_memory_share **share, tn_error *error) {
-    const tn_place *place = &plan->place[at];
-    const tn_row *laid = tn_plan_row(plan, at);
-    const tn_row row = laid ? *laid : (tn_row){.elements = plan->accesses[at]};
-    uint64_t key = ((row.elements * 64 + place->group) * 4 + place->style) * 4 + place->split;
-    key = (key * 64 + row.banks) * 4096 + row.depth;
-    tn_kept_share *kept = &plan->share[(size_t)at * plan->shares + tn_kept_at(key, plan->shares)];
-    bool same = kept->filled && memcmp(&kept->row, &row, sizeof row) == 0 &&
-                kept->read_ports == build->read_ports && kept->place.style == place->style &&
-                kept->place.split == place->split && kept->place.group == place->group;
-    *share = &kept->share;
-    if (same) return TN_OK;
-    kept->filled = false;
-    TN_TRY(tn_price_share(workload->device, workload->word_bits, &plan->map.memory[at], laid, build, place,
-                          &kept->share, error));
-    kept->place = *place;
-    kept->row = row;
-    kept->read_ports = build->read_ports;
-    kept->filled = true;
+                              const tn_build *build, const tn_place *place, uint32_t slot,
+                              const tn_memory_share **share, tn_error *error) {
+    tn_memory_share *kept;
+    bool found = tn_share_memo_find(plan->shares, at, slot, &kept);
+    *share = kept;
+    if (found) return TN_OK;
+    TN_TRY(tn_price_share(workload->device, workload->word_bits, &plan->map.memory[at], tn_plan_row(plan, at),
+                          build, place, kept, error));
+    tn_share_memo_keep(plan->shares, at, slot);
     return TN_OK;
+}
+
+/* Memories as built are at three places: those of cores, in groups or not, and those of activations. */
+typedef struct {
+    tn_place place;
+    uint32_t slot;
+} found_place;
+
+static const found_place *find_place(const tn_plan *plan, uint32_t at, const tn_build *build,
+                                     found_place known[TN_STORES][2], unsigned *have) {
+    const tn_mapped *memory = &plan->map.memory[at];
+    found_place *found = &known[memory->store][memory->grouped];
+    unsigned bit = 1u << (2 * memory->store + memory->grouped);
+    bool as_built = build->placement == TN_PLACE_AS_BUILT;
+    if (as_built && *have & bit) return found;
+    found->place = as_built ? tn_place_as_built(memory, build) : plan->place[at];
+    found->slot = tn_share_memo_place(plan->shares, &found->place, build->read_ports);
+    *have |= bit;
+    return found;
 }
 
 tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error) {
+    found_place known[TN_STORES][2];
+    unsigned have = 0;
     *price = (tn_memory_price){0};
-    find_accesses(plan, build);
+    find_rows(plan, build);
     if (stores >> TN_STORE_CORES & 1) price->bram18 += workload->descriptor_bram18;
     for (uint32_t i = 0; i < plan->map.memories; i++) {
         const tn_mapped *memory = &plan->map.memory[i];
         const tn_memory_share *share;
         if (!(stores >> memory->store & 1)) continue;
-        TN_TRY(recall_share(workload, plan, i, build, &share, error));
+        const found_place *at = find_place(plan, i, build, known, &have);
+        TN_TRY(recall_share(workload, plan, i, build, &at->place, at->slot, &share, error));
         price->bram18 += share->bram18;
         price->uram += share->uram;
         price->lutram += share->lutram;
@@ -409,19 +441,18 @@ static double lowered_by(const tn_step *step, const tn_device *device, const tn_
     return 1 - fmax(share, least);
 }
 
-static void sum_activity(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
-                         const tn_work_price *work, const tn_memory_price *memories,
+static void sum_activity(const tn_workload *workload, const tn_plan *plan, const tn_work_price *work,
+                         const tn_memory_price *memories, const tn_resources *kernels,
                          const tn_resources *routing, const tn_price *price, tn_activity *activity) {
     const tn_device *device = workload->device;
     double cycles = (double)price->cycles_per_step;
-    const tn_resources kernels = tn_workload_kernels(workload, build, work);
     const tn_resources blocks = {.lut = memories->lutram, .bram18 = memories->bram18, .uram = memories->uram};
     *activity = (tn_activity){.seconds = price->seconds_per_step, .cycles = cycles};
     activity->busy_pF = work->vector_busy_pF;
     for (uint32_t i = 0; i < workload->arithmetics; i++)
         activity->busy_pF +=
             tn_energy_capacitance_pF(device, &work->matmul[i]) * (double)work->product_cycles[i];
-    activity->idle_pF = tn_energy_capacitance_pF(device, &kernels) * cycles - activity->busy_pF;
+    activity->idle_pF = tn_energy_capacitance_pF(device, kernels) * cycles - activity->busy_pF;
     activity->busy_pF += tn_energy_capacitance_pF(device, routing) * cycles; /* always in use by something */
     activity->block_pF = tn_energy_capacitance_pF(device, &blocks);
     for (int store = 0; store < TN_STORES; store++)
@@ -447,8 +478,8 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
     tn_activity own;
     tn_resources has = tn_device_resources(workload->device);
     if (!activity) activity = &own;
-    *price = (tn_price){.cycles_per_step = work->cycles_per_step,
-                        .used = tn_workload_kernels(workload, build, work)};
+    const tn_resources kernels = tn_workload_kernels(workload, build, work);
+    *price = (tn_price){.cycles_per_step = work->cycles_per_step, .used = kernels};
     price->seconds_per_step = (double)price->cycles_per_step / (workload->device->clock_MHz * 1e6);
     if (price->seconds_per_step < 1e-6 * workload->step->deadline_us)
         price->seconds_per_step = 1e-6 * workload->step->deadline_us;
@@ -462,7 +493,7 @@ void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_bui
                            8;
     price->off_chip_bytes = plan->off_chip_bytes;
     price->off_chip_bytes_per_step = plan->off_chip_bytes_per_step;
-    sum_activity(workload, plan, build, work, memories, &routing, price, activity);
+    sum_activity(workload, plan, work, memories, &kernels, &routing, price, activity);
     tn_energy_of(workload->device, activity, joules);
     price->static_joules_per_step = joules[TN_ENERGY_STATIC];
     for (int part = 0; part < TN_ENERGY_PARTS; part++) price->joules_per_step += joules[part];

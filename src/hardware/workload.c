@@ -259,14 +259,6 @@ static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *
     return TN_OK;
 }
 
-/* A map of very many memories keeps few shares of each: all of them took gigabytes. */
-static uint32_t shares_kept(uint32_t memories) {
-    enum { ALL_MOST = 1 << 16 };
-    uint32_t each = memories ? ALL_MOST / memories : TN_SHARES_KEPT;
-    if (each > TN_SHARES_KEPT) return TN_SHARES_KEPT;
-    return each < TN_SHARES_KEPT_LEAST ? TN_SHARES_KEPT_LEAST : each;
-}
-
 static tn_status make_plan(tn_workload *workload, const tn_map_options *options, tn_plan **plan,
                            tn_error *error) {
     const tn_step *step = workload->step;
@@ -277,10 +269,7 @@ static tn_status make_plan(tn_workload *workload, const tn_map_options *options,
     TN_TRY(tn_map_make(step, options, arena, &made->map, error));
     TN_TRY(list_transfers(workload, made, error));
     TN_TRY(tn_arena_alloc(arena, made->map.memories, sizeof *made->place, &made->place, error));
-    TN_TRY(tn_arena_alloc(arena, made->map.memories, sizeof *made->accesses, &made->accesses, error));
-    made->shares = shares_kept(made->map.memories);
-    TN_TRY(tn_arena_alloc(arena, (size_t)made->map.memories * made->shares, sizeof *made->share, &made->share,
-                          error));
+    TN_TRY(tn_share_memo_make(made->map.memories, arena, &made->shares, error));
     made->next = workload->plans;
     workload->plans = made;
     *plan = made;

@@ -9,6 +9,7 @@
 #include "hardware/kernel.h"
 #include "hardware/laid.h"
 #include "hardware/map.h"
+#include "hardware/memory_share.h"
 #include "hardware/placement.h"
 #include "hardware/price.h"
 #include "hardware/routing.h"
@@ -32,33 +33,6 @@ typedef struct tn_work {
     uint64_t count;                              /* operations */
 } tn_work;
 
-/* What a kernel's port has before it: how many memories, how many words the widest of them gives, and along
- * how many banks these are rotated. */
-typedef struct tn_port_source {
-    uint64_t memories, words, banks[TN_ROTATIONS_MOST];
-} tn_port_source;
-
-/* More memories before the same port. */
-void tn_port_add(tn_port_source *port, const tn_port_source *more);
-
-/* What one memory of a map, with its copies, adds to the price of all. */
-typedef struct tn_memory_share {
-    uint64_t bram18, uram, lutram;
-    tn_memory_style style;
-    double stored_bits;
-    tn_port_source port;
-} tn_memory_share;
-
-/* A share that was found before, and all that decides it. */
-enum { TN_SHARES_KEPT = 64, TN_SHARES_KEPT_LEAST = 2 }; /* of each memory; the least where there are many */
-typedef struct tn_kept_share {
-    bool filled;
-    tn_row row; /* elements: of the memory's widest use where no layouts are known */
-    uint64_t read_ports;
-    tn_place place;
-    tn_memory_share share;
-} tn_kept_share;
-
 /* Where a direct-mapped table of so many entries, at most 2^32, keeps what belongs to a key: multiplicative
  * hashing (Knuth, The Art of Computer Programming 3, 6.4). */
 static inline size_t tn_kept_at(uint64_t key, uint32_t entries) {
@@ -79,15 +53,15 @@ typedef struct tn_plan {
     uint64_t *transfer_bytes; /* [operations], where off_chip */
     tn_tiling *tiling;        /* likewise; tiles 0: staged whole */
     uint64_t off_chip_bytes, off_chip_bytes_per_step;
-    tn_place *place;         /* [map.memories]: as the build at hand has them */
-    uint64_t parallelism[5]; /* rows, columns, reduction, vector, array that `accesses` are of; 0: none yet */
-    uint64_t *accesses;      /* [map.memories]: words in a cycle */
-    tn_laid *laid;           /* layouts of the build at hand; NULL: ideal */
-    tn_laid **all_laid;      /* [TN_LAID_KEPT]: lists of those that were found */
-    uint8_t *row_log;        /* [map.memories]: of the rows under `row_parallelism` */
+    tn_place *place; /* [map.memories]: as the build at hand has them */
+    uint64_t parallelism
+        [5]; /* rows, columns, reduction, vector, array that the rows of `shares` are of; 0: none */
+    const tn_laid *laid_rows; /* or these */
+    tn_share_memo *shares;
+    tn_laid *laid;      /* layouts of the build at hand; NULL: ideal */
+    tn_laid **all_laid; /* [TN_LAID_KEPT]: lists of those that were found */
+    uint8_t *row_log;   /* [map.memories]: of the rows under `row_parallelism` */
     uint64_t row_parallelism[4];
-    uint32_t shares;      /* kept of each memory */
-    tn_kept_share *share; /* [map.memories][shares] */
     struct tn_plan *next;
 } tn_plan;
 
@@ -194,16 +168,22 @@ static inline uint64_t tn_scaled_cycles(uint64_t cycles, double ratio) {
 tn_status tn_work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
                          const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error);
 
+/* Whether the work of products and that of vector kernels add up to that of the step: nothing runs side by side,
+ * waits for external memory or is looked at operation by operation. The two: what products take follows from the
+ * matmul kernels' edges, what vector kernels take from their lanes. Both use the workload's cycles as scratch. */
+bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build);
+tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                            tn_error *error);
+tn_status tn_price_vectors(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                           tn_error *error);
+
 /* The parts of a price, not remembered but for the shares of single memories. tn_price_work fills cycles,
  * issues and, but for schedule sequential, the plan's places, tasks and the workload's time. */
 tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
                         tn_error *error);
+/* Places as built need no tn_price_places before. */
 tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn_build *build,
                             unsigned stores, tn_memory_price *price, tn_error *error);
-/* The share of one memory of a map at a place; not remembered. */
-tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
-                         const tn_row *row, const tn_build *build, const tn_place *place,
-                         tn_memory_share *share, tn_error *error);
 /* Fills plan->place as the keys say, or by search. `work`: for the LUTs that kernels leave. *exact: a search
  * ran and proved its result; may be NULL. */
 tn_status tn_price_places(tn_workload *workload, tn_plan *plan, const tn_build *build,

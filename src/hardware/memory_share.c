@@ -1,0 +1,117 @@
+#include "hardware/memory_share.h"
+
+#include <string.h>
+
+tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
+                         const tn_row *row, const tn_build *build, const tn_place *place,
+                         tn_memory_share *share, tn_error *error) {
+    tn_placed placed;
+    TN_TRY(tn_place_price(device, word_bits, memory, row, build, place, &placed, error));
+    *share = (tn_memory_share){.bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36,
+                               .uram = placed.blocks.uram,
+                               .lutram = placed.blocks.lutram,
+                               .style = placed.place.style,
+                               .stored_bits = placed.stored_bits,
+                               .port = {.memories = placed.memories, .words = placed.accesses}};
+    /* Rows of banks are rotated one way; banks of single elements both ways of a rectangle. */
+    if (placed.place.split == TN_SPLIT_BANKS) share->port.banks[0] = placed.banks;
+    if (placed.place.split == TN_SPLIT_PARTITION) {
+        share->port.banks[0] = tn_split_banks(TN_SPLIT_BANKS, placed.banks);
+        share->port.banks[1] = placed.banks / share->port.banks[0];
+    }
+    return TN_OK;
+}
+
+/* Rows and places are numbered from 1 as they come; a slot's content is of the number that it has now. */
+typedef struct {
+    tn_row row;
+    uint64_t number;
+} kept_row;
+
+typedef struct {
+    tn_place place;
+    uint64_t read_ports, number;
+} kept_place;
+
+typedef struct {
+    uint64_t row, place; /* numbers; 0: never filled */
+    tn_memory_share share;
+} kept_share;
+
+enum { PLACES = 16, ROWS_MOST = 16, ROWS_LEAST = 2, SHARES_MOST = 1 << 16 };
+
+struct tn_share_memo {
+    uint32_t rows;    /* slots of each memory */
+    uint64_t numbers; /* given so far */
+    kept_place place[PLACES];
+    uint32_t next_place; /* slots are taken in turn */
+    kept_row *row;       /* [memories][rows] */
+    uint32_t *next_row;  /* [memories] */
+    uint32_t *at;        /* [memories]: slot of the row that stands */
+    kept_share *share;   /* [memories][rows][PLACES] */
+};
+
+/* A map of very many memories keeps few shares of each: all of them took gigabytes. */
+static uint32_t rows_kept(uint32_t memories) {
+    uint32_t each = memories ? SHARES_MOST / PLACES / memories : ROWS_MOST;
+    if (each > ROWS_MOST) return ROWS_MOST;
+    return each < ROWS_LEAST ? ROWS_LEAST : each;
+}
+
+tn_status tn_share_memo_make(uint32_t memories, tn_arena *arena, tn_share_memo **memo, tn_error *error) {
+    tn_share_memo *made;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    made->rows = rows_kept(memories);
+    size_t rows = (size_t)memories * made->rows;
+    TN_TRY(tn_arena_alloc(arena, rows, sizeof *made->row, &made->row, error));
+    TN_TRY(tn_arena_alloc(arena, memories, sizeof *made->next_row, &made->next_row, error));
+    TN_TRY(tn_arena_alloc(arena, memories, sizeof *made->at, &made->at, error));
+    TN_TRY(tn_arena_alloc(arena, rows * PLACES, sizeof *made->share, &made->share, error));
+    *memo = made;
+    return TN_OK;
+}
+
+static bool is_row(const kept_row *kept, const tn_row *row) {
+    return kept->number > 0 && memcmp(&kept->row, row, sizeof *row) == 0;
+}
+
+void tn_share_memo_set_row(tn_share_memo *memo, uint32_t memory, const tn_row *row) {
+    kept_row *kept = &memo->row[(size_t)memory * memo->rows];
+    uint32_t *at = &memo->at[memory];
+    if (is_row(&kept[*at], row)) return;
+    for (*at = 0; *at < memo->rows; ++*at)
+        if (is_row(&kept[*at], row)) return;
+    *at = memo->next_row[memory]++ % memo->rows;
+    kept[*at] = (kept_row){*row, ++memo->numbers};
+}
+
+uint32_t tn_share_memo_place(tn_share_memo *memo, const tn_place *place, uint64_t read_ports) {
+    for (uint32_t i = 0; i < PLACES; i++) {
+        const kept_place *kept = &memo->place[i];
+        if (kept->number > 0 && kept->read_ports == read_ports && kept->place.style == place->style &&
+            kept->place.split == place->split && kept->place.group == place->group)
+            return i;
+    }
+    uint32_t slot = memo->next_place++ % PLACES;
+    memo->place[slot] = (kept_place){*place, read_ports, ++memo->numbers};
+    return slot;
+}
+
+static kept_share *slot_of(const tn_share_memo *memo, uint32_t memory, uint32_t place, size_t *row) {
+    *row = (size_t)memory * memo->rows + memo->at[memory];
+    return &memo->share[*row * PLACES + place];
+}
+
+bool tn_share_memo_find(const tn_share_memo *memo, uint32_t memory, uint32_t place, tn_memory_share **share) {
+    size_t row;
+    kept_share *kept = slot_of(memo, memory, place, &row);
+    *share = &kept->share;
+    return kept->row == memo->row[row].number && kept->place == memo->place[place].number;
+}
+
+void tn_share_memo_keep(tn_share_memo *memo, uint32_t memory, uint32_t place) {
+    size_t row;
+    kept_share *kept = slot_of(memo, memory, place, &row);
+    kept->row = memo->row[row].number;
+    kept->place = memo->place[place].number;
+}

@@ -1,0 +1,52 @@
+/* What one memory of a map adds to a price, and a table of such shares that were found before: between the builds of a
+ * sweep a memory has few rows and few places, and each pair of them is priced once. */
+#ifndef TN_HARDWARE_MEMORY_SHARE_H
+#define TN_HARDWARE_MEMORY_SHARE_H
+
+#include "base/arena.h"
+#include "hardware/place.h"
+#include "hardware/routing.h"
+
+/* What a kernel's port has before it: how many memories, how many words the widest of them gives, and along
+ * how many banks these are rotated. */
+typedef struct tn_port_source {
+    uint64_t memories, words, banks[TN_ROTATIONS_MOST];
+} tn_port_source;
+
+/* More memories before the same port. */
+static inline void tn_port_add(tn_port_source *port, const tn_port_source *more) {
+    port->memories += more->memories;
+    if (more->words > port->words) port->words = more->words;
+    for (int i = 0; i < TN_ROTATIONS_MOST; i++)
+        if (more->banks[i] > port->banks[i]) port->banks[i] = more->banks[i];
+}
+
+/* What one memory of a map, with its copies, adds to the price of all. */
+typedef struct tn_memory_share {
+    uint64_t bram18, uram, lutram;
+    tn_memory_style style;
+    double stored_bits;
+    tn_port_source port;
+} tn_memory_share;
+
+/* The share of one memory of a map at a place; not remembered. */
+tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
+                         const tn_row *row, const tn_build *build, const tn_place *place,
+                         tn_memory_share *share, tn_error *error);
+
+/* The table. Direct-mapped by slots of rows (each memory's own) and of places (common to all): what falls on another's
+ * slot takes it, so that no share depends on what was asked before. */
+typedef struct tn_share_memo tn_share_memo;
+tn_status tn_share_memo_make(uint32_t memories, tn_arena *arena, tn_share_memo **memo, tn_error *error);
+
+/* The row that a memory has from here on. */
+void tn_share_memo_set_row(tn_share_memo *memo, uint32_t memory, const tn_row *row);
+
+/* The slot of a place with so many read ports. */
+uint32_t tn_share_memo_place(tn_share_memo *memo, const tn_place *place, uint64_t read_ports);
+
+/* Where the share of the memory at that place is kept; true: it is there. Else the caller prices it, and says so. */
+bool tn_share_memo_find(const tn_share_memo *memo, uint32_t memory, uint32_t place, tn_memory_share **share);
+void tn_share_memo_keep(tn_share_memo *memo, uint32_t memory, uint32_t place);
+
+#endif
