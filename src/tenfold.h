@@ -29,7 +29,6 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "decompose/factor.h"
 #include "decompose/factored.h"
 #include "decompose/ttsvd.h"
 #include "explore/dominance.h"

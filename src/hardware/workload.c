@@ -22,6 +22,7 @@ static void describe(const tn_step *step, const tn_operation *operation, uint32_
     for (uint32_t i = 0; i < operation->write_count; i++)
         work->writes[store_of(step, operation->writes[i])]++;
     work->cycle_ratio = operation->cycle_ratio > 0 ? operation->cycle_ratio : 1;
+    if (operation->times > 0) work->cycle_ratio *= (double)operation->times / (double)operation->of_times;
     if (!work->product) {
         work->vector = (uint8_t)operation->kind;
         return;

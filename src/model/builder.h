@@ -51,6 +51,7 @@ struct tn_builder {
     uint32_t *writer; /* [arrays] the operation that writes it last, or TN_NONE; from tn_builder_count on */
     bool formatted;   /* operands of products have formats of their own */
     uint32_t at;      /* the layer being written */
+    uint32_t sort;    /* of the steps of a run (model/model.h): TN_SORT_MEAN or which */
     tn_layer_arrays *made; /* [layers] */
     tn_used_weight *used;  /* [model->weights] */
 };
@@ -80,6 +81,10 @@ tn_status tn_builder_keep(tn_builder *b, const tn_operation *operation);
  * these need; updates only where wanted. Arrays that nothing touches any more are gone (needed.c). */
 tn_status tn_builder_keep_needed(tn_builder *b, const tn_operation *before, uint32_t operations,
                                  const bool *wanted, const bool *array);
+
+/* Arrays that no operation touches are left out, parameters and what the optimizer keeps only without `keep_resident`, and
+ * the others numbered anew. */
+tn_status tn_builder_close_ranks(tn_builder *b, bool keep_resident);
 
 /* Gives `gradient` to the output of layer `to`. `is_free`: nothing else reads the array. */
 tn_status tn_builder_contribute(tn_builder *b, uint32_t to, uint32_t gradient, bool is_free);

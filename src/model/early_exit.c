@@ -48,16 +48,13 @@ static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t opera
             repetition == TN_NONE ? PARTS : (uint64_t)llround(reached[repetition] * (double)PARTS);
         if (parts == 0) parts = 1;
         if (parts < PARTS) {
-            o.live = parts;
-            o.live_of = PARTS;
-            o.cycle_ratio = (double)parts / (double)PARTS;
+            o.times = parts;
+            o.of_times = PARTS;
         }
         TN_TRY(tn_builder_keep(b, &o));
     }
     return TN_OK;
 }
-
-static const char *const excluded[] = {"sparse-weights", "zero-skipping", NULL};
 
 const tn_transformation tn_early_exit = {
     .name = "early-exit",
@@ -65,7 +62,6 @@ const tn_transformation tn_early_exit = {
     .source = "Tambe et al., EdgeBERT, MICRO 2021",
     .needs = "phase: inference",
     .changes = "how often each repetition of a block runs for a mean input; with dvfs clock and voltage",
-    .excludes = excluded,
     .inference_only = true,
     .wanted = wanted,
     .apply = apply,

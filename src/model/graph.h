@@ -50,6 +50,8 @@ struct tn_model {
     bool dense; /* every weight uncompressed */
     tn_model_activations activations;
     tn_model_sparsity sparsity;
+    tn_model_predicted predicted_gradients;
+    tn_position predicted_at;
     tn_model_pruning pruning;
     tn_real_list exit; /* shares of inputs that leave behind each repetition of a block */
     tn_position exit_at;

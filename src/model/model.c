@@ -98,6 +98,8 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
                        .dense = file.format == TN_POLICY_DENSE,
                        .activations = file.activations,
                        .sparsity = file.sparsity,
+                       .predicted_gradients = file.predicted_gradients,
+                       .predicted_at = file.predicted_at,
                        .pruning = file.pruning,
                        .exit = file.exit,
                        .exit_at = file.exit_at,

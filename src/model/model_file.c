@@ -35,6 +35,24 @@ static const tn_field weight_fields[] = {
 };
 static const tn_schema weight_schema = TN_SCHEMA("weight", tn_weight_entry, weight_fields);
 
+static const tn_field predicted_fields[] = {
+    TN_KEY(COUNT, tn_model_predicted, per,
+           "steps that predict gradients, for every `true` that compute them; 0: none", TN_DEFAULT("0"),
+           TN_WITHIN(0, 1000000)),
+    TN_KEY_AS("true", COUNT, tn_model_predicted, truly,
+              "steps with a backward pass, in which predictors learn", TN_DEFAULT("1"),
+              TN_WITHIN(1, 1000000)),
+    TN_KEY(COUNT, tn_model_predicted, predictor, "hidden units of the predictor of a parameter's gradient",
+           TN_DEFAULT("16"), TN_WITHIN(1, 65536)),
+    TN_KEY(COUNT, tn_model_predicted, warmup_steps,
+           "steps of a run before the first that predicts; the price is that of the steps behind them",
+           TN_DEFAULT("0")),
+    TN_KEY(REAL, tn_model_predicted, rate, "learning rate of the predictors, by their hidden units",
+           TN_DEFAULT("0.1"), TN_WITHIN(0, 1)),
+};
+static const tn_schema predicted_schema =
+    TN_SCHEMA("predicted_gradients", tn_model_predicted, predicted_fields);
+
 static const tn_field pruning_fields[] = {
     TN_KEY(REAL, tn_model_pruning, tokens, "share of the tokens that stay from the first attention on",
            TN_DEFAULT("1"), TN_WITHIN(1e-6, 1)),
@@ -194,6 +212,9 @@ static const tn_field model_fields[] = {
            .sub = &activations_schema),
     TN_KEY(MAPPING, tn_model_file, sparsity, "what of the operands of products is zero",
            .sub = &sparsity_schema),
+    TN_KEY_AS("predicted_gradients", MAPPING, tn_model_file, predicted_gradients,
+              "steps without a backward pass, whose gradients predictors give", .sub = &predicted_schema,
+              TN_SEEN(tn_model_file, predicted_at)),
     TN_KEY(MAPPING, tn_model_file, memory, "cells that activations live in", .sub = &memory_schema),
     TN_KEY(MAPPING, tn_model_file, pruning, "inference: tokens and heads that stay", .sub = &pruning_schema),
     TN_KEY(REAL_LIST, tn_model_file, exit,

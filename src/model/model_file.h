@@ -57,6 +57,13 @@ typedef struct tn_model_sparsity {
     tn_position weights_at;
 } tn_model_sparsity;
 
+/* Of every per + truly steps of a run, from step `warmup` on, the last `per` predict gradients instead of a backward
+ * pass; per 0: none does. */
+typedef struct tn_model_predicted {
+    uint64_t per, truly, predictor, warmup_steps;
+    double rate;
+} tn_model_predicted;
+
 typedef struct tn_model_pruning {
     double tokens, heads; /* shares that stay */
 } tn_model_pruning;
@@ -86,6 +93,7 @@ typedef struct tn_model_file {
     tn_model_update update;
     tn_model_activations activations;
     tn_model_sparsity sparsity;
+    tn_model_predicted predicted_gradients;
     tn_model_pruning pruning;
     tn_real_list exit;
     tn_model_flat flat_gemm;
@@ -94,7 +102,7 @@ typedef struct tn_model_file {
     uint64_t outliers;
     tn_text_list train, frozen; /* patterns */
     const tn_yaml *layers, *build, *checkpoint, *training;
-    tn_position name_at, train_at, frozen_at, exit_at;
+    tn_position name_at, train_at, frozen_at, exit_at, predicted_at;
 } tn_model_file;
 
 tn_status tn_model_file_decode(const tn_yaml *root, tn_arena *arena, tn_model_file *file, tn_error *error);

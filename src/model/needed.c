@@ -13,8 +13,11 @@ static void mark(bool *used, const tn_operation *operation) {
     for (uint32_t k = 0; k < operation->write_count; k++) used[operation->writes[k]] = true;
 }
 
-/* Arrays that no operation touches are left out, and the others numbered anew. */
-static tn_status close_ranks(tn_builder *b) {
+static bool is_resident(const tn_array *array) {
+    return array->role == TN_ARRAY_PARAMETER || array->role == TN_ARRAY_OPTIMIZER;
+}
+
+tn_status tn_builder_close_ranks(tn_builder *b, bool keep_resident) {
     tn_step *step = b->step;
     uint32_t *place, arrays = 0;
     bool *used;
@@ -23,12 +26,15 @@ static tn_status close_ranks(tn_builder *b) {
     for (uint32_t i = 0; i < step->operations; i++) mark(used, &step->operation[i]);
     step->optimizer_elements = 0;
     for (uint32_t i = 0; i < step->arrays; i++) {
-        if (!used[i]) continue;
+        place[i] = TN_NONE;
+        if (!used[i] && !(keep_resident && is_resident(&step->array[i]))) continue;
         place[i] = arrays;
         step->array[arrays++] = step->array[i];
         if (step->array[i].role == TN_ARRAY_OPTIMIZER)
             step->optimizer_elements += step->array[i].elements; /* a part of a sum that fitted */
     }
+    for (uint32_t i = 0; i < step->layers; i++)
+        if (step->layer[i].output != TN_NONE) step->layer[i].output = place[step->layer[i].output];
     step->arrays = arrays;
     for (uint32_t i = 0; i < step->operations; i++) {
         tn_operation *operation = &step->operation[i];
@@ -52,5 +58,5 @@ tn_status tn_builder_keep_needed(tn_builder *b, const tn_operation *before, uint
     }
     for (uint32_t i = 0; i < operations; i++)
         if (kept[i]) TN_TRY(tn_builder_keep(b, &before[i]));
-    return close_ranks(b);
+    return tn_builder_close_ranks(b, false);
 }

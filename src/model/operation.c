@@ -3,6 +3,7 @@
 #include "base/checked.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 const char *const tn_operator_names[] = {"multiply",    "add",       "compare",     "divide",
                                          "exponential", "logarithm", "square-root", NULL};
@@ -140,6 +141,13 @@ tn_vector_cost tn_vector_cost_of(tn_operation_kind kind) {
     return cost;
 }
 
+/* Rounded where the whole does not divide. */
+static uint64_t share_of(uint64_t count, uint64_t part, uint64_t whole) {
+    if (part == 0) return count;
+    return count % whole == 0 ? count / whole * part
+                              : (uint64_t)llround((double)count * (double)part / (double)whole);
+}
+
 tn_status tn_operation_count(tn_operation *operation, tn_error *error) {
     uint64_t rows = operation->rows, elements;
     bool fits = tn_mul(rows, operation->columns, &elements);
@@ -148,19 +156,16 @@ tn_status tn_operation_count(tn_operation *operation, tn_error *error) {
         const uint64_t size[] = {operation->batch, rows, operation->reduction, operation->columns};
         fits = tn_product(size, 4, &operation->macs);
         /* Every element of a parameter is multiplied equally often. */
-        if (fits && operation->live > 0)
-            operation->macs = operation->macs % operation->live_of == 0
-                                  ? operation->macs / operation->live_of * operation->live
-                                  : (uint64_t)((double)operation->macs * (double)operation->live /
-                                               (double)operation->live_of);
+        if (fits) {
+            operation->macs = share_of(operation->macs, operation->live, operation->live_of);
+            operation->macs = share_of(operation->macs, operation->times, operation->of_times);
+        }
         fits = fits && tn_mul(2, operation->macs, &operation->flops);
     } else {
         tn_vector_cost cost = tn_vector_cost_of(operation->kind);
         fits = fits && tn_mul_add(elements, cost.per_element, &operation->flops) &&
                tn_mul_add(rows, cost.per_row, &operation->flops);
-        if (fits && operation->live > 0) /* of a mean input */
-            operation->flops =
-                (uint64_t)((double)operation->flops * (double)operation->live / (double)operation->live_of);
+        if (fits) operation->flops = share_of(operation->flops, operation->times, operation->of_times);
     }
     if (fits) return TN_OK;
     return tn_fail(error, TN_OVERFLOW,

@@ -62,6 +62,7 @@ static void describe(tn_builder *b) {
     tn_step_layer *line = &b->step->layer[b->at];
     line->degrees_of_freedom = line->parameters;
     line->tokens = layer->tokens;
+    line->output = made->output;
     line->program = made->program;
     if (!made->weight) return;
     const tn_used_weight *used = made->weight;
@@ -129,9 +130,10 @@ static tn_status build(tn_builder *b, uint32_t transformations) {
     return tn_builder_liveness(b);
 }
 
-tn_status tn_step_build_part(const tn_model *model, tn_program_cache *cache, uint32_t transformations,
-                             tn_arena *arena, tn_step *step, tn_error *error) {
-    tn_builder b = {.model = model, .cache = cache, .arena = arena, .error = error, .step = step};
+static tn_status build_step(const tn_model *model, tn_program_cache *cache, uint32_t transformations,
+                            uint32_t sort, tn_arena *arena, tn_step *step, tn_error *error) {
+    tn_builder b = {
+        .model = model, .cache = cache, .arena = arena, .error = error, .step = step, .sort = sort};
     *step = (tn_step){.name = model->name,
                       .formats = &model->formats,
                       .deadline_us = model->inference ? model->dvfs.deadline_us : 0,
@@ -147,6 +149,29 @@ tn_status tn_step_build_part(const tn_model *model, tn_program_cache *cache, uin
     return tn_fail_placed(error, build(&b, transformations), model->root->at);
 }
 
+tn_status tn_step_build_part(const tn_model *model, tn_program_cache *cache, uint32_t transformations,
+                             tn_arena *arena, tn_step *step, tn_error *error) {
+    return build_step(model, cache, transformations, TN_SORT_MEAN, arena, step, error);
+}
+
+tn_status tn_step_build_sort(const tn_model *model, tn_program_cache *cache, uint32_t sort, tn_arena *arena,
+                             tn_step *step, tn_error *error) {
+    return build_step(model, cache, UINT32_MAX, tn_step_sorts(model) > 1 ? sort : TN_SORT_MEAN, arena, step,
+                      error);
+}
+
+uint32_t tn_step_sorts(const tn_model *model) {
+    if (model->predicted_gradients.per > 0) return TN_PREDICTING_SORTS;
+    return model->exit.count > 1 ? (uint32_t)model->exit.count : 1;
+}
+
+double tn_step_sort_share(const tn_model *model, uint32_t sort) {
+    const tn_model_predicted *of = &model->predicted_gradients;
+    if (of->per > 0)
+        return (double)(sort == TN_SORT_TRUE ? of->truly : of->per) / ((double)of->per + (double)of->truly);
+    return model->exit.count > 1 ? model->exit.item[sort] : 1;
+}
+
 tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
                         tn_error *error) {
     return tn_step_build_part(model, cache, UINT32_MAX, arena, step, error);
@@ -156,10 +181,10 @@ tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *aren
                              tn_error *error) {
     const tn_array *of = &step->array[array];
     const char *layer = step->layer[of->layer].name;
-    const char *suffix = of->role == TN_ARRAY_GRADIENT    ? ".gradient"
-                         : of->role == TN_ARRAY_OPTIMIZER ? ".state"
-                         : of->is_again                   ? ".again"
-                                                          : "";
+    const char *suffix = of->role == TN_ARRAY_GRADIENT                         ? ".gradient"
+                         : of->role == TN_ARRAY_OPTIMIZER && !of->is_predictor ? ".state"
+                         : of->is_again                                        ? ".again"
+                                                                               : "";
     if (of->number)
         return tn_arena_format(arena, name, error, "%s.%s%" PRIu32 "%s", layer, of->part, of->number, suffix);
     return tn_arena_format(arena, name, error, "%s.%s%s", layer, of->part, suffix);

@@ -96,6 +96,14 @@ typedef enum tn_operation_kind {
 
 enum { TN_OPERATION_READS = 4, TN_OPERATION_WRITES = 2 };
 
+/* A predictor of the gradients of a parameter, applied to each of its rows alike (model/predicted_gradients.c). What the
+ * layer gives, summed over tokens, is before x rows x behind; the parameter left x rows x right; hidden units rows x
+ * width; the predictor's own matrices width x before x behind and width x left x right. Its products are named by what
+ * they make. */
+typedef struct tn_predictor {
+    uint64_t width, before, rows, behind, left, right;
+} tn_predictor;
+
 typedef struct tn_operation {
     tn_operation_kind kind;
     tn_phase phase;
@@ -107,9 +115,12 @@ typedef struct tn_operation {
     uint32_t after_count;
     const uint32_t *after;           /* earlier operations, ascending */
     const tn_arithmetic *arithmetic; /* of a product; NULL: that of the step's precision */
-    uint64_t live, live_of; /* of a product: elements of its parameter that are not zero, of so many; of any:
-                               * inputs that it is done for; 0: all */
-    double cycle_ratio;     /* of a product: its cycles by those of the dense one; 0: 1 */
+    uint64_t live,
+        live_of;        /* of a product: elements of its parameter that are not zero, of so many; 0: all */
+    double cycle_ratio; /* of a product: its cycles by those of the dense one; 0: 1 */
+    uint64_t times,
+        of_times; /* it is done in so many of so many steps, or for so many of so many inputs; 0: all */
+    const tn_predictor *predictor; /* of a product of one; NULL otherwise */
     uint32_t read_count, write_count;
     uint32_t reads[TN_OPERATION_READS], writes[TN_OPERATION_WRITES]; /* arrays */
 } tn_operation;
@@ -134,6 +145,8 @@ typedef struct tn_array {
     bool is_again;                  /* made a second time, by checkpointing */
     uint64_t live;                  /* elements that are not zero; 0: any */
     bool is_mask;                   /* a bit for each element of a parameter */
+    bool is_predictor;              /* a matrix of a predictor of gradients, */
+    uint64_t inputs;                /* and the inputs of its hidden units; 0: it is of its outputs */
     uint32_t value;                 /* tn_value */
     const tn_number_format *format; /* in which it is kept */
     bool is_core; /* a small tensor core (may be grouped in one memory), or its gradient or optimizer state */
@@ -146,6 +159,7 @@ typedef struct tn_step_layer {
     const tn_weight *weight;   /* as used (format: dense applied); NULL where it has none */
     const tn_program *program; /* of a linear layer's products; NULL otherwise */
     uint64_t tokens;           /* rows of its output */
+    uint32_t output;           /* array that it gives; UINT32_MAX: none, or none that the step still has */
     uint32_t rank_count;       /* of tensor formats */
     const uint64_t *rank;      /* as requested */
     const uint64_t *useful_rank;

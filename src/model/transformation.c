@@ -2,12 +2,22 @@
 
 #include <string.h>
 
-const tn_transformation *const tn_transformations[] = {
-    &tn_inference,         &tn_trained_layers,        &tn_reversible,
-    &tn_checkpointing,     &tn_optimal_checkpointing, &tn_write_back,
-    &tn_sparse_weights,    &tn_zero_skipping,         &tn_pruning,
-    &tn_early_exit,        &tn_flat_products,         &tn_product_arithmetic,
-    &tn_growing_precision, &tn_outlier_pairs,         NULL};
+const tn_transformation *const tn_transformations[] = {&tn_inference,
+                                                       &tn_trained_layers,
+                                                       &tn_reversible,
+                                                       &tn_checkpointing,
+                                                       &tn_optimal_checkpointing,
+                                                       &tn_predicted_gradients,
+                                                       &tn_write_back,
+                                                       &tn_sparse_weights,
+                                                       &tn_zero_skipping,
+                                                       &tn_pruning,
+                                                       &tn_early_exit,
+                                                       &tn_flat_products,
+                                                       &tn_product_arithmetic,
+                                                       &tn_growing_precision,
+                                                       &tn_outlier_pairs,
+                                                       NULL};
 
 static bool excludes(const tn_transformation *one, const tn_transformation *other) {
     for (const char *const *name = one->excludes; name && *name; name++)

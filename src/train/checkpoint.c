@@ -57,8 +57,9 @@ static tn_status begin(collection *c, const tn_trainer *trainer, tn_error *error
     enum { EXTRA = 3 };
     *c = (collection){
         .trainer = trainer, .single = tn_trainer_kernels(trainer)->bytes == sizeof(float), .error = error};
-    return tn_arena_alloc(&c->arena, 2 * tn_trainer_parameters(trainer) + EXTRA, sizeof *c->array, &c->array,
-                          error);
+    return tn_arena_alloc(&c->arena,
+                          2 * tn_trainer_parameters(trainer) + tn_trainer_predictors(trainer) + EXTRA,
+                          sizeof *c->array, &c->array, error);
 }
 
 static tn_status add_parameters(collection *c, bool states) {
@@ -69,6 +70,10 @@ static tn_status add_parameters(collection *c, bool states) {
         const char *name;
         TN_TRY(tn_arena_format(&c->arena, &name, c->error, "%s.state", p->name));
         TN_TRY(add_values(c, name, p->state, 1, &p->state_elements, p->state_elements));
+    }
+    for (size_t i = 0; states && i < tn_trainer_predictors(c->trainer); i++) {
+        const tn_train_parameter *p = tn_trainer_predictor(c->trainer, i);
+        TN_TRY(add_values(c, p->name, p->values, p->axes, p->shape, p->elements));
     }
     return TN_OK;
 }
@@ -153,6 +158,10 @@ static tn_status read_parameters(reading *r, bool states) {
         const char *name;
         TN_TRY(tn_arena_format(&r->arena, &name, r->error, "%s.state", p->name));
         TN_TRY(read_values(r, name, p->state_elements, p->state));
+    }
+    for (size_t i = 0; states && i < tn_trainer_predictors(r->trainer); i++) {
+        const tn_train_parameter *p = tn_trainer_predictor(r->trainer, i);
+        TN_TRY(read_values(r, p->name, p->elements, p->values));
     }
     return TN_OK;
 }

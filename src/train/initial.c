@@ -47,6 +47,24 @@ static tn_status deviation_of(const tn_trainer *t, const tn_train_settings *sett
     return TN_OK;
 }
 
+/* Hidden units begin with inputs of order one: those are sums over up to `sequence` tokens. The outputs begin with zeros, so that nothing
+ * is predicted before something is learned. A seed of their own: the model's values are those without predictors. */
+static tn_status initialise_predictors(tn_trainer *t, const tn_train_settings *settings, tn_error *error) {
+    uint64_t state = settings->seed ^ UINT64_C(0x5bd1e995970f4c1b), most = 0;
+    double *values;
+    for (size_t i = 0; i < t->predictors; i++)
+        if (t->predictor[i].elements > most) most = t->predictor[i].elements;
+    TN_TRY(tn_alloc(most, sizeof *values, &values, error));
+    for (size_t i = 0; i < t->predictors; i++) {
+        const tn_train_parameter *p = &t->predictor[i];
+        double amplitude = p->inputs ? sqrt(3 / ((double)p->inputs * (double)tn_trainer_sequence(t))) : 0;
+        for (uint64_t k = 0; k < p->elements; k++) values[k] = (2 * tn_splitmix_unit(&state) - 1) * amplitude;
+        t->kernels->from_double(values, p->values, p->elements);
+    }
+    tn_free(values);
+    return TN_OK;
+}
+
 tn_status tn_initialise(tn_trainer *t, const tn_train_settings *settings, tn_error *error) {
     uint64_t state = settings->seed, most = 0;
     double *values;
@@ -67,5 +85,6 @@ tn_status tn_initialise(tn_trainer *t, const tn_train_settings *settings, tn_err
     }
     t->steps = 0;
     tn_free(values);
+    if (status == TN_OK) status = initialise_predictors(t, settings, error);
     return status;
 }

@@ -17,6 +17,7 @@ typedef struct lowering {
     tn_lowered_step *to;
     uint32_t *touches; /* [arrays] operations that touch it and are still to come */
     bool *live;        /* [arrays] */
+    bool *stays;       /* [arrays] its memory is not dealt out again: what the losses read */
     tn_axis_order *order;
     uint32_t orders;
     tn_error *error;
@@ -65,6 +66,41 @@ static tn_status attention_views(const lowering *l, const tn_operation *operatio
                    part);
 }
 
+/* Of the products of a predictor (model/step.h, tn_predictor), by what they make: f row, x and y features before and
+ * behind it, a and c elements of the parameter left and right of it, w hidden unit. */
+static const attention_product predictor_products[] = {
+    {"predictor-hidden", "xfy", "wxy", "fw"},
+    {"predicted", "fw", "wac", "afc"},
+    {"predictor-hidden-gradient", "afc", "wac", "fw"},
+    {"predictor-out", "fw", "afc", "wac"},
+    {"predictor-in", "fw", "xfy", "wxy"},
+};
+
+static tn_status predictor_view(const lowering *l, const tn_predictor *of, const char *letters,
+                                tn_view *view) {
+    *view = (tn_view){0};
+    for (const char *letter = letters; *letter; letter++) {
+        uint64_t size = *letter == 'f'   ? of->rows
+                        : *letter == 'x' ? of->before
+                        : *letter == 'y' ? of->behind
+                        : *letter == 'a' ? of->left
+                        : *letter == 'c' ? of->right
+                                         : of->width;
+        TN_TRY(tn_view_add(view, (uint32_t)*letter, size, l->error));
+    }
+    tn_view_lay(view, 0);
+    return TN_OK;
+}
+
+static tn_status predictor_views(const lowering *l, const tn_operation *operation, tn_view view[3]) {
+    const char *part = l->to->step.array[operation->writes[0]].part;
+    const attention_product *product = predictor_products;
+    while (strcmp(product->result, part) != 0) product++;
+    TN_TRY(predictor_view(l, operation->predictor, product->a, &view[0]));
+    TN_TRY(predictor_view(l, operation->predictor, product->b, &view[1]));
+    return predictor_view(l, operation->predictor, product->out, &view[2]);
+}
+
 /* Those of the layer's program; repeated layers share one. */
 static tn_status order_axes(lowering *l, const tn_operation *operation, const tn_axis_order **found) {
     const tn_step *step = &l->to->step;
@@ -109,6 +145,8 @@ static tn_status lower_product(lowering *l, tn_instruction *to) {
     tn_contraction *plan;
     if (operation->program_step)
         TN_TRY(program_views(l, operation, view));
+    else if (operation->predictor)
+        TN_TRY(predictor_views(l, operation, view));
     else
         TN_TRY(attention_views(l, operation, view));
     TN_TRY(tn_arena_alloc(l->arena, 1, sizeof *plan, &plan, l->error));
@@ -129,14 +167,25 @@ static tn_status lower_operation(lowering *l, uint32_t position) {
     if (operation->kind == TN_OP_PRODUCT) return lower_product(l, to);
     if (operation->kind == TN_OP_SOFTMAX || operation->kind == TN_OP_SOFTMAX_GRADIENT)
         to->scale = 1 / sqrt((double)(l->model->layer[layer->input[0]].width / layer->heads));
-    if (operation->kind == TN_OP_CROSS_ENTROPY) {
-        to->head = l->to->heads;
-        l->to->head[l->to->heads++] = (tn_head){.layer = operation->layer,
-                                                .logits = operation->reads[0],
-                                                .outputs = operation->columns,
+    for (uint32_t h = 0; operation->kind == TN_OP_CROSS_ENTROPY && h < l->to->heads; h++)
+        if (l->to->head[h].layer == operation->layer) to->head = h;
+    return TN_OK;
+}
+
+/* The losses of the model, whether the list computes their gradients or not: the last layer's first, as the backward
+ * pass comes to them. */
+static void find_heads(lowering *l) {
+    for (uint32_t i = l->model->layers; i-- > 0;) {
+        const tn_layer *layer = &l->model->layer[i];
+        if (!layer->kind->is_loss) continue;
+        uint32_t logits = l->to->step.layer[layer->input[0]].output;
+        l->stays[logits] = true;
+        l->to->head[l->to->heads++] = (tn_head){.layer = i,
+                                                .logits = logits,
+                                                .rows = layer->tokens,
+                                                .outputs = l->to->step.array[logits].elements / layer->tokens,
                                                 .of_example = layer->sequence == 1};
     }
-    return TN_OK;
 }
 
 static tn_status add_table(lowering *l, uint32_t layer) {
@@ -234,7 +283,7 @@ static void come_alive(lowering *l, pool *memory, tn_instruction *to, uint32_t a
 static void pass_away(lowering *l, pool *memory, tn_instruction *to, uint32_t array) {
     if (--l->touches[array] > 0 || l->to->resident[array]) return;
     l->live[array] = false;
-    give_back(memory, l->to->place[array], bytes_of(l, array));
+    if (!l->stays[array]) give_back(memory, l->to->place[array], bytes_of(l, array));
     to->dead_elements += l->to->step.array[array].elements;
 }
 
@@ -315,15 +364,17 @@ static tn_status lower(lowering *l) {
     to->updates_last = true;
     for (uint32_t i = to->update_begin; i < step->operations; i++)
         to->updates_last &= step->operation[i].phase == TN_UPDATE;
+    TN_TRY(tn_arena_alloc(l->arena, step->arrays, sizeof *l->stays, &l->stays, l->error));
+    find_heads(l);
     for (uint32_t i = 0; i < step->operations; i++) TN_TRY(lower_operation(l, i));
     TN_TRY(plan_rounding(l));
     return place_arrays(l);
 }
 
-tn_status tn_lower_step(const tn_model *model, tn_program_cache *cache, tn_real real, tn_arena *arena,
-                        tn_lowered_step *lowered, tn_error *error) {
+tn_status tn_lower_step(const tn_model *model, uint32_t sort, tn_program_cache *cache, tn_real real,
+                        tn_arena *arena, tn_lowered_step *lowered, tn_error *error) {
     lowering l = {.model = model, .real = real, .arena = arena, .to = lowered, .error = error};
     *lowered = (tn_lowered_step){.batch = model->batch, .sequence = model->sequence};
-    TN_TRY(tn_step_build(model, cache, arena, &lowered->step, error));
+    TN_TRY(tn_step_build_sort(model, cache, sort, arena, &lowered->step, error));
     return lower(&l);
 }

@@ -26,7 +26,7 @@
 typedef struct tn_head {
     uint32_t layer;  /* in the step */
     uint32_t logits; /* array */
-    uint64_t outputs;
+    uint64_t rows, outputs;
     bool of_example;
 } tn_head;
 
@@ -74,8 +74,8 @@ static inline bool tn_is_rounded(const tn_lowered_step *of, const tn_operation *
     return how[0].format || how[1].format;
 }
 
-/* Lowers the model's step; the model must outlive it. A model that takes features from outside is TN_INPUT. */
-tn_status tn_lower_step(const tn_model *model, tn_program_cache *cache, tn_real real, tn_arena *arena,
-                        tn_lowered_step *lowered, tn_error *error);
+/* Lowers the model's step of a sort (model/model.h); the model must outlive it. A model that takes features from outside is TN_INPUT. */
+tn_status tn_lower_step(const tn_model *model, uint32_t sort, tn_program_cache *cache, tn_real real,
+                        tn_arena *arena, tn_lowered_step *lowered, tn_error *error);
 
 #endif

@@ -136,20 +136,20 @@ static int32_t label_of(const tn_step_run *r, bool of_example, uint64_t row) {
 }
 
 /* Loss and, where `gradient` is not NULL, gradient of the logits of every labelled row. */
-static void cross_entropy(tn_step_run *r, const tn_operation *o, uint32_t head, char *gradient) {
+static void cross_entropy(tn_step_run *r, uint32_t head, char *gradient) {
     const tn_kernels *k = r->t->kernels;
     const tn_head *of = &r->sized->lowered.head[head];
     const char *logits = at(r, of->logits);
-    size_t row = o->columns * k->bytes, best;
+    size_t row = of->outputs * k->bytes, best;
     uint64_t labels = 0;
     double sum = 0;
-    for (uint64_t i = 0; i < o->rows; i++) labels += label_of(r, of->of_example, i) >= 0;
+    for (uint64_t i = 0; i < of->rows; i++) labels += label_of(r, of->of_example, i) >= 0;
     bool mean = of->of_example || r->t->settings.token_loss == TN_TOKEN_MEAN;
     double share = mean && labels ? 1.0 / (double)labels : 1.0;
-    for (uint64_t i = 0; i < o->rows; i++) {
+    for (uint64_t i = 0; i < of->rows; i++) {
         int32_t label = label_of(r, of->of_example, i);
         if (label >= 0)
-            sum += k->cross_entropy(gradient ? gradient + i * row : NULL, logits + i * row, o->columns,
+            sum += k->cross_entropy(gradient ? gradient + i * row : NULL, logits + i * row, of->outputs,
                                     (size_t)label, share * r->t->weight[head], &best);
         else if (gradient)
             memset(gradient + i * row, 0, row);
@@ -187,9 +187,23 @@ static void update_some(const member *m, const tn_operation *o, const tn_train_p
     }
 }
 
+/* Of tanh units no step is longer than the way to the least error: their squares add up to at most their number. */
+static void update_predictor(const member *m, const tn_operation *o, const tn_train_parameter *p) {
+    const tn_step_run *r = m->r;
+    const tn_model_predicted *of = &r->t->model->predicted_gradients;
+    const tn_update_rule rule = {.rate = r->rate > 0 ? of->rate / (double)of->predictor : 0};
+    tn_share share = tn_team_share(m->team, p->elements, GRAIN);
+    size_t from = share.from * r->t->kernels->bytes;
+    r->t->kernels->sgd((char *)p->values + from, at(r, o->reads[1]) + from, share.to - share.from, &rule);
+}
+
 static void update(const member *m, const tn_operation *o) {
     const tn_step_run *r = m->r;
     size_t number = r->sized->lowered.place[o->reads[0]];
+    if (r->sized->lowered.step.array[o->reads[0]].is_predictor) {
+        update_predictor(m, o, &r->t->predictor[r->t->resident_parameter[number]]);
+        return;
+    }
     const tn_train_parameter *p = &r->t->parameter[r->t->resident_parameter[number]];
     uint64_t given = elements(r, o->reads[0]);
     update_some(m, o, p, at(r, o->reads[1]), 0, given);
@@ -336,7 +350,7 @@ static void execute(member *m, const tn_instruction *to) {
         map_elements(m, o);
         break;
     case TN_OP_CROSS_ENTROPY:
-        cross_entropy(m->r, o, to->head, at(m->r, o->writes[0]));
+        cross_entropy(m->r, to->head, at(m->r, o->writes[0]));
         break;
     case TN_OP_UPDATE_SGD:
     case TN_OP_UPDATE_MOMENTUM:
@@ -452,7 +466,5 @@ void tn_run_operations(tn_step_run *r, uint32_t from, uint32_t end) {
 
 void tn_run_losses(tn_step_run *r) {
     const tn_lowered_step *of = &r->sized->lowered;
-    for (uint32_t i = of->forward_end; i < of->step.operations; i++)
-        if (of->instruction[i].operation->kind == TN_OP_CROSS_ENTROPY)
-            cross_entropy(r, of->instruction[i].operation, of->instruction[i].head, NULL);
+    for (uint32_t h = 0; h < of->heads; h++) cross_entropy(r, h, NULL);
 }

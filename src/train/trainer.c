@@ -67,11 +67,12 @@ static tn_status make_batch(tn_trainer *t, uint64_t batch, uint64_t tokens, tn_e
     return tn_grow(&t->batch.length, &t->batch.examples_capacity, batch, sizeof *t->batch.length, error);
 }
 
-tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, const tn_sized_step **sized,
-                           tn_error *error) {
+tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, uint32_t sort,
+                           const tn_sized_step **sized, tn_error *error) {
     for (size_t i = 0; i < t->sized_count; i++) {
         *sized = t->sized[i];
-        if (t->sized[i]->batch == batch && t->sized[i]->tokens == tokens) return TN_OK;
+        if (t->sized[i]->batch == batch && t->sized[i]->tokens == tokens && t->sized[i]->sort == sort)
+            return TN_OK;
     }
     tn_model *model;
     tn_sized_step *made;
@@ -79,8 +80,9 @@ tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, const
     TN_TRY(tn_arena_alloc(&t->arena, 1, sizeof *made, &made, error));
     made->batch = batch;
     made->tokens = tokens;
+    made->sort = sort;
     tn_program_cache_shorten(t->cache, t->model->batch * t->model->sequence, batch * tokens);
-    TN_TRY(tn_lower_step(model, t->cache, t->real, &t->arena, &made->lowered, error));
+    TN_TRY(tn_lower_step(model, sort, t->cache, t->real, &t->arena, &made->lowered, error));
     TN_TRY(make_room(t, &made->lowered, error));
     TN_TRY(make_batch(t, batch, tokens, error));
     TN_TRY(tn_grow(&t->sized, &t->sized_capacity, t->sized_count + 1, sizeof(tn_sized_step *), error));
@@ -91,7 +93,9 @@ tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, const
 
 tn_status tn_trainer_prepare(tn_trainer *t, uint64_t batch, uint64_t tokens, tn_error *error) {
     const tn_sized_step *sized;
-    return tn_trainer_sized(t, batch, tokens, &sized, error);
+    for (uint32_t sort = 0; sort < tn_step_sorts(t->model); sort++)
+        TN_TRY(tn_trainer_sized(t, batch, tokens, sort, &sized, error));
+    return TN_OK;
 }
 
 /* "core2", "bias", "weight": a table that is kept whole is a layer's weight too. */
@@ -134,6 +138,17 @@ static tn_status describe_parameter(tn_trainer *t, const tn_array *array, tn_tra
     return TN_OK;
 }
 
+static tn_status describe_predictor(tn_trainer *t, const tn_array *array, tn_train_parameter *predictor,
+                                    tn_error *error) {
+    *predictor = (tn_train_parameter){.axes = 1,
+                                      .shape = {array->elements},
+                                      .elements = array->elements,
+                                      .layer = array->layer,
+                                      .inputs = array->inputs};
+    return tn_arena_format(&t->arena, &predictor->name, error, "%s.%s%" PRIu32,
+                           t->whole->lowered.step.layer[array->layer].name, array->part, array->number);
+}
+
 /* Values and states of all parameters in one piece of memory, each at a multiple of 64 bytes. */
 static tn_status make_parameters(tn_trainer *t, tn_error *error) {
     const tn_step *step = &t->whole->lowered.step;
@@ -142,6 +157,7 @@ static tn_status make_parameters(tn_trainer *t, tn_error *error) {
     for (uint32_t i = 0; i < step->arrays; i++) {
         t->residents += t->whole->lowered.resident[i];
         t->parameters += step->array[i].role == TN_ARRAY_PARAMETER;
+        t->predictors += step->array[i].is_predictor;
         if (t->whole->lowered.resident[i])
             bytes +=
                 (step->array[i].elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
@@ -151,18 +167,22 @@ static tn_status make_parameters(tn_trainer *t, tn_error *error) {
                           error));
     TN_TRY(tn_arena_alloc(&t->arena, t->parameters, sizeof *t->parameter, &t->parameter, error));
     TN_TRY(tn_trainer_memory(bytes, &t->resident_memory, &memory, error));
-    size_t parameter = 0, resident = 0;
+    TN_TRY(tn_arena_alloc(&t->arena, t->predictors, sizeof *t->predictor, &t->predictor, error));
+    size_t parameter = 0, resident = 0, predictor = 0;
     for (uint32_t i = 0; i < step->arrays; i++) {
         const tn_array *array = &step->array[i];
         if (!t->whole->lowered.resident[i]) continue;
         if (array->role == TN_ARRAY_PARAMETER) {
             TN_TRY(describe_parameter(t, array, &t->parameter[parameter], error));
             t->parameter[parameter++].values = memory;
+        } else if (array->is_predictor) {
+            TN_TRY(describe_predictor(t, array, &t->predictor[predictor], error));
+            t->predictor[predictor++].values = memory;
         } else if (!array->is_mask) { /* stands behind its parameter */
             t->parameter[parameter - 1].state = memory;
             t->parameter[parameter - 1].state_elements = array->elements;
         }
-        t->resident_parameter[resident] = parameter - 1;
+        t->resident_parameter[resident] = array->is_predictor ? predictor - 1 : parameter - 1;
         t->resident[resident++] = memory;
         memory += (array->elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
     }
@@ -215,13 +235,13 @@ static tn_status fill(tn_trainer *t, tn_error *error) {
                        t->model->name);
     if (!t->cache) TN_TRY(tn_program_cache_new(&t->own_cache, error));
     if (!t->cache) t->cache = t->own_cache;
-    TN_TRY(tn_trainer_sized(t, t->model->batch, t->model->sequence, &t->whole, error));
+    TN_TRY(tn_trainer_sized(t, t->model->batch, t->model->sequence, 0, &t->whole, error));
     TN_TRY(check_tables(t, error));
     if (t->settings.clip_norm > 0 && !t->whole->lowered.updates_last)
-        return tn_fail(error, TN_INPUT,
-                       "training.clip_norm needs all gradients of a step at once; with `update.when: "
-                       "write-back` a parameter "
-                       "is updated as soon as its own is there");
+        return tn_fail(
+            error, TN_INPUT,
+            "training.clip_norm needs all gradients of a step at once; with `update.when: "
+            "write-back`, or predicted_gradients, a parameter is updated as soon as its own is there");
     TN_TRY(check_heads(t, error));
     return make_parameters(t, error);
 }
@@ -241,6 +261,7 @@ tn_status tn_trainer_new_with(const tn_model *model, const tn_train_settings *se
     made->settings = *settings;
     made->real = real;
     made->kernels = tn_kernels_of(real);
+    made->sort = TN_SORT_MEAN;
     tn_status status = fill(made, error);
     if (status == TN_OK)
         *trainer = made;
@@ -267,6 +288,32 @@ void tn_trainer_free(tn_trainer *t) {
 
 void tn_trainer_set_threads(tn_trainer *t, uint32_t threads) {
     t->threads = threads;
+}
+
+size_t tn_trainer_predictors(const tn_trainer *t) {
+    return t->predictors;
+}
+
+const tn_train_parameter *tn_trainer_predictor(const tn_trainer *t, size_t position) {
+    return &t->predictor[position];
+}
+
+uint32_t tn_trainer_sorts(const tn_trainer *t) {
+    return tn_step_sorts(t->model);
+}
+
+double tn_trainer_sort_share(const tn_trainer *t, uint32_t sort) {
+    return tn_step_sort_share(t->model, sort);
+}
+
+tn_status tn_trainer_sort_name(tn_trainer *t, uint32_t sort, const char **name, tn_error *error) {
+    bool predicting = t->model->predicted_gradients.per > 0;
+    *name = sort == TN_SORT_TRUE ? "true" : "predicted";
+    return predicting ? TN_OK : tn_arena_format(&t->arena, name, error, "exit %" PRIu32, sort + 1);
+}
+
+void tn_trainer_set_sort(tn_trainer *t, uint32_t sort) {
+    t->sort = sort;
 }
 
 uint32_t tn_trainer_heads(const tn_trainer *t) {

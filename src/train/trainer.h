@@ -49,6 +49,7 @@ typedef struct tn_train_parameter {
     uint64_t elements, state_elements;
     uint32_t layer;
     bool is_core, is_table, is_scale; /* a table's whole or core; a layer norm's scale */
+    uint64_t inputs;                  /* of a predictor's hidden units; 0 otherwise */
     void *values, *state;
 } tn_train_parameter;
 
@@ -75,6 +76,17 @@ const tn_kernels *tn_trainer_kernels(const tn_trainer *trainer);
 uint64_t tn_trainer_batch(const tn_trainer *trainer);
 uint64_t tn_trainer_sequence(const tn_trainer *trainer);
 uint64_t tn_trainer_vocabulary(const tn_trainer *trainer);
+
+/* Matrices of the predictors of gradients, where the model predicts some. */
+size_t tn_trainer_predictors(const tn_trainer *trainer);
+const tn_train_parameter *tn_trainer_predictor(const tn_trainer *trainer, size_t position);
+
+/* The sorts of step that the run has (model/model.h), their names (of the trainer), and which one is run: TN_SORT_MEAN, the default, the
+ * one that the number of steps so far gives. */
+uint32_t tn_trainer_sorts(const tn_trainer *trainer);
+tn_status tn_trainer_sort_name(tn_trainer *trainer, uint32_t sort, const char **name, tn_error *error);
+double tn_trainer_sort_share(const tn_trainer *trainer, uint32_t sort);
+void tn_trainer_set_sort(tn_trainer *trainer, uint32_t sort);
 
 /* Lowers the step of `batch` examples of `tokens` tokens now, so that no step of that size allocates. */
 tn_status tn_trainer_prepare(tn_trainer *trainer, uint64_t batch, uint64_t tokens, tn_error *error);

@@ -8,6 +8,7 @@
 /* The step of one size: so many examples of so many tokens. */
 typedef struct tn_sized_step {
     uint64_t batch, tokens;
+    uint32_t sort; /* of the steps of a run (model/model.h) */
     tn_lowered_step lowered;
 } tn_sized_step;
 
@@ -30,12 +31,15 @@ struct tn_trainer {
     size_t parameters;
     tn_train_parameter *parameter;
     size_t residents;
-    void **resident; /* parameters' values and states, in the order of the step's arrays */
-    size_t *resident_parameter;
+    void **resident;            /* parameters' values and states, in the order of the step's arrays */
+    size_t *resident_parameter; /* of its values, state or mask; of a predictor's matrix its own number */
     void *resident_memory;
     tn_sized_step **sized;
     size_t sized_count, sized_capacity;
-    const tn_sized_step *whole; /* of the model's own batch and sequence */
+    const tn_sized_step *whole; /* of the model's own batch and sequence, the first sort */
+    size_t predictors;
+    tn_train_parameter *predictor; /* matrices of predictors of gradients */
+    uint32_t sort;                 /* that is run; TN_SORT_MEAN: as the run's steps follow each other */
     void *pool_memory, *scratch_memory;
     char *pool, *scratch;
     size_t pool_bytes, scratch_elements;
@@ -68,9 +72,9 @@ void tn_run_operations(tn_step_run *run, uint32_t from, uint32_t end);
 void tn_run_losses(tn_step_run *run);
 void *tn_array_values(const tn_step_run *run, uint32_t array);
 
-/* The step of that size, lowered now if it was not yet. */
-tn_status tn_trainer_sized(tn_trainer *trainer, uint64_t batch, uint64_t tokens, const tn_sized_step **sized,
-                           tn_error *error);
+/* The step of that size and sort, lowered now if it was not yet. */
+tn_status tn_trainer_sized(tn_trainer *trainer, uint64_t batch, uint64_t tokens, uint32_t sort,
+                           const tn_sized_step **sized, tn_error *error);
 /* *aligned = `bytes` of zeroed memory at a multiple of 64; *memory is what tn_free takes. */
 tn_status tn_trainer_memory(size_t bytes, void **memory, char **aligned, tn_error *error);
 

@@ -31,14 +31,14 @@ static tn_status check_example(const tn_trainer *t, const tn_example *example, t
 
 /* Lays the examples out and picks the step of their size. */
 static tn_status take_examples(tn_step_run *r, const tn_example *example, uint64_t count, bool padded,
-                               tn_error *error) {
+                               uint32_t sort, tn_error *error) {
     tn_trainer *t = r->t;
     uint64_t longest = padded ? t->model->sequence : 1;
     for (uint64_t e = 0; e < count; e++) {
         TN_TRY(check_example(t, &example[e], error));
         if (example[e].tokens > longest) longest = example[e].tokens;
     }
-    TN_TRY(tn_trainer_sized(t, count, longest, &r->sized, error));
+    TN_TRY(tn_trainer_sized(t, count, longest, sort, &r->sized, error));
     for (uint64_t e = 0; e < count; e++) {
         t->batch.length[e] = example[e].tokens;
         t->batch.intent[e] = example[e].intent;
@@ -110,11 +110,20 @@ static void clip_gradients(const tn_step_run *r) {
                      r->t->settings.clip_norm / norm);
 }
 
+/* First the true steps of a cycle, in which predictors learn, then those that they predict. */
+static uint32_t sort_of_step(const tn_trainer *t) {
+    const tn_model_predicted *of = &t->model->predicted_gradients;
+    if (t->sort != TN_SORT_MEAN) return t->sort;
+    if (of->per == 0 || t->steps < of->warmup_steps) return TN_SORT_TRUE;
+    return (t->steps - of->warmup_steps) % (of->per + of->truly) < of->truly ? TN_SORT_TRUE
+                                                                             : TN_SORT_PREDICTED;
+}
+
 tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t count, bool padded, double rate,
                           tn_step_result *result, tn_error *error) {
     tn_step_run r = {.t = t, .rate = rate, .examples = count, .result = result};
     *result = (tn_step_result){0};
-    TN_TRY(take_examples(&r, example, count, padded, error));
+    TN_TRY(take_examples(&r, example, count, padded, sort_of_step(t), error));
     const tn_step *step = &r.sized->lowered.step;
     draw_noise(t);
     select_once(&r);
@@ -122,6 +131,10 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
         tn_run_operations(&r, 0, r.sized->lowered.update_begin);
         clip_gradients(&r);
         tn_run_operations(&r, r.sized->lowered.update_begin, step->operations);
+    } else if (r.sized->sort == TN_SORT_PREDICTED) {
+        tn_run_operations(&r, 0, r.sized->lowered.forward_end);
+        tn_run_losses(&r);
+        tn_run_operations(&r, r.sized->lowered.forward_end, step->operations);
     } else {
         tn_run_operations(&r, 0, step->operations);
     }
@@ -150,7 +163,7 @@ tn_status tn_trainer_forward(tn_trainer *t, const tn_example *example, uint64_t 
                              uint32_t *const *class_of, tn_step_result *result, tn_error *error) {
     tn_step_run r = {.t = t, .examples = count, .class_of = class_of, .result = result};
     *result = (tn_step_result){0};
-    TN_TRY(take_examples(&r, example, count, padded, error));
+    TN_TRY(take_examples(&r, example, count, padded, t->sort == TN_SORT_MEAN ? 0 : t->sort, error));
     const tn_lowered_step *of = &r.sized->lowered;
     select_once(&r);
     tn_run_operations(&r, 0, of->forward_end);
