@@ -126,9 +126,60 @@ static const tn_column answer_columns[] = {
 };
 static const tn_record answer_record = TN_RECORD(answer_data, answer_columns);
 
+/* Of phase: inference. */
+static const tn_column exit_columns[] = {
+    TN_COLUMN(tn_exit_result, name, "inputs"),         TN_COLUMN(tn_exit_result, entropy, "entropy up to"),
+    TN_COLUMN(tn_exit_result, wanted, "wanted share"), TN_COLUMN(tn_exit_result, of_dev, "of dev"),
+    TN_COLUMN(tn_exit_result, of_test, "of test"),
+};
+static const tn_record exit_record = TN_RECORD(tn_exit_result, exit_columns);
+static const tn_column split_columns[] = {
+    TN_OBJECT("dev", answer_data, result.dev, scores_record, NULL),
+    TN_COLUMN_AS(NULL, answer_data, result.dev.intent_accuracy, "dev intent", TN_PERCENT),
+    TN_COLUMN_AS(NULL, answer_data, result.dev.slot_accuracy, "slot", TN_PERCENT),
+    TN_COLUMN_AS(NULL, answer_data, result.dev.slot_f1, "F1", TN_PERCENT),
+    TN_OBJECT("test", answer_data, result.test, scores_record, NULL),
+    TN_COLUMN_AS(NULL, answer_data, result.test.intent_accuracy, "test intent", TN_PERCENT),
+    TN_COLUMN_AS(NULL, answer_data, result.test.slot_accuracy, "slot", TN_PERCENT),
+    TN_COLUMN_AS(NULL, answer_data, result.test.slot_f1, "F1", TN_PERCENT),
+};
+static const tn_record split_record = TN_RECORD(answer_data, split_columns);
+static const tn_column evaluation_columns[] = {
+    TN_COLUMN(answer_data, model, NULL),
+    TN_COLUMN(answer_data, data, NULL),
+    TN_COLUMN(answer_data, tokens, NULL),
+    TN_COLUMN(answer_data, precision, NULL),
+    TN_COLUMN_AS("parameters", answer_data, result.parameters, NULL),
+    TN_COLUMN_AS("passes", answer_data, result.steps, NULL),
+    TN_OBJECT("macs_per_step", answer_data, result.macs_per_step, pair_record, NULL),
+    TN_OBJECT("peak_elements", answer_data, result.peak_elements, pair_record, NULL),
+    TN_ROWS("sorts", answer_data, result.sort, result.sorts, sort_record, NULL),
+    TN_OBJECT("macs", answer_data, result.macs, pair_record, NULL),
+    TN_COLUMN_AS("seconds_per_pass", answer_data, result.seconds_per_step, NULL),
+    TN_OBJECT("dev", answer_data, result.dev, scores_record, NULL),
+    TN_OBJECT("test", answer_data, result.test, scores_record, NULL),
+    TN_ROWS("exits", answer_data, result.exit, result.exits, exit_record, NULL),
+};
+static const tn_record evaluation_record = TN_RECORD(answer_data, evaluation_columns);
+
+static tn_status print_evaluation(const request *asked, const answer_data *answer, tn_error *error) {
+    const tn_training_result *r = &answer->result;
+    char macs[32], peak[32], parameters[32];
+    if (asked->common.json) return tn_output_json(&evaluation_record, answer, error);
+    tn_say("%s: %s parameters, %s, nothing trained\n", answer->model,
+           tn_count_text(r->parameters, parameters), answer->precision);
+    tn_say("a pass of the full sequence: %s multiply-adds and %s live elements, executed %s\n",
+           tn_count_text(r->macs_per_step.executed, macs), tn_count_text(r->peak_elements.executed, peak),
+           counts_agree(r) ? "as predicted" : "and NOT as predicted");
+    tn_say("%llu passes, %.3f ms each\n", (unsigned long long)r->steps, 1e3 * r->seconds_per_step);
+    if (r->exits) TN_TRY(tn_output_rows(&exit_record, r->exit, r->exits, error));
+    return tn_output_rows(&split_record, answer, 1, error);
+}
+
 static tn_status print_training(const request *asked, const answer_data *answer, tn_error *error) {
     const tn_training_result *r = &answer->result;
     char macs[32], peak[32], parameters[32];
+    if (r->evaluated) return print_evaluation(asked, answer, error);
     if (asked->common.json) return tn_output_json(&answer_record, answer, error);
     tn_say("%s: %s parameters, %s, seed %llu\n", answer->model, tn_count_text(r->parameters, parameters),
            answer->precision, (unsigned long long)r->seed);

@@ -38,9 +38,42 @@ static tn_status shares_of(tn_builder *b, double **reached) {
     return TN_OK;
 }
 
+/* What a layer of a later repetition gives is there what the same layer of the last repetition that runs gave. */
+static tn_status output_at_exit(tn_builder *b, uint32_t array, uint32_t *at_exit) {
+    const tn_model *model = b->model;
+    const tn_step *step = b->step;
+    uint32_t layer = step->array[array].layer, here = 0, there = 0, exit = b->sort;
+    *at_exit = array;
+    if (model->layer[layer].repetition == TN_NONE || model->layer[layer].repetition <= exit) return TN_OK;
+    while (model->layer[here].repetition != exit) here++;
+    while (model->layer[there].repetition != model->layer[layer].repetition) there++;
+    uint32_t same = layer - there + here;
+    if (model->layer[here].block != model->layer[layer].block || step->layer[layer].output != array)
+        return tn_fail_at(
+            b->error, TN_INPUT, model->exit_at,
+            "behind the blocks something is read that an input which leaves in another block, or "
+            "earlier, has not; give \"exit\" 0 there");
+    *at_exit = step->layer[same].output;
+    return TN_OK;
+}
+
+/* The list of an input that leaves behind repetition b->sort. */
+static tn_status leave(tn_builder *b, const tn_operation *before, uint32_t operations) {
+    for (uint32_t i = 0; i < operations; i++) {
+        tn_operation o = before[i];
+        uint32_t repetition = b->model->layer[o.layer].repetition;
+        if (repetition != TN_NONE && repetition > b->sort) continue;
+        for (uint32_t k = 0; k < o.read_count; k++) TN_TRY(output_at_exit(b, o.reads[k], &o.reads[k]));
+        for (uint32_t k = 0; k < o.write_count; k++) TN_TRY(output_at_exit(b, o.writes[k], &o.writes[k]));
+        TN_TRY(tn_builder_keep(b, &o));
+    }
+    return tn_builder_close_ranks(b, true);
+}
+
 static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
     double *reached;
     TN_TRY(shares_of(b, &reached));
+    if (b->sort != TN_SORT_MEAN) return leave(b, before, operations);
     for (uint32_t i = 0; i < operations; i++) {
         tn_operation o = before[i];
         uint32_t repetition = b->model->layer[o.layer].repetition;

@@ -15,10 +15,10 @@ static uint64_t mean_macs(const tn_training_result *of, bool executed) {
     return (uint64_t)llroundl(sum);
 }
 
-tn_status tn_note_sort(tn_trainer *trainer, uint32_t sort, const tn_step_result *result,
+tn_status tn_note_sort(tn_trainer *trainer, uint32_t sort, const tn_step_result *result, tn_arena *arena,
                        tn_training_result *to, tn_error *error) {
     const char *name;
-    TN_TRY(tn_trainer_sort_name(trainer, sort, &name, error));
+    TN_TRY(tn_trainer_sort_name(trainer, sort, arena, &name, error));
     to->sort[to->sorts++] =
         (tn_step_sort_result){.name = name,
                               .share = tn_trainer_sort_share(trainer, sort),

@@ -229,10 +229,18 @@ static tn_status check_tables(const tn_trainer *t, tn_error *error) {
                    tables);
 }
 
+/* Techniques of inference whose choice of tokens, heads or codes nothing here makes. */
+static tn_status refuse_unexecuted(const tn_model *model, tn_error *error) {
+    bool pruned = model->pruning.tokens < 1 || model->pruning.heads < 1;
+    if (!pruned && model->outliers == 0 && model->flat_gemm.block == 0) return TN_OK;
+    return tn_fail(error, TN_INPUT, "\"%s\" is priced and not executed; leave it out here",
+                   pruned            ? "pruning"
+                   : model->outliers ? "outliers"
+                                     : "flat_gemm");
+}
+
 static tn_status fill(tn_trainer *t, tn_error *error) {
-    if (t->model->inference)
-        return tn_fail(error, TN_INPUT, "model %s has `phase: inference`; training needs `phase: training`",
-                       t->model->name);
+    TN_TRY(refuse_unexecuted(t->model, error));
     if (!t->cache) TN_TRY(tn_program_cache_new(&t->own_cache, error));
     if (!t->cache) t->cache = t->own_cache;
     TN_TRY(tn_trainer_sized(t, t->model->batch, t->model->sequence, 0, &t->whole, error));
@@ -306,10 +314,14 @@ double tn_trainer_sort_share(const tn_trainer *t, uint32_t sort) {
     return tn_step_sort_share(t->model, sort);
 }
 
-tn_status tn_trainer_sort_name(tn_trainer *t, uint32_t sort, const char **name, tn_error *error) {
-    bool predicting = t->model->predicted_gradients.per > 0;
+tn_status tn_trainer_sort_name(const tn_trainer *t, uint32_t sort, tn_arena *arena, const char **name,
+                               tn_error *error) {
     *name = sort == TN_SORT_TRUE ? "true" : "predicted";
-    return predicting ? TN_OK : tn_arena_format(&t->arena, name, error, "exit %" PRIu32, sort + 1);
+    return t->model->inference ? tn_arena_format(arena, name, error, "exit %" PRIu32, sort + 1) : TN_OK;
+}
+
+bool tn_trainer_is_inference(const tn_trainer *t) {
+    return t->model->inference;
 }
 
 void tn_trainer_set_sort(tn_trainer *t, uint32_t sort) {

@@ -40,6 +40,7 @@ typedef struct tn_step_result {
     double head_loss[TN_HEADS_MOST]; /* mean (or sum) over the labels */
     uint64_t labels[TN_HEADS_MOST];
     uint64_t macs, macs_predicted, peak_elements, peak_elements_predicted;
+    double entropy; /* of a forward pass with early exits: mean over heads, 1 where all outputs are equal */
 } tn_step_result;
 
 typedef struct tn_train_parameter {
@@ -67,6 +68,9 @@ void tn_trainer_free(tn_trainer *trainer);
 /* How many threads execute a step (1 until this is called). Results are the same for any number. */
 void tn_trainer_set_threads(tn_trainer *trainer, uint32_t threads);
 
+/* The model has `phase: inference`: tn_trainer_forward runs its step, and there is no training step. */
+bool tn_trainer_is_inference(const tn_trainer *trainer);
+
 uint32_t tn_trainer_heads(const tn_trainer *trainer);
 tn_head_info tn_trainer_head(const tn_trainer *trainer, uint32_t head);
 size_t tn_trainer_parameters(const tn_trainer *trainer);
@@ -81,10 +85,11 @@ uint64_t tn_trainer_vocabulary(const tn_trainer *trainer);
 size_t tn_trainer_predictors(const tn_trainer *trainer);
 const tn_train_parameter *tn_trainer_predictor(const tn_trainer *trainer, size_t position);
 
-/* The sorts of step that the run has (model/model.h), their names (of the trainer), and which one is run: TN_SORT_MEAN, the default, the
+/* The sorts of step that the run has (model/model.h), their names, and which one is run: TN_SORT_MEAN, the default, the
  * one that the number of steps so far gives. */
 uint32_t tn_trainer_sorts(const tn_trainer *trainer);
-tn_status tn_trainer_sort_name(tn_trainer *trainer, uint32_t sort, const char **name, tn_error *error);
+tn_status tn_trainer_sort_name(const tn_trainer *trainer, uint32_t sort, tn_arena *arena, const char **name,
+                               tn_error *error);
 double tn_trainer_sort_share(const tn_trainer *trainer, uint32_t sort);
 void tn_trainer_set_sort(tn_trainer *trainer, uint32_t sort);
 

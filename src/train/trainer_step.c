@@ -123,6 +123,10 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
                           tn_step_result *result, tn_error *error) {
     tn_step_run r = {.t = t, .rate = rate, .examples = count, .result = result};
     *result = (tn_step_result){0};
+    if (t->model->inference)
+        return tn_fail(error, TN_INPUT,
+                       "model %s has `phase: inference`; a training step needs `phase: training`",
+                       t->model->name);
     TN_TRY(take_examples(&r, example, count, padded, sort_of_step(t), error));
     const tn_step *step = &r.sized->lowered.step;
     draw_noise(t);
@@ -142,6 +146,44 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     result->macs_predicted = predicted_macs(step, false);
     result->peak_elements_predicted = step->peak_elements;
     return TN_OK;
+}
+
+/* Of the softmax of a row of logits, over the logarithm of their number. */
+static double row_entropy(const tn_kernels *k, const char *logits, uint64_t outputs) {
+    enum { PIECE = 64 };
+    double values[PIECE], most = -INFINITY, sum = 0, weighted = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint64_t at = 0; at < outputs; at += PIECE) {
+            uint64_t count = outputs - at < PIECE ? outputs - at : PIECE;
+            k->to_double(logits + at * k->bytes, values, count);
+            for (uint64_t i = 0; i < count; i++) {
+                double below = values[i] - most, share = pass ? exp(below) : 0;
+                if (pass == 0) most = fmax(most, values[i]);
+                sum += share;
+                weighted += share > 0 ? share * below : 0;
+            }
+        }
+    return outputs > 1 ? fmin(1, (log(sum) - weighted / sum) / log((double)outputs)) : 0;
+}
+
+/* By which an early exit is taken: the mean over heads of the mean over their rows. */
+static double entropy_of(const tn_step_run *r, const tn_example *example, uint64_t count) {
+    const tn_lowered_step *of = &r->sized->lowered;
+    double sum = 0;
+    for (uint32_t h = 0; h < of->heads; h++) {
+        const tn_head *head = &of->head[h];
+        const char *logits = tn_array_values(r, head->logits);
+        double head_sum = 0;
+        uint64_t rows = 0;
+        for (uint64_t e = 0; e < count; e++)
+            for (uint64_t i = 0; i < (head->of_example ? 1 : example[e].tokens); i++, rows++) {
+                uint64_t row = head->of_example ? e : e * r->sized->tokens + i;
+                head_sum += row_entropy(r->t->kernels, logits + row * head->outputs * r->t->kernels->bytes,
+                                        head->outputs);
+            }
+        sum += head_sum / (double)rows;
+    }
+    return sum / (double)of->heads;
 }
 
 static void classify(const tn_step_run *r, const tn_example *example, uint64_t count) {
@@ -170,6 +212,7 @@ tn_status tn_trainer_forward(tn_trainer *t, const tn_example *example, uint64_t 
     tn_run_losses(&r);
     classify(&r, example, count);
     result->macs_predicted = predicted_macs(&of->step, true);
-    result->peak_elements_predicted = 0;
+    result->peak_elements_predicted = t->model->inference ? of->step.peak_elements : 0;
+    if (t->model->exit.count > 1) result->entropy = entropy_of(&r, example, count);
     return TN_OK;
 }

@@ -6,8 +6,9 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "train/checkpoint.h"
+#include "train/evaluation.h"
 #include "train/initial.h"
-#include "train/slot_score.h"
+#include "train/score.h"
 #include "train/step_sorts.h"
 
 #include <inttypes.h>
@@ -25,10 +26,8 @@ typedef struct session {
     tn_trainer *trainer;
     tn_arena *arena;
     tn_error *error;
-    tn_arena scratch;
     uint32_t *order;           /* [examples] of train */
     uint32_t *hidden, longest; /* words of an example as the epoch reads them; of each of a batch */
-    uint32_t *found[TN_HEADS_MOST];
     tn_example *batch;
     char identity[TN_DIGEST_TEXT];
     double guess_loss, seconds;
@@ -115,64 +114,15 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *to) {
     return TN_OK;
 }
 
-/* Whether a head's answers, and what is right, are one and the same all over a split. */
-typedef struct sameness {
-    bool any, found_differ, expected_differ;
-    uint32_t found;
-    int64_t expected;
-} sameness;
-
-static void note_answer(sameness *of, uint32_t found, int64_t expected) {
-    if (!of->any) *of = (sameness){true, false, false, found, expected};
-    of->found_differ |= found != of->found;
-    of->expected_differ |= expected != of->expected;
-}
-
-static tn_status score_example(session *s, const tn_example *example, tn_scores *sums, tn_slot_score *slots,
-                               size_t *right, sameness *answers) {
-    const tn_dataset *data = s->run->data;
-    tn_step_result result;
-    const char **expected, **found;
-    TN_TRY(tn_trainer_forward(s->trainer, example, 1, s->run->settings.lengths == TN_LENGTHS_PADDED, s->found,
-                              &result, s->error));
-    sums->loss += result.loss;
-    for (uint32_t h = 0; h < tn_trainer_heads(s->trainer); h++) {
-        if (tn_trainer_head(s->trainer, h).of_example) {
-            *right += (int64_t)s->found[h][0] == example->intent;
-            note_answer(&answers[h], s->found[h][0], example->intent);
-            continue;
-        }
-        tn_arena_reset(&s->scratch);
-        TN_TRY(tn_arena_alloc(&s->scratch, example->tokens, sizeof *expected, &expected, s->error));
-        TN_TRY(tn_arena_alloc(&s->scratch, example->tokens, sizeof *found, &found, s->error));
-        for (uint32_t i = 1; i < example->tokens; i++) {
-            note_answer(&answers[h], s->found[h][i], example->slot[i]);
-            expected[i - 1] = tn_dataset_label(data, example->slot[i]);
-            found[i - 1] = s->found[h][i] < data->labels ? data->label[s->found[h][i]] : "O";
-        }
-        tn_slot_score_add(slots, expected, found, example->tokens - 1);
-    }
-    return TN_OK;
-}
-
-static tn_status score(session *s, const tn_split *split, tn_scores *to, sameness answers[TN_HEADS_MOST]) {
-    tn_slot_score slots = {0};
-    size_t right = 0;
-    tn_scores sums = {0};
-    for (uint32_t h = 0; h < TN_HEADS_MOST; h++) answers[h] = (sameness){0};
-    for (size_t i = 0; i < split->count; i++)
-        TN_TRY(score_example(s, &split->example[i], &sums, &slots, &right, answers));
-    *to =
-        (tn_scores){.loss = sums.loss / (double)split->count,
-                    .intent_accuracy = s->run->data->has_classes ? (double)right / (double)split->count : NAN,
-                    .slot_accuracy = s->run->data->has_labels ? tn_slot_score_accuracy(&slots) : NAN,
-                    .slot_f1 = s->run->data->has_labels ? tn_slot_score_f1(&slots) : NAN};
-    return TN_OK;
+static tn_status score(session *s, const tn_split *split, tn_scores *to, tn_sameness answers[TN_HEADS_MOST]) {
+    const tn_scoring how = {
+        .trainer = s->trainer, .data = s->run->data, .padded = s->run->settings.lengths == TN_LENGTHS_PADDED};
+    return tn_score_split(&how, split, to, answers, s->error);
 }
 
 /* A loss per token whose outputs give the same label to every word of dev has learned nothing, though it is below that of
  * guessing. The class of a sentence, often learned late, is judged where there is nothing else. */
-static bool has_collapsed(const session *s, const sameness *answers) {
+static bool has_collapsed(const session *s, const tn_sameness *answers) {
     uint32_t judged = 0;
     for (uint32_t h = 0; h < tn_trainer_heads(s->trainer); h++)
         if (answers[h].any && !tn_trainer_head(s->trainer, h).of_example) judged = h;
@@ -216,17 +166,24 @@ static tn_status random_batch(session *s) {
     return TN_OK;
 }
 
-/* One step of the full sequence at rate 0, for what it executes; the parameters are set behind it. */
+/* A step, or a forward pass where nothing is trained. */
+static tn_status run_step(session *s, double rate, tn_step_result *result) {
+    if (tn_trainer_is_inference(s->trainer))
+        return tn_trainer_forward(s->trainer, s->batch, s->batch_examples, true, NULL, result, s->error);
+    return tn_trainer_step(s->trainer, s->batch, s->batch_examples, true, rate, result, s->error);
+}
+
+/* One step of every sort of the full sequence at rate 0, for what it executes; the parameters are set behind it. */
 static tn_status measure_step(session *s) {
     tn_step_result result;
+    uint32_t sorts = tn_trainer_sorts(s->trainer);
     TN_TRY(random_batch(s));
-    TN_TRY(tn_arena_alloc(s->arena, tn_trainer_sorts(s->trainer), sizeof *s->result->sort, &s->result->sort,
-                          s->error));
-    for (uint32_t sort = 0; sort < tn_trainer_sorts(s->trainer); sort++) {
+    TN_TRY(tn_arena_alloc(s->arena, sorts, sizeof *s->result->sort, &s->result->sort, s->error));
+    for (uint32_t sort = 0; sort < sorts; sort++) {
         TN_TRY(tn_initialise(s->trainer, &s->run->settings, s->error));
         tn_trainer_set_sort(s->trainer, sort);
-        TN_TRY(tn_trainer_step(s->trainer, s->batch, s->batch_examples, true, 0, &result, s->error));
-        TN_TRY(tn_note_sort(s->trainer, sort, &result, s->result, s->error));
+        TN_TRY(run_step(s, 0, &result));
+        TN_TRY(tn_note_sort(s->trainer, sort, &result, s->arena, s->result, s->error));
     }
     tn_trainer_set_sort(s->trainer, TN_SORT_MEAN);
     return TN_OK;
@@ -239,7 +196,7 @@ static tn_status time_steps(session *s) {
         if (tn_interrupted()) return tn_fail(s->error, TN_INTERRUPTED, "stopped after %" PRIu64 " steps", i);
         double rate = tn_train_rate(&s->run->settings, i, steps), started = tn_clock_seconds();
         tn_trainer_set_progress(s->trainer, (double)i / (double)steps);
-        TN_TRY(tn_trainer_step(s->trainer, s->batch, s->batch_examples, true, rate, &result, s->error));
+        TN_TRY(run_step(s, rate, &result));
         s->seconds += tn_clock_seconds() - started;
         s->timed_steps++;
         s->result->steps++;
@@ -304,8 +261,6 @@ static tn_status make_room(session *s) {
     s->longest = (uint32_t)tn_trainer_sequence(s->trainer);
     TN_TRY(tn_arena_alloc(s->arena, data->train.count, sizeof *s->order, &s->order, s->error));
     TN_TRY(tn_arena_alloc(s->arena, s->batch_examples * s->longest, sizeof *s->hidden, &s->hidden, s->error));
-    for (uint32_t h = 0; h < tn_trainer_heads(s->trainer); h++)
-        TN_TRY(tn_arena_alloc(s->arena, s->longest, sizeof *s->found[h], &s->found[h], s->error));
     return TN_OK;
 }
 
@@ -329,7 +284,7 @@ static tn_status train(session *s) {
     tn_training_result *result = s->result;
     const char *path = NULL;
     bool found = false;
-    sameness answers[TN_HEADS_MOST];
+    tn_sameness answers[TN_HEADS_MOST];
     TN_TRY(make_room(s));
     TN_TRY(prepare(s));
     TN_TRY(identify(s));
@@ -370,6 +325,8 @@ static tn_status run_session(session *s) {
     if (run->weights) TN_TRY(tn_weights_read(run->weights, s->trainer, s->error));
     if (run->folder) TN_TRY(tn_folder_make(run->folder, s->error));
     if (!run->data) return time_steps(s);
+    if (tn_trainer_is_inference(s->trainer))
+        return tn_infer_data(run, s->trainer, s->arena, s->result, s->error);
     s->result->examples = run->data->train.count;
     s->steps_per_epoch = (run->data->train.count + s->batch_examples - 1) / s->batch_examples;
     return train(s);
@@ -382,6 +339,5 @@ tn_status tn_training_run(const tn_training *training, tn_arena *arena, tn_train
     tn_status status = run_session(&s);
     if (s.timed_steps) result->seconds_per_step = s.seconds / (double)s.timed_steps;
     tn_trainer_free(s.trainer);
-    tn_arena_free(&s.scratch);
     return status;
 }

@@ -38,6 +38,13 @@ typedef struct tn_step_sort_result {
     tn_predicted_executed macs, peak_elements;
 } tn_step_sort_result;
 
+/* Where inputs leave early: behind the first repetition of the blocks at which the answers' entropy is low enough. */
+typedef struct tn_exit_result {
+    const char *name;
+    double entropy; /* most with which an input leaves here; set on dev, for the wanted share */
+    double wanted, of_dev, of_test; /* shares of the inputs */
+} tn_exit_result;
+
 typedef struct tn_training_watch {
     /* Steps done of all, the latest mean loss and the rate; NULL: nobody watches. */
     void (*report)(void *user, uint64_t step, uint64_t steps, double loss, double rate);
@@ -68,6 +75,10 @@ typedef struct tn_training_result {
     tn_predicted_executed peak_elements; /* of the same; of several sorts the most */
     size_t sorts;
     tn_step_sort_result *sort;
+    bool evaluated; /* nothing was trained: */
+    tn_scores dev, test;
+    size_t exits;
+    tn_exit_result *exit;
     tn_predicted_executed macs; /* of all steps of this run, at the lengths that were run */
     double seconds_per_step;    /* of this run */
     const char *diverged;       /* what happened; NULL: it did not */

@@ -1,0 +1,85 @@
+#include "train/score.h"
+
+#include "train/slot_score.h"
+
+#include <math.h>
+
+typedef struct scoring {
+    const tn_scoring *how;
+    tn_arena room, scratch; /* of the split; of an example */
+    uint32_t *found[TN_HEADS_MOST];
+    tn_scores sums;
+    tn_slot_score slots;
+    size_t right;
+    tn_sameness *answers;
+    tn_error *error;
+} scoring;
+
+static void note_answer(tn_sameness *of, uint32_t found, int64_t expected) {
+    if (!of->any) *of = (tn_sameness){true, false, false, found, expected};
+    of->found_differ |= found != of->found;
+    of->expected_differ |= expected != of->expected;
+}
+
+static tn_status score_labels(scoring *s, uint32_t head, const tn_example *example) {
+    const tn_dataset *data = s->how->data;
+    const char **expected, **found;
+    tn_arena_reset(&s->scratch);
+    TN_TRY(tn_arena_alloc(&s->scratch, example->tokens, sizeof *expected, &expected, s->error));
+    TN_TRY(tn_arena_alloc(&s->scratch, example->tokens, sizeof *found, &found, s->error));
+    for (uint32_t i = 1; i < example->tokens; i++) {
+        uint32_t label = s->found[head][i];
+        note_answer(&s->answers[head], label, example->slot[i]);
+        expected[i - 1] = tn_dataset_label(data, example->slot[i]);
+        found[i - 1] = label < data->labels ? data->label[label] : "O";
+    }
+    tn_slot_score_add(&s->slots, expected, found, example->tokens - 1);
+    return TN_OK;
+}
+
+static tn_status score_example(scoring *s, const tn_example *example) {
+    tn_trainer *trainer = s->how->trainer;
+    tn_step_result result;
+    TN_TRY(tn_trainer_forward(trainer, example, 1, s->how->padded, s->found, &result, s->error));
+    s->sums.loss += result.loss;
+    if (s->how->macs) {
+        s->how->macs->predicted += result.macs_predicted;
+        s->how->macs->executed += result.macs;
+    }
+    for (uint32_t h = 0; h < tn_trainer_heads(trainer); h++) {
+        if (!tn_trainer_head(trainer, h).of_example) {
+            TN_TRY(score_labels(s, h, example));
+            continue;
+        }
+        s->right += (int64_t)s->found[h][0] == example->intent;
+        note_answer(&s->answers[h], s->found[h][0], example->intent);
+    }
+    return TN_OK;
+}
+
+static tn_status score_examples(scoring *s, const tn_split *split) {
+    tn_trainer *trainer = s->how->trainer;
+    for (uint32_t h = 0; h < tn_trainer_heads(trainer); h++)
+        TN_TRY(tn_arena_alloc(&s->room, tn_trainer_sequence(trainer), sizeof *s->found[h], &s->found[h],
+                              s->error));
+    for (size_t i = 0; i < split->count; i++) {
+        if (s->how->sort_of) tn_trainer_set_sort(trainer, s->how->sort_of[i]);
+        TN_TRY(score_example(s, &split->example[i]));
+    }
+    return TN_OK;
+}
+
+tn_status tn_score_split(const tn_scoring *how, const tn_split *split, tn_scores *to,
+                         tn_sameness answers[TN_HEADS_MOST], tn_error *error) {
+    scoring s = {.how = how, .answers = answers, .error = error};
+    double count = (double)split->count;
+    for (uint32_t h = 0; h < TN_HEADS_MOST; h++) answers[h] = (tn_sameness){0};
+    tn_status status = score_examples(&s, split);
+    *to = (tn_scores){.loss = s.sums.loss / count,
+                      .intent_accuracy = how->data->has_classes ? (double)s.right / count : NAN,
+                      .slot_accuracy = how->data->has_labels ? tn_slot_score_accuracy(&s.slots) : NAN,
+                      .slot_f1 = how->data->has_labels ? tn_slot_score_f1(&s.slots) : NAN};
+    tn_arena_free(&s.room);
+    tn_arena_free(&s.scratch);
+    return status;
+}

@@ -1,0 +1,181 @@
+/* Models that are run and not trained: the answers are those of training's own scoring, an early exit answers as a model
+ * of so many repetitions does, wanted shares leave, and counts are as predicted. */
+#include "support/folder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "train/generated.h"
+#include "train/training.h"
+
+static char data_folder[96], trained_folder[96], weights[128];
+
+/* Small, of three encoders or fewer. */
+static const char model_text[] =
+    "kind: model\nname: small\nsequence: 24\nexamples: 120\nflow: optimal\n"
+    "training: {learning_rate: 0.05, loss_weights: {slot: {weight: 2}}}\n"
+    "weights:\n  square: {format: tt, m: 4x4, n: 4x4, rank: 4}\n"
+    "layers:\n  - {name: embedding, kind: embedding, vocabulary: 256, width: 16}\n"
+    "  - {name: positions, kind: positions}\n"
+    "  - name: encoder\n    kind: block\n    repeat: %d\n    layers:\n"
+    "      - {name: query, kind: linear, outputs: 16, weight: square, input: entry}\n"
+    "      - {name: key, kind: linear, outputs: 16, weight: square, input: entry}\n"
+    "      - {name: value, kind: linear, outputs: 16, weight: square, input: entry}\n"
+    "      - {name: attention, kind: attention, heads: 4, input: [query, key, value]}\n"
+    "      - {name: sum, kind: residual, input: [entry, attention]}\n"
+    "      - {name: norm, kind: layer-norm}\n"
+    "  - {name: first-token, kind: first-token, input: encoder}\n"
+    "  - {name: intent-head, kind: linear, outputs: 8}\n"
+    "  - {name: intent-loss, kind: cross-entropy}\n"
+    "  - {name: slot-head, kind: linear, outputs: 64, input: encoder}\n"
+    "  - {name: slot-loss, kind: cross-entropy}\n";
+
+static void write_model(const char *name, int repeat) {
+    FILE *file = fopen(test_in_folder(name), "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, model_text, repeat) > 0 && fclose(file) == 0);
+}
+
+typedef struct bench {
+    tn_arena arena;
+    tn_dataset data;
+    tn_training run;
+    tn_training_result result;
+    tn_error error;
+} bench;
+
+static tn_status run(bench *b, const char *name, const char *const *set, size_t sets,
+                     const char *weights_file, const char *folder) {
+    tn_model *model;
+    *b = (bench){0};
+    if (tn_model_load(test_in_folder(name), set, sets, &b->arena, &model, &b->error) != TN_OK)
+        fail_msg("%s", b->error.message);
+    assert_int_equal(tn_dataset_load(data_folder, 24, &b->arena, &b->data, &b->error), TN_OK);
+    b->run = (tn_training){
+        .model = model, .data = &b->data, .real = TN_FLOAT32, .weights = weights_file, .folder = folder};
+    assert_int_equal(tn_train_settings_decode(tn_model_training(model), &b->arena, &b->run.settings, NULL),
+                     TN_OK);
+    b->run.settings.epochs = 2;
+    return tn_training_run(&b->run, &b->arena, &b->result, &b->error);
+}
+
+static void check_counts(const tn_training_result *r) {
+    assert_true(r->macs.executed > 0);
+    assert_int_equal(r->macs.predicted, r->macs.executed);
+    assert_int_equal(r->macs_per_step.predicted, r->macs_per_step.executed);
+    for (size_t i = 0; i < r->sorts; i++) {
+        assert_int_equal(r->sort[i].macs.predicted, r->sort[i].macs.executed);
+        assert_int_equal(r->sort[i].peak_elements.predicted, r->sort[i].peak_elements.executed);
+    }
+}
+
+static void check_same(const tn_scores *a, const tn_scores *b) {
+    assert_true(a->loss == b->loss);
+    assert_true(a->intent_accuracy == b->intent_accuracy);
+    assert_true(a->slot_accuracy == b->slot_accuracy);
+    assert_true(a->slot_f1 == b->slot_f1 || (isnan(a->slot_f1) && isnan(b->slot_f1)));
+}
+
+static tn_scores trained_dev, trained_test;
+
+static int set_up(void **state) {
+    const tn_generated how = {.train = 120, .dev = 40, .test = 30, .seed = 3};
+    if (test_folder_make(state) != 0) return -1;
+    snprintf(data_folder, sizeof data_folder, "%s/data", test_folder);
+    snprintf(trained_folder, sizeof trained_folder, "%s/trained", test_folder);
+    snprintf(weights, sizeof weights, "%s/weights.npz", trained_folder);
+    if (tn_generated_write(data_folder, &how, NULL) != TN_OK) return -1;
+    for (int repeat = 1; repeat <= 3; repeat++)
+        write_model(repeat == 1 ? "1.yaml" : repeat == 2 ? "2.yaml" : "3.yaml", repeat);
+    bench b;
+    if (run(&b, "3.yaml", NULL, 0, NULL, trained_folder) != TN_OK) return -1;
+    trained_dev = b.result.epoch[1].dev;
+    trained_test = b.result.epoch[1].test;
+    tn_arena_free(&b.arena);
+    return 0;
+}
+
+static void answers_are_those_of_training(void **state) {
+    (void)state;
+    static const char *const set[] = {"phase=inference"};
+    bench b;
+    assert_int_equal(run(&b, "3.yaml", set, 1, weights, NULL), TN_OK);
+    assert_true(b.result.evaluated);
+    assert_int_equal(b.result.steps, 70);
+    check_counts(&b.result);
+    check_same(&b.result.dev, &trained_dev);
+    check_same(&b.result.test, &trained_test);
+    tn_arena_free(&b.arena);
+}
+
+static void all_leave_as_a_shorter_model(void **state) {
+    (void)state;
+    static const char *const exits[] = {"exit=[1, 0, 0]", "exit=[0, 1, 0]", "exit=[0, 0, 1]"};
+    static const char *const models[] = {"1.yaml", "2.yaml", "3.yaml"};
+    for (int i = 0; i < 3; i++) {
+        const char *const set[] = {"phase=inference", exits[i]};
+        bench early, whole;
+        assert_int_equal(run(&early, "3.yaml", set, 2, weights, NULL), TN_OK);
+        assert_int_equal(run(&whole, models[i], set, 1, weights, NULL), TN_OK);
+        check_counts(&early.result);
+        check_same(&early.result.test, &whole.result.test);
+        assert_int_equal(early.result.macs_per_step.executed, whole.result.macs_per_step.executed);
+        assert_int_equal(early.result.macs.executed, whole.result.macs.executed);
+        tn_arena_free(&early.arena);
+        tn_arena_free(&whole.arena);
+    }
+}
+
+static void wanted_shares_leave(void **state) {
+    (void)state;
+    static const char *const set[] = {"phase=inference", "exit=[0.5, 0.3, 0.2]"};
+    static const double wanted[] = {0.5, 0.3, 0.2};
+    bench b;
+    tn_program_cache *cache;
+    tn_step mean;
+    double of_test = 0;
+    assert_int_equal(run(&b, "3.yaml", set, 2, weights, NULL), TN_OK);
+    check_counts(&b.result);
+    assert_int_equal(b.result.exits, 3);
+    for (int e = 0; e < 3; e++) {
+        assert_true(fabs(b.result.exit[e].of_dev - wanted[e]) < 1e-9);
+        of_test += b.result.exit[e].of_test;
+    }
+    assert_true(fabs(of_test - 1) < 1e-9);
+    /* What is priced is the mean of what is executed. */
+    assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+    assert_int_equal(tn_step_build(b.run.model, cache, &b.arena, &mean, NULL), TN_OK);
+    uint64_t of_list = mean.macs[TN_FORWARD], of_run = b.result.macs_per_step.executed;
+    assert_true((of_list > of_run ? of_list - of_run : of_run - of_list) <= mean.operations);
+    tn_program_cache_free(cache);
+    tn_arena_free(&b.arena);
+}
+
+static void slips_are_refused(void **state) {
+    (void)state;
+    static const char *const set[] = {"phase=inference"};
+    bench b;
+    assert_int_equal(run(&b, "3.yaml", set, 1, NULL, NULL), TN_INPUT);
+    assert_non_null(strstr(b.error.message, "--weights"));
+    tn_arena_free(&b.arena);
+    assert_int_equal(run(&b, "3.yaml", set, 1, weights, trained_folder), TN_INPUT);
+    assert_non_null(strstr(b.error.message, "-o"));
+    tn_arena_free(&b.arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_those_of_training),
+        cmocka_unit_test(all_leave_as_a_shorter_model),
+        cmocka_unit_test(wanted_shares_leave),
+        cmocka_unit_test(slips_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, test_folder_remove);
+}
