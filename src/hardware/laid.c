@@ -64,12 +64,17 @@ static bool even_out(layer_out *with, const tn_operation *operation) {
     return changed;
 }
 
+/* Rows of all memories, or those that were found before under the same parallelism. */
 static void find_rows(layer_out *with, tn_plan *plan) {
     const tn_build *build = with->build;
     const uint64_t parallelism[] = {build->rows, build->columns, build->reduction, build->vector};
+    uint64_t mixed =
+        ((parallelism[0] * 1031 + parallelism[1]) * 1031 + parallelism[2]) * 1031 + parallelism[3];
+    tn_kept_rows *kept = &plan->rows[tn_kept_at(mixed, TN_ROWS_KEPT)];
     bool changed = true;
-    if (memcmp(plan->row_parallelism, parallelism, sizeof parallelism) == 0) return;
-    memcpy(plan->row_parallelism, parallelism, sizeof parallelism);
+    with->row_log = kept->log;
+    if (memcmp(kept->parallelism, parallelism, sizeof parallelism) == 0) return;
+    memcpy(kept->parallelism, parallelism, sizeof parallelism);
     for (uint32_t m = 0; m < with->map->memories; m++)
         with->row_log[m] = (uint8_t)tn_log_above(tn_mapped_row(&with->map->memory[m], with->build));
     while (changed) {
@@ -400,6 +405,51 @@ static tn_status lay_all(layer_out *with) {
     return sum_depths(with);
 }
 
+/* ---- bounds ---- */
+
+/* Under a bound a memory's row follows from how many elements it has, whatever the others are: updates go through memories
+ * of equal rows (even_out). So each is found once for each number of elements, and a build picks. */
+struct tn_bound_rows {
+    tn_laid laid;         /* of the build at hand */
+    tn_row *of[ROW_LOGS]; /* [memories], where every row has 2^l elements; NULL: not asked for yet */
+};
+
+static tn_status find_bound_rows(const layer_out *with, uint32_t log, tn_row **rows) {
+    layer_out alike = *with;
+    tn_laid laid = {0};
+    alike.laid = &laid;
+    TN_TRY(
+        tn_arena_alloc(with->arena, with->map->memories, sizeof *alike.row_log, &alike.row_log, with->error));
+    memset(alike.row_log, (int)log, with->map->memories * sizeof *alike.row_log);
+    TN_TRY(lay_all(&alike));
+    *rows = laid.memory;
+    return TN_OK;
+}
+
+static tn_status lay_bound(layer_out *with, tn_plan *plan, const tn_laid_key *key) {
+    struct tn_bound_rows *bound = plan->bound_rows;
+    uint32_t memories = with->map->memories;
+    if (!bound) {
+        TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *bound, &bound, with->error));
+        TN_TRY(tn_arena_alloc(with->arena, memories, sizeof *bound->laid.memory, &bound->laid.memory,
+                              with->error));
+        plan->bound_rows = bound;
+    }
+    plan->laid = &bound->laid;
+    if (memcmp(&bound->laid.key, key, sizeof *key) == 0) return TN_OK;
+    bound->laid.key = (tn_laid_key){0};
+    plan->laid_rows = NULL; /* what is known of shares is of other rows */
+    for (uint32_t m = 0; m < memories; m++) {
+        uint32_t log = with->row_log[m];
+        if (!bound->of[log]) TN_TRY(find_bound_rows(with, log, &bound->of[log]));
+        tn_row *row = &bound->laid.memory[m];
+        *row = bound->of[log][m];
+        row->banks = row->asked_banks = banks_of(with->build->split, log);
+    }
+    bound->laid.key = *key;
+    return TN_OK;
+}
+
 tn_status tn_plan_lay(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_error *error) {
     const tn_laid_key key = {build->rows,   build->columns, build->reduction,
                              build->vector, build->split,   build->layouts};
@@ -410,26 +460,27 @@ tn_status tn_plan_lay(tn_workload *workload, tn_plan *plan, const tn_build *buil
         TN_TRY(find_features(workload, error));
     }
     if (!plan->all_laid) {
+        for (uint32_t i = 0; i < TN_ROWS_KEPT; i++)
+            TN_TRY(tn_arena_alloc(workload->arena, plan->map.memories, sizeof *plan->rows[i].log,
+                                  &plan->rows[i].log, error));
         TN_TRY(tn_arena_alloc(workload->arena, TN_LAID_KEPT, sizeof *plan->all_laid, &plan->all_laid, error));
-        TN_TRY(tn_arena_alloc(workload->arena, plan->map.memories, sizeof *plan->row_log, &plan->row_log,
-                              error));
     }
+    layer_out with = {.workload = workload,
+                      .step = workload->step,
+                      .map = &plan->map,
+                      .build = build,
+                      .arena = workload->arena,
+                      .error = error};
+    find_rows(&with, plan);
+    if (build->layouts == TN_LAID_BOUND) return lay_bound(&with, plan, &key);
     const uint64_t parallelism[] = {key.rows, key.columns, key.reduction, key.vector};
     uint64_t mixed = parallelism[0];
     for (size_t i = 0; i < 3; i++) mixed = mixed * 1031 + parallelism[i + 1];
     tn_laid **list = &plan->all_laid[tn_kept_at(mixed * 16 + key.split * 4 + key.laying, TN_LAID_KEPT)];
     for (plan->laid = *list; plan->laid; plan->laid = plan->laid->next)
         if (memcmp(&plan->laid->key, &key, sizeof key) == 0) return TN_OK;
-    layer_out with = {.workload = workload,
-                      .step = workload->step,
-                      .map = &plan->map,
-                      .build = build,
-                      .arena = workload->arena,
-                      .error = error,
-                      .row_log = plan->row_log};
     TN_TRY(tn_arena_alloc(with.arena, 1, sizeof *with.laid, &with.laid, error));
     with.laid->key = key;
-    find_rows(&with, plan);
     TN_TRY(lay_all(&with));
     with.laid->next = *list;
     *list = plan->laid = with.laid;

@@ -356,7 +356,8 @@ static void find_rows(tn_plan *plan, const tn_build *build) {
                                     build->array};
     bool same = memcmp(plan->parallelism, parallelism, sizeof parallelism) == 0;
     if (plan->laid_rows == plan->laid && (plan->laid || same)) return;
-    memcpy(plan->parallelism, parallelism, sizeof parallelism);
+    memset(plan->parallelism, 0, sizeof plan->parallelism);
+    if (!plan->laid) memcpy(plan->parallelism, parallelism, sizeof parallelism);
     plan->laid_rows = plan->laid;
     for (uint32_t i = 0; i < plan->map.memories; i++) {
         const tn_row *laid = tn_plan_row(plan, i);
