@@ -117,12 +117,8 @@ struct tn_workload {
     uint32_t vectors, vector_reads; /* kinds used; the most arrays that one of them reads */
     uint64_t descriptor_bram18;     /* of the memory of the step's descriptors */
     tn_plan *plans;
-    /* Of layouts (hardware/laid.c). Arrays by layer and program tensor; of each array, the most features, as a
-     * logarithm, that are a box in all its foldings; layers that were searched. */
-    uint32_t **array_of;
-    uint8_t *feature_log;
-    uint32_t *in_layers;       /* how many layers touch each array */
-    uint32_t updates, *update; /* operations */
+    /* Of layouts (hardware/laid.c): what all builds share, layers that were searched. */
+    const struct tn_laid_arrays *laid_arrays;
     struct tn_laid_layer *laid_layers;
     struct tn_least_depths *least_depths;
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */
