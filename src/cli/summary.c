@@ -29,6 +29,9 @@ static void print_certificate(const tn_summary *summary) {
         tn_say("exact: no design of the space is better than all of the front\n");
         return;
     }
+    if (summary->layout_gap.misfits)
+        tn_say(
+            "no certificate: a design that only one that does not fit as laid was better than is not seen\n");
     if (!summary->certified) return;
     tn_say("certificate: whatever the design, one of the front has");
     for (size_t i = 0; i < summary->objectives; i++) {
@@ -38,6 +41,19 @@ static void print_certificate(const tn_summary *summary) {
                summary->objective[i]->name, factor);
     }
     tn_say("\n");
+}
+
+/* What the search over bounds leaves open (explore/result.h). */
+static void print_layouts(const tn_summary *summary) {
+    double gap = tn_layout_gap_most(&summary->layout_gap, summary->objectives);
+    if (gap == 1 && summary->layout_gap.misfits == 0) return;
+    tn_say(
+        "layouts: designs were judged by what they cost at least; the %llu best were priced as laid, at most "
+        "%.2f times as much",
+        (unsigned long long)summary->layout_gap.bounds, gap);
+    if (summary->layout_gap.misfits)
+        tn_say(", and %llu of them do not fit", (unsigned long long)summary->layout_gap.misfits);
+    tn_say("; every row of the results is a price as laid\n");
 }
 
 void tn_print_incomplete(const tn_result *result, bool aside) {
@@ -68,12 +84,7 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
     print_causes(summary);
     if (summary->seconds > 0) /* a merge evaluates nothing */
         tn_say("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));
-    if (summary->front)
-        tn_say("%llu designs priced as laid, %llu of them do not fit; no other is better than all of the "
-               "front by more "
-               "than a factor of %.2f\n",
-               (unsigned long long)summary->layout_gap.bounds,
-               (unsigned long long)summary->layout_gap.misfits, summary->layout_gap.factor);
+    print_layouts(summary);
     if (summary->front)
         tn_say("recommended: design %llu (the knee of the front); %s/recommended.csv also has the best of "
                "the front at each rank\n",

@@ -21,7 +21,7 @@ tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_e
     tn_evaluator *made;
     TN_TRY(tn_alloc(1, sizeof *made, &made, error));
     made->space = space;
-    made->is_bounded = true;
+    made->is_bounded = space->designs > TN_LAID_DESIGNS_MOST;
     for (size_t i = 0; i < space->objectives; i++)
         made->is_bounded &= space->objective[i]->bounded != TN_BOUNDED_NOT;
     *evaluator = made;

@@ -60,7 +60,9 @@ tn_status tn_evaluator_load(tn_evaluator *evaluator, const uint32_t *digit, uint
 tn_workload *tn_evaluator_workload(tn_evaluator *evaluator);
 void tn_evaluator_take_build(tn_evaluator *evaluator, uint64_t inner);
 /* The same from what the design costs at least whatever its layouts (hardware/price.h), without a search for them:
- * what is rejected here is rejected by tn_evaluate, and no objective is better there. */
+ * what is rejected here is rejected by tn_evaluate, and no objective is better there. In spaces of at most
+ * TN_LAID_DESIGNS_MOST designs it is tn_evaluate: there is time to lay all of them. */
+enum { TN_LAID_DESIGNS_MOST = 10000 };
 tn_status tn_evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
                             tn_evaluation *evaluation, uint32_t *cause, tn_error *error);
 

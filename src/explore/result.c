@@ -50,7 +50,7 @@ typedef struct {
     tn_error error;
 } pricing;
 
-static tn_status price_design(pricing *with, tn_evaluator *evaluator, size_t at, double *gap,
+static tn_status price_design(pricing *with, tn_evaluator *evaluator, size_t at, tn_layout_gap *gap,
                               tn_error *error) {
     const tn_point *bound = &with->bound[at];
     uint64_t outer, inner;
@@ -72,8 +72,7 @@ static tn_status price_design(pricing *with, tn_evaluator *evaluator, size_t at,
     if (cause != TN_CAUSE_NONE) return TN_OK;
     tn_space_point(with->space, evaluation, bound->id, &point);
     for (size_t i = 0; i < with->space->objectives; i++)
-        if (bound->value[i] > 0 && point.value[i] / bound->value[i] > *gap)
-            *gap = point.value[i] / bound->value[i];
+        if (bound->value[i] > 0) gap->factor[i] = fmax(gap->factor[i], point.value[i] / bound->value[i]);
     return TN_OK;
 }
 
@@ -81,7 +80,7 @@ static void price_some(pricing *with) {
     enum { AT_ONCE = 16 }; /* neighbours share an outer combination */
     tn_evaluator *evaluator;
     tn_error error = {0};
-    double gap = 1;
+    tn_layout_gap gap = {0};
     tn_status status = tn_evaluator_new(with->space, &evaluator, &error);
     while (status == TN_OK) {
         size_t from;
@@ -100,7 +99,8 @@ static void price_some(pricing *with) {
             with->status = status;
             with->error = error;
         }
-        if (gap > with->gap.factor) with->gap.factor = gap;
+        for (size_t i = 0; i < with->space->objectives; i++)
+            with->gap.factor[i] = fmax(with->gap.factor[i], gap.factor[i]);
     }
     tn_evaluator_free(evaluator);
 }
@@ -116,6 +116,18 @@ static tn_status price_all(pricing *with, const tn_sweep_options *options, tn_er
     }
     if (with->status != TN_OK && error) *error = with->error;
     return with->status;
+}
+
+static tn_layout_gap no_gap(uint64_t bounds) {
+    tn_layout_gap gap = {.bounds = bounds};
+    for (size_t i = 0; i < TN_OBJECTIVES_MOST; i++) gap.factor[i] = 1;
+    return gap;
+}
+
+double tn_layout_gap_most(const tn_layout_gap *gap, size_t objectives) {
+    double most = 1;
+    for (size_t i = 0; i < objectives; i++) most = fmax(most, gap->factor[i]);
+    return most;
 }
 
 /* The rows of the front of what was priced, by ascending id, and their points. */
@@ -155,7 +167,7 @@ static tn_status price_front(const tn_sweep_db *store, const tn_space *space, co
                              const tn_archive *bounds, tn_archive *front, rows *of, tn_point **point,
                              tn_layout_gap *gap, tn_error *error) {
     tn_point *bound = NULL;
-    pricing with = {.store = store, .space = space, .count = bounds->count, .gap = {1, bounds->count, 0}};
+    pricing with = {.store = store, .space = space, .count = bounds->count, .gap = no_gap(bounds->count)};
     tn_status status = tn_alloc(with.count, sizeof *bound, &bound, error);
     if (status == TN_OK) status = tn_alloc(with.count, sizeof *with.item, &with.item, error);
     if (status == TN_OK) status = tn_alloc(with.count, sizeof *with.feasible, &with.feasible, error);
@@ -321,7 +333,7 @@ static void put_counts(const tn_summary *summary, tn_json *json) {
     tn_json_object(json);
     tn_json_put_count(json, "bounds", summary->layout_gap.bounds);
     tn_json_put_count(json, "misfits", summary->layout_gap.misfits);
-    tn_json_put_real(json, "gap", summary->layout_gap.factor);
+    tn_json_put_real(json, "gap", tn_layout_gap_most(&summary->layout_gap, summary->objectives));
     tn_json_end(json);
     tn_json_put_real(json, "hypervolume", summary->hypervolume.share);
     tn_json_put_count(json, "hypervolume_samples", summary->hypervolume.samples);
@@ -387,8 +399,8 @@ static tn_status write_provenance(const char *folder, const tn_space *space, con
     return write_file(folder, "sweep.json", &out, error);
 }
 
-static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_archive *front, tn_layout_gap gap,
-                           tn_summary *summary, tn_error *error) {
+static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_archive *front,
+                           const tn_layout_gap *gap, tn_summary *summary, tn_error *error) {
     *summary = (tn_summary){
         .space = space->name,
         .designs = space->designs,
@@ -396,17 +408,17 @@ static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_archiv
         .evaluated = outcome->evaluated,
         .feasible = front->count ? outcome->count[TN_CAUSE_NONE] : 0,
         .front = front->count,
-        .layout_gap = gap,
+        .layout_gap = *gap,
         .completion = outcome->completion,
         .seconds = outcome->seconds,
         .designs_per_second = outcome->seconds > 0 ? (double)outcome->evaluated_now / outcome->seconds : 0,
     };
     summary->method = outcome->method ? outcome->method : tn_method_names[TN_ENUMERATE];
-    summary->exact = outcome->exact;
-    summary->certified = outcome->certified;
+    summary->exact = outcome->exact && gap->misfits == 0 && tn_layout_gap_most(gap, space->objectives) == 1;
+    summary->certified = outcome->certified && gap->misfits == 0;
     summary->objectives = space->objectives;
     memcpy(summary->objective, space->objective, sizeof summary->objective);
-    memcpy(summary->factor, outcome->factor, sizeof summary->factor);
+    for (size_t i = 0; i < space->objectives; i++) summary->factor[i] = outcome->factor[i] * gap->factor[i];
     for (uint32_t i = TN_CAUSE_NONE + 1; i < TN_CAUSES; i++) {
         if (!outcome->count[i]) continue;
         summary->cause[summary->causes] = tn_cause_name(space, i);
@@ -451,13 +463,13 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
     rows front = {0}, recommended = {0};
     tn_point *point = NULL;
     tn_archive priced;
-    tn_layout_gap gap = {1, outcome->front.count, 0};
+    tn_layout_gap gap = no_gap(outcome->front.count);
     tn_archive_begin(&priced, space->objectives);
     tn_status status = outcome->known ? known_rows(outcome, &front, &point, error)
                                       : price_front(store, space, options, &outcome->front, &priced, &front,
                                                     &point, &gap, error);
     if (status == TN_OK)
-        status = summarise(space, outcome, outcome->known ? &outcome->front : &priced, gap, summary, error);
+        status = summarise(space, outcome, outcome->known ? &outcome->front : &priced, &gap, summary, error);
     if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);
     if (status == TN_OK) status = write_inputs(folder, space, error);
     if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, true, &recommended, error);

@@ -23,14 +23,21 @@ typedef struct {
     size_t kept_count, kept_capacity;
 } worker;
 
-static tn_status take_feasible(const tn_space *space, const tn_sweep_options *options, worker *with,
-                               uint64_t id, const tn_evaluation *evaluation, tn_error *error) {
+static tn_status take_feasible(const tn_space *space, worker *with, uint64_t id,
+                               const tn_evaluation *evaluation, tn_error *error) {
     tn_point point;
     tn_space_point(space, evaluation, id, &point);
-    TN_TRY(tn_archive_offer(&with->found.front, &point, error));
-    if (!options->keep_all) return TN_OK;
+    return tn_archive_offer(&with->found.front, &point, error);
+}
+
+/* As laid, where that fits. */
+static tn_status keep(worker *with, uint64_t id, uint64_t outer, uint64_t inner, tn_error *error) {
+    tn_evaluation evaluation;
+    uint32_t cause;
+    TN_TRY(tn_evaluate(with->evaluator, outer, inner, &evaluation, &cause, error));
+    if (cause != TN_CAUSE_NONE) return TN_OK;
     TN_TRY(tn_grow(&with->kept, &with->kept_capacity, with->kept_count + 1, sizeof *with->kept, error));
-    with->kept[with->kept_count++] = (kept_design){.id = id, .evaluation = *evaluation};
+    with->kept[with->kept_count++] = (kept_design){.id = id, .evaluation = evaluation};
     return TN_OK;
 }
 
@@ -49,7 +56,8 @@ static tn_status run_chunk(const tn_space *space, const tn_sweep_options *option
             TN_TRY(tn_outcome_add_undefined(&with->found, tn_evaluator_undefined(with->evaluator), 1, error));
         if (cause != TN_CAUSE_NONE) continue;
         uint64_t id = base + tn_space_id(space, 0, chunk.first + i);
-        TN_TRY(take_feasible(space, options, with, id, &evaluation, error));
+        TN_TRY(take_feasible(space, with, id, &evaluation, error));
+        if (options->keep_all) TN_TRY(keep(with, id, chunk.outer, chunk.first + i, error));
     }
     with->found.evaluated = with->found.evaluated_now = chunk.designs;
     return TN_OK;

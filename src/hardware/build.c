@@ -56,7 +56,7 @@ static const tn_field build_fields[] = {
         CHOICE, tn_build, layouts,
         "which elements lie together: searched, as can be built, so that issues take the cycles and axes the "
         "padding that they need; ideal: as if every block lay in one word, a lower bound",
-        TN_DEFAULT("ideal"), TN_ONE_OF(layouts_names)),
+        TN_DEFAULT("searched"), TN_ONE_OF(layouts_names)),
     TN_KEY(CHOICE, tn_build, buffers,
            "whether arrays that never live at once use the same memory, and lie in common memories",
            TN_DEFAULT("pooled"), TN_ONE_OF(buffers_names)),

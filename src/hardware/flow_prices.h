@@ -2,10 +2,11 @@
  *
  * For each named flow, every weight in a tensor format that linear layers multiply with takes that flow;
  * tables that are looked up and dense weights stay as they are. A flow that one of these weights does not
- * have is left out; a training flow is priced only where all of them have it. One line more, `optimal-cycles`, has the tree whose products, forward and backward,
- * take the fewest cycles of this build's matmul kernel together (exactly: each merge is priced with the two
- * gradients that reverse mode makes of it). That is the time of the products where nothing runs side by side;
- * for other schedules it is a good guess.
+ * have is left out; a training flow is priced only where all of them have it. One line more, `optimal-cycles`, has the
+ * tree whose products, forward and backward, take the fewest cycles of this build's matmul kernel together if every
+ * block lies in one word (exactly: each merge is priced with the two gradients that reverse mode makes of it). That is
+ * the time of the products with ideal layouts where nothing runs side by side; otherwise it is a good guess, and another
+ * flow may be faster.
  */
 #ifndef TN_HARDWARE_FLOW_PRICES_H
 #define TN_HARDWARE_FLOW_PRICES_H

@@ -25,35 +25,34 @@ static uint64_t greater(uint64_t a, uint64_t b) {
 /* Word by word: few words in many banks. */
 static uint64_t count_each(const uint64_t *words, const uint64_t *step, uint32_t axes, uint64_t banks) {
     uint32_t count[TN_LAYOUT_BANKS_MOST];
-    uint64_t at[2 * TN_ISSUE_CUTS] = {0}, bank = 0;
+    uint64_t at[2 * TN_ISSUE_CUTS] = {0}, bank = 0, mask = banks - 1;
     uint32_t most = 0;
     memset(count, 0, banks * sizeof *count);
     for (;;) {
         if (++count[bank] > most) most = count[bank];
         uint32_t k = 0;
         while (k < axes && ++at[k] == words[k]) {
-            bank = (bank + banks * words[k] - step[k] * (words[k] - 1)) % banks;
+            bank = (bank - step[k] * (words[k] - 1)) & mask;
             at[k++] = 0;
         }
         if (k == axes) return most;
-        bank = (bank + step[k]) % banks;
+        bank = (bank + step[k]) & mask;
     }
 }
 
 /* Axis by axis, whole rounds of banks at once. */
 static uint64_t count_rounds(const uint64_t *words, const uint64_t *step, uint32_t axes, uint64_t banks) {
-    uint64_t count[2][TN_LAYOUT_BANKS_MOST], most = 0;
+    uint64_t count[2][TN_LAYOUT_BANKS_MOST], most = 0, mask = banks - 1;
     int from = 0;
     memset(count[from], 0, banks * sizeof **count);
     count[from][0] = 1;
     for (uint32_t k = 0; k < axes; k++) {
         uint64_t round = 1, bank = 0;
-        for (uint64_t b = step[k]; b != 0; b = (b + step[k]) % banks) round++;
+        for (uint64_t b = step[k]; b != 0; b = (b + step[k]) & mask) round++;
         memset(count[1 - from], 0, banks * sizeof **count);
-        for (uint64_t i = 0; i < round && i < words[k]; i++, bank = (bank + step[k]) % banks) {
+        for (uint64_t i = 0; i < round && i < words[k]; i++, bank = (bank + step[k]) & mask) {
             uint64_t times = words[k] / round + (i < words[k] % round);
-            for (uint64_t b = 0; b < banks; b++)
-                count[1 - from][(b + bank) % banks] += times * count[from][b];
+            for (uint64_t b = 0; b < banks; b++) count[1 - from][(b + bank) & mask] += times * count[from][b];
         }
         from = 1 - from;
     }
@@ -61,20 +60,31 @@ static uint64_t count_rounds(const uint64_t *words, const uint64_t *step, uint32
     return most;
 }
 
+bool tn_words_apart(const uint64_t *words, const uint64_t *skew, uint32_t axes, uint64_t banks) {
+    uint64_t taken = 0; /* lowest bits of steps so far */
+    for (uint32_t k = 0; k < axes; k++) {
+        uint64_t step = skew[k] & (banks - 1), lowest = step ? step & (~step + 1) : banks;
+        uint64_t bits = (words[k] - 1) * lowest;
+        if ((words[k] & (words[k] - 1)) != 0 || (taken & bits) != 0 || bits >= banks) return false;
+        taken |= bits;
+    }
+    return true;
+}
+
 uint64_t tn_fullest_bank(const uint64_t *words, const uint64_t *skew, uint32_t axes, uint64_t banks) {
     enum { FEW = 8 };
     uint64_t along[2 * TN_ISSUE_CUTS], step[2 * TN_ISSUE_CUTS], each = 1, all = 1;
     uint32_t spread = 0;
     for (uint32_t k = 0; k < axes; k++) {
-        if (words[k] == 1 || skew[k] % banks == 0) {
+        if (words[k] == 1 || (skew[k] & (banks - 1)) == 0) {
             each *= words[k];
             continue;
         }
         along[spread] = words[k];
-        step[spread++] = skew[k] % banks;
+        step[spread++] = skew[k] & (banks - 1);
         all *= words[k];
     }
-    if (spread == 0) return each;
+    if (spread == 0 || tn_words_apart(along, step, spread, banks)) return each;
     return each * (all <= FEW * banks ? count_each(along, step, spread, banks)
                                       : count_rounds(along, step, spread, banks));
 }
@@ -240,12 +250,14 @@ static void consider(tn_layout_search *with, uint32_t t, word w, word *best) {
     const tn_searched_tensor *of = &with->tensor[t];
     uint32_t taken[GROUPS];
     set_word(with, t, &w);
+    w.words = count_words(with, t);
+    w.cost = of->least;
+    if (!is_better(&w, best)) return;
     w.cost = 0;
     for (uint32_t i = 0; i < of->uses && w.cost <= best->cost; i++) {
         meet(with, &with->product[of->use[i]], t);
         w.cost += best_cuts(with, &with->product[of->use[i]], taken);
     }
-    w.words = count_words(with, t);
     if (is_better(&w, best)) *best = w;
 }
 
@@ -396,6 +408,11 @@ void tn_layout_search_open(tn_layout_search *with) {
     for (uint32_t t = 0; t < with->tensors; t++) with->tensor[t].kind = TN_BANKS_OPEN;
     cut_all(with);
     for (uint32_t i = 0; i < with->products; i++) with->product[i].least = with->product[i].cost;
+    for (uint32_t t = 0; t < with->tensors; t++) {
+        tn_searched_tensor *of = &with->tensor[t];
+        of->least = 0;
+        for (uint32_t i = 0; i < of->uses; i++) of->least += with->product[of->use[i]].least;
+    }
 }
 
 /* Shared words lie; nothing else is in the way. */

@@ -41,6 +41,7 @@ typedef struct tn_searched_tensor {
     uint32_t bank_log;
     bool is_stale;       /* a neighbour in a product was laid anew */
     uint32_t uses, *use; /* products, each once */
+    uint64_t least;      /* that they may cost together */
 } tn_searched_tensor;
 
 typedef struct tn_layout_search {
@@ -81,9 +82,15 @@ extern const int tn_cut_directions[TN_OF_ALL][2];
 void tn_layout_search_cuts(const tn_searched_product *product, const tn_group_cut **cut);
 uint64_t tn_layout_search_cycles(const tn_layout_search *search);
 
-/* Words that the fullest of `banks` banks has of words[0] x .. x words[axes - 1], word (i, ..) in bank
+/* Words that the fullest of `banks` banks, a power of two, has of words[0] x .. x words[axes - 1], word (i, ..) in bank
  * i skew[0] + ... */
 uint64_t tn_fullest_bank(const uint64_t *words, const uint64_t *skew, uint32_t axes, uint64_t banks);
+
+/* Whether 2^p words along each axis lie in different banks for this reason: along an axis they lie where sums of some of
+ * s, 2 s, .., 2^(p - 1) s lead, and sums of steps whose lowest bits all differ are all different. Where there are as
+ * many words as banks there is no other reason: of the product of 1 + x^(2^i s) every root of unity of order 2^k > 1 must
+ * be a root, and that takes a step of lowest bit k - 1. */
+bool tn_words_apart(const uint64_t *words, const uint64_t *skew, uint32_t axes, uint64_t banks);
 
 /* Words of 2^log elements that a block of `block` elements, at a multiple of its size, touches at most along an axis
  * of `size`. */

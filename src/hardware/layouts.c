@@ -244,7 +244,7 @@ typedef struct {
 /* The first `a` words along one axis and the first `b` along another lie in different banks. */
 static bool tells_apart(const tn_tensor_layout *of, uint32_t one, uint64_t a, uint32_t other, uint64_t b) {
     const uint64_t words[] = {a, b}, skew[] = {of->skew[one], of->skew[other]};
-    return tn_fullest_bank(words, skew, b > 1 ? 2 : 1, of->banks) == 1;
+    return tn_words_apart(words, skew, b > 1 ? 2 : 1, of->banks);
 }
 
 static uint64_t depth_with(const tn_tensor_layout *of, const uint64_t *words, uint32_t one, uint64_t a,
@@ -282,10 +282,9 @@ static bool choose_rows(tn_tensor_layout *of) {
     return of->depth != UINT64_MAX;
 }
 
-static skew_price price_skews(const tn_layout_search *with, uint32_t t, tn_tensor_layout *of) {
-    skew_price price = {0};
-    if (!choose_rows(of)) return (skew_price){UINT64_MAX, UINT64_MAX};
-    price.depth = of->depth;
+/* With the skews that stand; of what costs more cycles than `most` no rows are sought. */
+static skew_price price_skews(const tn_layout_search *with, uint32_t t, tn_tensor_layout *of, uint64_t most) {
+    skew_price price = {.depth = UINT64_MAX};
     for (uint32_t i = 0; i < with->tensor[t].uses; i++) {
         const tn_searched_product *p = &with->product[with->tensor[t].use[i]];
         const tn_group_cut *c[GROUPS];
@@ -296,7 +295,10 @@ static skew_price price_skews(const tn_layout_search *with, uint32_t t, tn_tenso
             const tn_group_cut *group[] = {c[tn_cut_directions[side][0]], c[tn_cut_directions[side][1]]};
             price.cycles += phases_of(of, group, 0) * tiles * (side == RESULT ? 1 : c[REDUCTION]->blocks);
         }
+        if (price.cycles > most) return price;
     }
+    if (!choose_rows(of)) return (skew_price){UINT64_MAX, UINT64_MAX};
+    price.depth = of->depth;
     return price;
 }
 
@@ -309,7 +311,7 @@ static bool is_cheaper(skew_price a, skew_price b) {
 static void choose_skews(const tn_layout_search *with, uint32_t t, tn_tensor_layout *of) {
     enum { PASSES = 3 };
     for (uint32_t k = 0; k < of->axes; k++) of->skew[k] = 1 % of->banks;
-    skew_price best = price_skews(with, t, of);
+    skew_price best = price_skews(with, t, of, UINT64_MAX);
     for (int pass = 0; pass < PASSES; pass++) {
         bool better = false;
         for (uint32_t k = 0; k < of->axes; k++) {
@@ -318,7 +320,7 @@ static void choose_skews(const tn_layout_search *with, uint32_t t, tn_tensor_lay
                 bool near = (skew & (skew - 1)) == 0 || ((skew - 1) & (skew - 2)) == 0;
                 if (!near) continue;
                 of->skew[k] = skew;
-                skew_price price = price_skews(with, t, of);
+                skew_price price = price_skews(with, t, of, best.cycles);
                 if (!is_cheaper(price, best)) continue;
                 best = price;
                 kept = skew;

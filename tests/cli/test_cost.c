@@ -126,7 +126,8 @@ static void price(void **state) {
 
 static void flows(void **state) {
     (void)state;
-    json_t *cost = test_program_json(0, "cost", "atis-2enc", "--json", NULL), *flow;
+    json_t *cost = test_program_json(0, "cost", "atis-2enc", "--set", "build.layouts=ideal", "--json", NULL),
+           *flow;
     size_t index, given = 0;
     uint64_t right_to_left = 0, bidirectional = 0, optimal = 0;
     json_array_foreach(get(cost, "flows"), index, flow) {

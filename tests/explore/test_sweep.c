@@ -106,24 +106,13 @@ static size_t evaluate_all(tn_point *point, uint64_t *undefined) {
     return feasible;
 }
 
-static void front_equals_all_pairs(void **state) {
+static void assert_front(const char *folder, const tn_summary *summary, const tn_point *point,
+                         size_t feasible) {
     tn_error error = {0};
-    uint64_t undefined = 0;
-    (void)state;
-    tn_summary summary = sweep(&(tn_sweep_options){.threads = 1}, "one", NULL);
-    tn_point *point = calloc(space.designs, sizeof *point);
-    size_t feasible = evaluate_all(point, &undefined);
-    assert_true(feasible > 100);
-    assert_int_equal(summary.evaluated, space.designs);
-    assert_int_equal(summary.feasible, feasible);
-    /* The published backward pass exists for one of the three foldings. */
-    assert_int_equal(undefined, space.designs / 4 * 2 / 3);
-    assert_string_equal(summary.cause[0], "undefined");
-    assert_int_equal(summary.cause_count[0], undefined);
-
     tn_result result;
-    ok(tn_result_load(test_in_folder("one"), &arena, &result, &error), &error);
-    assert_int_equal(result.front_count, summary.front);
+    ok(tn_result_load(test_in_folder(folder), &arena, &result, &error), &error);
+    assert_int_equal(summary->feasible, feasible);
+    assert_int_equal(result.front_count, summary->front);
     size_t found = 0, expected = 0;
     for (size_t i = 0; i < feasible; i++) expected += !beaten(point, feasible, i);
     assert_int_equal(expected, result.front_count);
@@ -134,7 +123,46 @@ static void front_equals_all_pairs(void **state) {
                 found++;
             }
     assert_int_equal(found, expected);
+}
+
+static void front_equals_all_pairs(void **state) {
+    uint64_t undefined = 0;
+    (void)state;
+    tn_summary summary = sweep(&(tn_sweep_options){.threads = 1}, "one", NULL);
+    tn_point *point = calloc(space.designs, sizeof *point);
+    size_t feasible = evaluate_all(point, &undefined);
+    assert_true(feasible > 100);
+    assert_int_equal(summary.evaluated, space.designs);
+    /* The published backward pass exists for one of the three foldings. */
+    assert_int_equal(undefined, space.designs / 4 * 2 / 3);
+    assert_string_equal(summary.cause[0], "undefined");
+    assert_int_equal(summary.cause_count[0], undefined);
+    assert_front("one", &summary, point, feasible);
     free(point);
+}
+
+/* A space that is small enough to lay every design. */
+static void front_of_laid_designs_equals_all_pairs(void **state) {
+    static const char *const set[] = {
+        "set=[build.layouts=searched]",
+        "choices={weights.square.rank: [4, 14], weights.square.flow: [bidirectional, optimal], build.rows: "
+        "[4, "
+        "16], build.columns: [8], build.reduction: [1, 16], build.split: [partition, reshape]}"};
+    tn_error error = {0};
+    tn_space whole = space;
+    uint64_t undefined = 0;
+    (void)state;
+    ok(tn_space_load(test_source("tests/explore/data/small.yaml"), set, sizeof set / sizeof *set, NULL,
+                     &arena, &space, &error),
+       &error);
+    tn_summary summary = sweep(&(tn_sweep_options){.threads = 1}, "laid", NULL);
+    tn_point *point = calloc(space.designs, sizeof *point);
+    size_t feasible = evaluate_all(point, &undefined);
+    assert_true(space.designs == 32 && feasible > 4);
+    assert_true(summary.exact);
+    assert_front("laid", &summary, point, feasible);
+    free(point);
+    space = whole;
 }
 
 static const tn_result_row *front_row(const tn_result *result, uint64_t id) {
@@ -260,6 +288,7 @@ static void budget_is_drawn_by_the_seed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(front_equals_all_pairs),
+        cmocka_unit_test(front_of_laid_designs_equals_all_pairs),
         cmocka_unit_test(recommends_members_of_the_front),
         cmocka_unit_test(degrees_of_freedom_are_those_of_the_varied_weights),
         cmocka_unit_test(threads_do_not_matter),

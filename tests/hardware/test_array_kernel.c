@@ -109,6 +109,7 @@ static void priced_in_a_build(void **state) {
     assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
     build.rows = build.columns = 8;
     build.reduction = 1;
+    build.layouts = TN_LAID_IDEALLY;
     assert_int_equal(tn_workload_prepare(&step, device, &arena, &workload, NULL), TN_OK);
     assert_int_equal(tn_price_step(workload, &build, &lanes, NULL), TN_OK);
     build.array = TN_ARRAY_SYSTOLIC;

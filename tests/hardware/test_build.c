@@ -56,7 +56,7 @@ static void values(void **state) {
                                .core_memory = TN_STYLE_BLOCK,
                                .activation_memory = TN_STYLE_ULTRA,
                                .split = TN_SPLIT_PARTITION,
-                               .layouts = TN_LAID_IDEALLY,
+                               .layouts = TN_LAID_AS_FOUND,
                                .buffers = TN_BUFFERS_SEPARATE,
                                .schedule = TN_SCHEDULE_PIPELINED,
                                .placement = TN_PLACE_SEARCHED};
