@@ -38,7 +38,7 @@ struct tn_evaluator {
     double error, accuracy;
     bool accuracy_interpolated;
     uint64_t degrees_of_freedom;
-    bool is_bounded; /* all objectives are, where prices are */
+    bool is_bounded; /* a large space whose objectives all are, where prices are */
 };
 
 /* Makes the step of an outer combination, from its number or from its digits in the order of the outer choices.

@@ -163,8 +163,7 @@ static void embedded_dram(void **state) {
             const tn_array *array = &step->array[a];
             uint64_t cycles = 0, refreshes;
             if (array->role != TN_ARRAY_ACTIVATION && array->role != TN_ARRAY_INTERMEDIATE) continue;
-            for (uint32_t i = array->first; i <= array->last; i++)
-                cycles += edram.workload->cycles[i];
+            for (uint32_t i = array->first; i <= array->last; i++) cycles += edram.workload->cycles[i];
             assert_int_equal(
                 tn_refreshes((double)cycles / device->clock_MHz, step->retention_us, &refreshes, NULL),
                 TN_OK);
