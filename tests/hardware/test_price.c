@@ -23,7 +23,7 @@
 static tn_arena arena;
 static tn_device *device;
 
-/* One operation after the other, no merging of equal ones. */
+/* One operation after the other, no merging of equal ones, nowhere a word that must be waited for. */
 static void sequential_sum(void **state) {
     (void)state;
     const tn_step *step = test_step_trains(3, 12, &arena);
@@ -31,6 +31,7 @@ static void sequential_sum(void **state) {
     tn_operator_set set;
     assert_int_equal(tn_operator_set_load(device, &tn_fp32, &set, NULL), TN_OK);
     tn_build build = test_build();
+    build.layouts = TN_LAID_IDEALLY;
     for (build.rows = 1; build.rows <= 16; build.rows *= 4)
         for (build.vector = 1; build.vector <= 8; build.vector *= 8) {
             const tn_lane lane = {.multiply.stages = 4, .sum.stages = 7, .group = 1};
