@@ -105,6 +105,20 @@ static const tn_column sort_columns[] = {
 };
 static const tn_record sort_record = TN_RECORD(tn_step_sort_result, sort_columns);
 
+static const tn_column zeros_columns[] = {
+    TN_COLUMN(tn_layer_zeros, layer, "layer"),
+    TN_COLUMN(tn_layer_zeros, phase, "phase"),
+    TN_COLUMN(tn_layer_zeros, activations, "activations"),
+    TN_COLUMN(tn_layer_zeros, gradients, "gradients"),
+};
+static const tn_record zeros_record = TN_RECORD(tn_layer_zeros, zeros_columns);
+static const tn_column all_zeros_columns[] = {
+    TN_COLUMN(tn_zeros, activations, NULL),
+    TN_COLUMN(tn_zeros, gradients, NULL),
+    TN_ROWS("layers", tn_zeros, layer, layers, zeros_record, NULL),
+};
+static const tn_record all_zeros_record = TN_RECORD(tn_zeros, all_zeros_columns);
+
 typedef struct answer_data {
     const char *model, *data, *tokens, *precision;
     tn_training_result result;
@@ -121,6 +135,8 @@ static const tn_column answer_columns[] = {
     TN_OBJECT("peak_elements", answer_data, result.peak_elements, pair_record, NULL),
     TN_ROWS("sorts", answer_data, result.sort, result.sorts, sort_record, NULL),
     TN_OBJECT("macs", answer_data, result.macs, pair_record, NULL),
+    TN_OBJECT("zeros", answer_data, result.zeros, all_zeros_record, NULL),
+    TN_COLUMN_AS("wide_share", answer_data, result.wide_share, NULL),
     TN_COLUMN_AS("seconds_per_step", answer_data, result.seconds_per_step, NULL),
     TN_ROWS("epochs", answer_data, result.epoch, result.epochs, epoch_record, NULL),
 };
@@ -188,6 +204,9 @@ static tn_status print_training(const request *asked, const answer_data *answer,
            counts_agree(r) ? "as predicted" : "and NOT as predicted");
     if (r->sorts > 1) TN_TRY(tn_output_rows(&sort_record, r->sort, r->sorts, error));
     tn_say("%llu steps, %.3f ms each\n", (unsigned long long)r->steps, 1e3 * r->seconds_per_step);
+    tn_say("zeros among operands: sparsity.activations=%.4g, sparsity.gradients=%.4g\n", r->zeros.activations,
+           r->zeros.gradients);
+    if (!isnan(r->wide_share)) tn_say("wide operands: precision_schedule.wide_share=%.4g\n", r->wide_share);
     return r->epochs ? tn_output_rows(&epoch_record, r->epoch, r->epochs, error) : TN_OK;
 }
 

@@ -84,6 +84,8 @@ tn_status tn_initialise(tn_trainer *t, const tn_train_settings *settings, tn_err
         if (p->state) memset(p->state, 0, p->state_elements * t->kernels->bytes);
     }
     t->steps = 0;
+    tn_zero_counter_reset(&t->zeros);
+    t->rounding.wide = t->rounding.operands = 0;
     tn_free(values);
     if (status == TN_OK) status = initialise_predictors(t, settings, error);
     return status;

@@ -6,6 +6,7 @@
 #include "train/trainer_state.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -251,6 +252,8 @@ static tn_status fill(tn_trainer *t, tn_error *error) {
             "training.clip_norm needs all gradients of a step at once; with `update.when: "
             "write-back`, or predicted_gradients, a parameter is updated as soon as its own is there");
     TN_TRY(check_heads(t, error));
+    t->zeros.layers = t->whole->lowered.step.layers;
+    TN_TRY(tn_arena_alloc(&t->arena, t->zeros.layers, sizeof *t->zeros.layer, &t->zeros.layer, error));
     return make_parameters(t, error);
 }
 
@@ -384,7 +387,11 @@ void tn_trainer_set_progress(tn_trainer *t, double progress) {
 }
 
 double tn_trainer_wide_share(const tn_trainer *t) {
-    return t->rounding.operands ? (double)t->rounding.wide / (double)t->rounding.operands : 0;
+    return t->rounding.operands ? (double)t->rounding.wide / (double)t->rounding.operands : NAN;
+}
+
+tn_status tn_trainer_zeros(const tn_trainer *t, tn_arena *arena, tn_zeros *zeros, tn_error *error) {
+    return tn_zero_shares(&t->zeros, &t->whole->lowered.step, arena, zeros, error);
 }
 
 uint64_t tn_trainer_steps(const tn_trainer *t) {

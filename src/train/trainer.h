@@ -54,6 +54,18 @@ typedef struct tn_train_parameter {
     void *values, *state;
 } tn_train_parameter;
 
+/* Shares of zeros among the operands of products, weighted by multiply-adds, measured in one step of 64: as
+ * `sparsity.activations` and `.gradients` take them. NAN where no product reads such. */
+typedef struct tn_layer_zeros {
+    const char *layer, *phase;
+    double activations, gradients;
+} tn_layer_zeros;
+typedef struct tn_zeros {
+    double activations, gradients;
+    size_t layers;
+    tn_layer_zeros *layer;
+} tn_zeros;
+
 typedef struct tn_trainer tn_trainer;
 
 /* The model's weights and flows as they stand. Everything lives till tn_trainer_free. A training flow is searched for the
@@ -118,9 +130,12 @@ void tn_trainer_time(tn_trainer *trainer, bool on);
 double tn_trainer_product_seconds(const tn_trainer *trainer);
 
 /* Where the run stands, 0 to 1: a precision schedule follows it. The share of operands that it has rounded to the wider
- * format so far; 0 without one. */
+ * format since the last initialisation; NAN without one. */
 void tn_trainer_set_progress(tn_trainer *trainer, double progress);
 double tn_trainer_wide_share(const tn_trainer *trainer);
+
+/* What was measured of zeros in the steps since the last initialisation (train/zero_shares.h). */
+tn_status tn_trainer_zeros(const tn_trainer *trainer, tn_arena *arena, tn_zeros *zeros, tn_error *error);
 
 /* Steps that Adam has counted; part of what a checkpoint keeps. */
 uint64_t tn_trainer_steps(const tn_trainer *trainer);

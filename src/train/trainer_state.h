@@ -4,6 +4,7 @@
 
 #include "train/lowered_step.h"
 #include "train/trainer.h"
+#include "train/zero_shares.h"
 
 /* The step of one size: so many examples of so many tokens. */
 typedef struct tn_sized_step {
@@ -44,6 +45,7 @@ struct tn_trainer {
     char *pool, *scratch;
     size_t pool_bytes, scratch_elements;
     tn_rounding_room rounding;
+    tn_zero_counter zeros;
     tn_batch batch;
     double weight[TN_HEADS_MOST];
     uint64_t steps;

@@ -130,6 +130,7 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     TN_TRY(take_examples(&r, example, count, padded, sort_of_step(t), error));
     const tn_step *step = &r.sized->lowered.step;
     draw_noise(t);
+    t->zeros.counts = t->steps % TN_ZERO_STEPS == 0;
     select_once(&r);
     if (t->settings.clip_norm > 0) {
         tn_run_operations(&r, 0, r.sized->lowered.update_begin);
@@ -142,6 +143,7 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     } else {
         tn_run_operations(&r, 0, step->operations);
     }
+    t->zeros.counts = false;
     t->steps++;
     result->macs_predicted = predicted_macs(step, false);
     result->peak_elements_predicted = step->peak_elements;

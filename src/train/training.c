@@ -337,6 +337,8 @@ tn_status tn_training_run(const tn_training *training, tn_arena *arena, tn_train
     session s = {.run = training, .result = result, .arena = arena, .error = error};
     *result = (tn_training_result){0};
     tn_status status = run_session(&s);
+    if (status == TN_OK) status = tn_trainer_zeros(s.trainer, arena, &result->zeros, error);
+    result->wide_share = status == TN_OK ? tn_trainer_wide_share(s.trainer) : NAN;
     if (s.timed_steps) result->seconds_per_step = s.seconds / (double)s.timed_steps;
     tn_trainer_free(s.trainer);
     return status;

@@ -75,6 +75,9 @@ typedef struct tn_training_result {
     tn_predicted_executed peak_elements; /* of the same; of several sorts the most */
     size_t sorts;
     tn_step_sort_result *sort;
+    tn_zeros zeros;
+    double
+        wide_share; /* of the operands that a precision schedule made wide, in all steps of this run; NAN: there is none */
     bool evaluated; /* nothing was trained: */
     tn_scores dev, test;
     size_t exits;

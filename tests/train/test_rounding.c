@@ -300,11 +300,17 @@ static void inference_is_refused(void **state) {
     tn_model *model;
     tn_train_settings settings;
     tn_trainer *trainer;
+    tn_step_result result;
+    uint32_t token[] = {1};
+    int32_t slot[] = {0};
+    const tn_example example = {.tokens = 1, .token = token, .slot = slot};
     tn_error error;
     assert_int_equal(tn_model_load("atis-2enc", &inference, 1, &arena, &model, NULL), TN_OK);
     assert_int_equal(tn_train_settings_decode(NULL, &arena, &settings, NULL), TN_OK);
-    assert_int_equal(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, &error), TN_INPUT);
+    assert_int_equal(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, &error), TN_OK);
+    assert_int_equal(tn_trainer_step(trainer, &example, 1, false, 0.1, &result, &error), TN_INPUT);
     assert_non_null(strstr(error.message, "phase: training"));
+    tn_trainer_free(trainer);
     tn_arena_free(&arena);
 }
 

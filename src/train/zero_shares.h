@@ -1,0 +1,35 @@
+/* How many of the operands of products are zero, measured in some of a run's steps: what `sparsity.activations` and
+ * `sparsity.gradients` of a model say (model/zero_skipping.c). Operands are counted as they lie in memory, each as often as the
+ * product has multiply-adds. Internal to the room. */
+#ifndef TN_TRAIN_ZERO_SHARES_H
+#define TN_TRAIN_ZERO_SHARES_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "model/step.h"
+#include "train/kernels.h"
+#include "train/trainer.h"
+
+enum { TN_ZERO_STEPS = 64 }; /* one step of so many is counted */
+
+/* Sums over products: multiply-adds, and those whose operand is zero. */
+typedef struct tn_zero_sum {
+    double macs[TN_VALUES], zero[TN_VALUES];
+} tn_zero_sum;
+
+typedef struct tn_zero_counter {
+    bool counts;                     /* in the step that runs */
+    tn_zero_sum (*layer)[TN_PHASES]; /* [layers of the step] */
+    uint32_t layers;
+} tn_zero_counter;
+
+/* Adds the product's operands. */
+void tn_count_zeros(tn_zero_counter *to, const tn_step *step, const tn_operation *product,
+                    const tn_kernels *kernels, const void *left, const void *right);
+void tn_zero_counter_reset(tn_zero_counter *of);
+
+/* Shares of the whole run, and of every layer and phase that has products; texts of *to are those of `step`. */
+tn_status tn_zero_shares(const tn_zero_counter *of, const tn_step *step, tn_arena *arena, tn_zeros *to,
+                         tn_error *error);
+
+#endif
