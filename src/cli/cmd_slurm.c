@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "explore/space.h"
+#include "explore/chunk.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -244,7 +244,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     TN_TRY(tn_arena_alloc(&asked->common.arena, 1, sizeof *space, &space, error));
     TN_TRY(tn_space_load(asked->common.argument[0], asked->set.item, asked->set.count, NULL,
                          &asked->common.arena, space, error));
-    if (space->is_vast)
+    if (!tn_can_enumerate(space))
         return tn_fail_at(
             error, TN_INPUT, (tn_position){.file = space->path},
             "is too large to evaluate every design, in however many parts; `tenfold sweep SPACE "

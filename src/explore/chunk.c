@@ -16,6 +16,11 @@ tn_status tn_chunk_count(const tn_space *space, uint64_t *chunks, tn_error *erro
     return TN_OK;
 }
 
+bool tn_can_enumerate(const tn_space *space) {
+    uint64_t chunks;
+    return !space->is_vast && tn_chunk_count(space, &chunks, NULL) == TN_OK;
+}
+
 tn_chunk tn_chunk_at(const tn_space *space, uint64_t number) {
     uint64_t first = number % slices(space) * TN_CHUNK_DESIGNS, left = space->inner_count - first;
     return (tn_chunk){.outer = number / slices(space),

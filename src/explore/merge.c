@@ -153,6 +153,9 @@ tn_status tn_merge_folders(const char *const *part, size_t parts, const char *fo
     tn_space *space;
     merging all = {0};
     TN_TRY(tn_result_space(part[0], arena, &space, NULL, error));
+    if (!tn_can_enumerate(space))
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = part[0]},
+                          "was found in one piece; parts to merge are those of sweeps with --shard");
     tn_outcome_begin(space, &all.outcome);
     all.space = space;
     tn_status status = merge_all(&all, part, parts, folder, arena, summary, missing, error);

@@ -11,11 +11,6 @@
 /* Asked of a space that is too large to enumerate, where nothing else is. */
 static const double usual_epsilon = 0.05;
 
-static bool can_enumerate(const tn_space *space) {
-    uint64_t chunks;
-    return !space->is_vast && tn_chunk_count(space, &chunks, NULL) == TN_OK;
-}
-
 /* An enumeration of everything proves its front. */
 static void certify_enumeration(const tn_space *space, const tn_sweep_options *options, tn_outcome *outcome) {
     outcome->exact = outcome->certified = outcome->completion == TN_EXHAUSTED && options->shards <= 1;
@@ -162,15 +157,28 @@ static tn_status decompose(const tn_space *space, const tn_sweep_options *option
     return status;
 }
 
-static tn_status check(const tn_sweep_options *options, tn_error *error) {
-    bool asks = options->has_epsilon || options->seconds > 0;
+static bool asks_certificate(const tn_sweep_options *options) {
+    return options->has_epsilon || options->seconds > 0;
+}
+
+/* Whether every design is to be evaluated. */
+static bool is_enumeration(const tn_space *space, const tn_sweep_options *options) {
+    if (options->method != TN_METHOD_AUTO) return options->method == TN_ENUMERATE;
+    return !asks_certificate(options) && tn_can_enumerate(space);
+}
+
+static tn_status check(const tn_space *space, const tn_sweep_options *options, tn_error *error) {
+    bool asks = asks_certificate(options);
     if (asks && (options->method == TN_ENUMERATE || options->method == TN_EVOLVE))
         return tn_fail(error, TN_INPUT, "--epsilon and --time go with --method decompose");
-    if ((asks || options->method == TN_DECOMPOSE) &&
-        (options->shards || options->budget || options->keep_all))
+    if ((asks || options->method == TN_DECOMPOSE) && options->budget)
         return tn_fail(error, TN_INPUT,
-                       "--shard, --budget and --keep-all go with sweeps that evaluate every design; a "
-                       "decomposition is one piece");
+                       "--budget goes with sweeps that draw designs, not with a decomposition");
+    if ((options->shards || options->keep_all) && !is_enumeration(space, options))
+        return tn_fail_at(
+            error, TN_INPUT, (tn_position){.file = space->path},
+            "--shard and --keep-all go with sweeps that evaluate every design; the front of this "
+            "one is found in one piece");
     return TN_OK;
 }
 
@@ -181,14 +189,12 @@ static tn_status refuse(const tn_space *space, const char *why, tn_error *error)
 
 tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
                           const tn_progress *progress, tn_summary *summary, tn_error *error) {
-    bool asks = options->has_epsilon || options->seconds > 0, small = can_enumerate(space);
-    if (!small && options->method == TN_METHOD_AUTO && options->budget)
-        return evolve(space, options, folder, progress, summary, error);
     const char *refused = NULL;
-    TN_TRY(check(options, error));
-    if (options->method == TN_ENUMERATE || (options->method == TN_METHOD_AUTO && !asks && small))
-        return enumerate(space, options, folder, progress, summary, error);
-    if (options->method == TN_EVOLVE) return evolve(space, options, folder, progress, summary, error);
+    bool small = tn_can_enumerate(space);
+    TN_TRY(check(space, options, error));
+    if (is_enumeration(space, options)) return enumerate(space, options, folder, progress, summary, error);
+    if (options->method == TN_EVOLVE || options->budget)
+        return evolve(space, options, folder, progress, summary, error);
     TN_TRY(decompose(space, options, folder, progress, summary, &refused, error));
     if (!refused) return TN_OK;
     if (options->method == TN_DECOMPOSE) return refuse(space, refused, error);

@@ -69,6 +69,10 @@ static void wrong_requests_are_refused(void **state) {
     run("\"$TENFOLD\" slurm " SPACE " -o \"$FOLDER/x\"", 2);
     run("\"$TENFOLD\" slurm " SPACE " -o \"$FOLDER/x\" --tasks 0", 2);
     run("\"$TENFOLD\" slurm " SPACE " -o \"$FOLDER/x\" --tasks 2 --partition 'a b'", 2);
+    run("\"$TENFOLD\" slurm atis-2enc-shapes -o \"$FOLDER/x\" --tasks 2", 2);
+    run("\"$TENFOLD\" sweep atis-2enc-shapes -o \"$FOLDER/x\" --shard 1/2", 2);
+    run("\"$TENFOLD\" sweep " SPACE " -o \"$FOLDER/x\" --method evolve --shard 1/2", 2);
+    run("\"$TENFOLD\" sweep " SPACE " -o \"$FOLDER/x\" --epsilon 0.1 --keep-all", 2);
     run("\"$TENFOLD\" slurm atis-2enc-layers -o \"$FOLDER/x\" --tasks 2", 2);
 }
 
