@@ -108,7 +108,9 @@ static void put_array(const scripts *of, tn_buffer *out) {
         out, "sh \"$dir/part.sh\" \"$SLURM_ARRAY_TASK_ID\" &\npart=$!\n"
              "trap 'kill -TERM $(ps -o pid= --ppid $part) 2>/dev/null' TERM  # what is finished is kept\n"
              "wait $part || wait $part\nstatus=$?\n"
-             "if [ $status -eq 130 ]; then  # told to end before it was done: queue it again\n"
+             "# Told to end before it was done, or killed, which does not help for ever: queue it again.\n"
+             "if [ $status -eq 130 ] || { [ $status -gt 128 ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt 5 ]; }; "
+             "then\n"
              "    exec scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"\nfi\nexit $status\n");
 }
 
