@@ -1,4 +1,4 @@
-/* bench_sweep [STRIDE]: designs per second of one thread in the demo's space: every STRIDEth outer combination (17th)
+/* bench_sweep [STRIDE [KEY=VALUE]...]: designs per second of one thread in the demo's space: every STRIDEth outer combination (17th)
  * with all its builds, as a sweep goes through them: by what each costs at least whatever its layouts. */
 #include "base/clock.h"
 #include "explore/evaluator.h"
@@ -15,13 +15,15 @@ static int fail(const tn_error *error) {
 
 int main(int argc, char **argv) {
     uint64_t stride = argc > 1 ? strtoull(argv[1], NULL, 10) : 17;
+    const char **set = (const char **)argv + 2;
+    size_t sets = argc > 2 ? (size_t)argc - 2 : 0;
     tn_arena arena = {0};
     tn_error error = {0};
     static tn_space space;
     tn_evaluator *evaluator;
     if (!stride) return 2;
-    if (tn_space_load(BENCH_SOURCE_DIR "/spaces/atis-2enc-u50.yaml", NULL, 0, NULL, &arena, &space, &error) !=
-        TN_OK)
+    if (tn_space_load(BENCH_SOURCE_DIR "/spaces/atis-2enc-u50.yaml", set, sets, NULL, &arena, &space,
+                      &error) != TN_OK)
         return fail(&error);
     if (tn_evaluator_new(&space, &evaluator, &error) != TN_OK) return fail(&error);
     uint64_t designs = 0, outers = 0, feasible = 0, undefined = 0;

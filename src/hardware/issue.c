@@ -130,13 +130,15 @@ tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t 
                                  .other_groups = down ? pass->rows : 1};
     for (uint32_t kind = 0; kind < TN_BLOCK_KINDS; kind++) {
         const int cut =
-            kind >> TN_ISSUE_CUTS & 1; /* columns: of the right block and the result; terms: of the left */
-        product.left[kind] = along ? pass->phases[cut] : 1;
+            kind >> TN_ISSUE_CUTS & 1; /* columns: the right block and the result; terms: the left */
+        const uint64_t streamed = most(pass->phases[cut], pass->write_phases[cut]);
+        product.left[kind] = along ? streamed : 1;
         product.right[kind] = along ? 1 : pass->phases[cut];
-        product.result[kind] = down ? pass->write_phases[cut] : 1;
+        product.result[kind] = along ? 1 : pass->write_phases[cut];
     }
     TN_TRY(tn_issue_product(&kernel, &product, issued, error));
-    *behind =
-        pass->depth + (along ? tn_tree_depth(pass->lanes) + 1 : 1) * sum_cycles + issued->last_phases - 1;
+    const uint64_t sums = (along ? tn_tree_depth(pass->lanes) + 1 : 1) * sum_cycles,
+                   write = along ? pass->write_phases[pass->cut] : issued->last_phases;
+    *behind = pass->depth + (along ? most(sums, write - 1) : sums + write - 1);
     return TN_OK;
 }

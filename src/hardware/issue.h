@@ -66,8 +66,9 @@ typedef struct tn_issued_pass {
     tn_pass_form form;
     uint64_t rows, blocks; /* of V columns in a row; of a pass per row: 1 */
     bool cut;              /* the row's end cuts the last of them */
-    /* Of a whole block and of one that is cut: what its slowest operand takes (of a map: or its result), and what the
-     * sums of an accumulating pass take to be written. */
+    /* Of a whole block and of one that is cut: cycles that its slowest operand takes to be fetched, and that its result
+     * takes to be written: of a map and of a sum along rows the block that streams out, of a sum down the columns the
+     * sums. */
     uint64_t phases[2], write_phases[2];
     uint64_t lanes, depth, sum_cycles; /* V; of a lane's operators; of the operator that sums */
 } tn_issued_pass;

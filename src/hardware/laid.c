@@ -1,6 +1,8 @@
 #include "hardware/laid.h"
 
 #include "base/checked.h"
+#include "hardware/laid_arrays.h"
+#include "hardware/layout_search.h"
 #include "hardware/workload.h"
 
 #include <string.h>
@@ -20,6 +22,7 @@ struct tn_laid_layer {
 typedef struct {
     tn_workload *workload;
     const tn_step *step;
+    const tn_laid_arrays *arrays;
     const tn_map *map;
     const tn_build *build;
     tn_arena *arena;
@@ -42,11 +45,6 @@ static uint64_t greater(uint64_t a, uint64_t b) {
 
 /* ---- rows of memories ---- */
 
-static bool is_update(const tn_operation *operation) {
-    return operation->kind == TN_OP_UPDATE_SGD || operation->kind == TN_OP_UPDATE_MOMENTUM ||
-           operation->kind == TN_OP_UPDATE_ADAM;
-}
-
 /* Raises what an update goes through to the widest of it; true if anything changed. */
 static bool even_out(layer_out *with, const tn_operation *operation) {
     uint8_t most = 0;
@@ -64,18 +62,23 @@ static bool even_out(layer_out *with, const tn_operation *operation) {
     return changed;
 }
 
+/* Rows of all memories, or those that were found before under the same parallelism. */
 static void find_rows(layer_out *with, tn_plan *plan) {
     const tn_build *build = with->build;
     const uint64_t parallelism[] = {build->rows, build->columns, build->reduction, build->vector};
+    uint64_t mixed =
+        ((parallelism[0] * 1031 + parallelism[1]) * 1031 + parallelism[2]) * 1031 + parallelism[3];
+    tn_kept_rows *kept = &plan->rows[tn_kept_at(mixed, TN_ROWS_KEPT)];
     bool changed = true;
-    if (memcmp(plan->row_parallelism, parallelism, sizeof parallelism) == 0) return;
-    memcpy(plan->row_parallelism, parallelism, sizeof parallelism);
+    with->row_log = kept->log;
+    if (memcmp(kept->parallelism, parallelism, sizeof parallelism) == 0) return;
+    memcpy(kept->parallelism, parallelism, sizeof parallelism);
     for (uint32_t m = 0; m < with->map->memories; m++)
         with->row_log[m] = (uint8_t)tn_log_above(tn_mapped_row(&with->map->memory[m], with->build));
     while (changed) {
         changed = false;
-        for (uint32_t i = 0; i < with->workload->updates; i++)
-            changed |= even_out(with, &with->step->operation[with->workload->update[i]]);
+        for (uint32_t i = 0; i < with->arrays->updates; i++)
+            changed |= even_out(with, &with->step->operation[with->arrays->update[i]]);
     }
 }
 
@@ -88,128 +91,59 @@ static uint64_t banks_of(uint32_t split, uint32_t row_log) {
 
 /* ---- demands ---- */
 
-/* How many layers' operations touch each array. */
-static tn_status count_layers(tn_workload *workload, tn_error *error) {
-    const tn_step *step = workload->step;
-    uint32_t *last; /* layer that touched it last, from 1 */
-    TN_TRY(tn_arena_alloc(workload->arena, step->arrays, sizeof *last, &last, error));
-    for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *operation = &step->operation[i];
-        for (uint32_t j = 0; j < operation->read_count + operation->write_count; j++) {
-            uint32_t array = j < operation->read_count ? operation->reads[j]
-                                                       : operation->writes[j - operation->read_count];
-            if (last[array] == operation->layer + 1) continue;
-            last[array] = operation->layer + 1;
-            workload->in_layers[array]++;
-        }
-    }
-    return TN_OK;
-}
-
-/* Which array of the step a program's tensor is; NONE: no operation says. The same for all builds. */
-static tn_status find_arrays(tn_workload *workload, tn_error *error) {
-    const tn_step *step = workload->step;
-    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->update, &workload->update,
-                          error));
-    for (uint32_t i = 0; i < step->operations; i++)
-        if (is_update(&step->operation[i])) workload->update[workload->updates++] = i;
-    TN_TRY(tn_arena_alloc(workload->arena, step->layers, sizeof *workload->array_of, &workload->array_of,
-                          error));
-    TN_TRY(tn_arena_alloc(workload->arena, step->arrays, sizeof *workload->feature_log,
-                          &workload->feature_log, error));
-    for (uint32_t l = 0; l < step->layers; l++) {
-        const tn_program *program = step->layer[l].program;
-        if (!program) continue;
-        TN_TRY(tn_arena_alloc(workload->arena, program->tensors, sizeof **workload->array_of,
-                              &workload->array_of[l], error));
-        for (uint32_t t = 0; t < program->tensors; t++) workload->array_of[l][t] = NONE;
-    }
-    TN_TRY(tn_arena_alloc(workload->arena, step->arrays, sizeof *workload->in_layers, &workload->in_layers,
-                          error));
-    TN_TRY(count_layers(workload, error));
-    for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *operation = &step->operation[i];
-        uint32_t *array_of = workload->array_of[operation->layer];
-        if (!operation->program_step || !array_of) continue;
-        array_of[operation->program_step->a] = operation->reads[0];
-        array_of[operation->program_step->b] = operation->reads[1];
-        array_of[operation->program_step->out] = operation->writes[0];
-    }
-    return TN_OK;
-}
-
-/* An activation that operations of several layers touch. */
-static bool is_shared(const tn_workload *workload, uint32_t layer, uint32_t tensor) {
-    tn_role role = workload->step->layer[layer].program->tensor[tensor].role;
-    bool outer = role == TN_ROLE_X || role == TN_ROLE_Y || role == TN_ROLE_DX || role == TN_ROLE_DY;
-    return outer && workload->in_layers[workload->array_of[layer][tensor]] > 1;
-}
-
-/* Sizes of an activation's features in one layer's folding. */
-static uint32_t features_of(const tn_program *program, const tn_program_tensor *tensor, uint64_t *size) {
-    for (uint32_t k = 1; k < tensor->indices.count; k++)
-        size[k - 1] = program->index_size[tensor->indices.index[k]];
-    return tensor->indices.count - 1;
-}
-
-/* The most features, as a logarithm, that lie together in every folding that touches the array: where all fold alike
- * those of the last axis, padded; else what is a box in each. */
-static tn_status find_features(tn_workload *workload, tn_error *error) {
-    const tn_step *step = workload->step;
-    struct {
-        uint64_t size[TN_FACTORS_MOST];
-        uint32_t axes;
-    } * first, here;
-    uint64_t *features;
-    TN_TRY(tn_arena_alloc(workload->arena, step->arrays, sizeof *first, &first, error));
-    TN_TRY(tn_arena_alloc(workload->arena, TN_INDICES_MOST, sizeof *features, &features, error));
-    for (uint32_t l = 0; l < step->layers; l++) {
-        const tn_program *program = step->layer[l].program;
-        for (uint32_t t = 0; program && t < program->tensors; t++) {
-            uint32_t array = workload->array_of[l][t];
-            const tn_program_tensor *tensor = &program->tensor[t];
-            if (array == NONE || !is_shared(workload, l, t) || tensor->indices.count < 2) continue;
-            uint8_t *most = &workload->feature_log[array];
-            here.axes = features_of(program, tensor, features);
-            if (here.axes > TN_FACTORS_MOST) { /* more than weights have: nothing is known to lie together */
-                *most = 0;
-                continue;
-            }
-            memset(here.size, 0, sizeof here.size);
-            memcpy(here.size, features, here.axes * sizeof *features);
-            if (first[array].axes == 0) {
-                memcpy(&first[array], &here, sizeof here);
-                *most = (uint8_t)tn_log_above(here.size[here.axes - 1]);
-                continue;
-            }
-            if (first[array].axes == here.axes && memcmp(first[array].size, here.size, sizeof here.size) == 0)
-                continue;
-            while (!tn_layout_is_box(here.size, here.axes, *most) ||
-                   !tn_layout_is_box(first[array].size, first[array].axes, *most))
-                --*most;
-        }
-    }
-    return TN_OK;
+/* Words of rows x columns: as many columns as the kernel takes terms or columns, as far as they lie together in every
+ * folding, and as many rows as fill the memory's row; more columns where the matrix has no more rows. */
+static tn_layout_demand demand_of_matrix(const layer_out *with, uint32_t array, uint32_t row_log) {
+    uint64_t columns = with->arrays->columns[array];
+    uint32_t rows = tn_log_above(with->step->array[array].elements / columns),
+             features = tn_log_above(greater(with->build->reduction, with->build->columns));
+    if (rows < row_log && features < row_log - rows) features = row_log - rows;
+    if (features > with->arrays->feature_log[array]) features = with->arrays->feature_log[array];
+    if (features > row_log) features = row_log;
+    return (tn_layout_demand){.has_row = true,
+                              .is_updated = true,
+                              .is_shared = true,
+                              .row_log = (uint8_t)row_log,
+                              .feature_log = (uint8_t)features,
+                              .token_log = (uint8_t)(row_log - features)};
 }
 
 static tn_layout_demand demand_of(const layer_out *with, uint32_t layer, uint32_t tensor) {
-    const tn_workload *workload = with->workload;
-    const tn_program *program = with->step->layer[layer].program;
-    uint32_t array = workload->array_of[layer][tensor],
+    const tn_program *program = with->arrays->program[layer];
+    uint32_t array = with->arrays->of_tensor[layer][tensor],
              memory = array == NONE ? NONE : with->map->memory_of[array];
     if (memory == NONE) return (tn_layout_demand){.is_updated = true};
-    tn_layout_demand demand = {.has_row = true, .is_updated = true, .row_log = with->row_log[memory]};
-    const tn_indices *indices = &program->tensor[tensor].indices;
-    if (!is_shared(workload, layer, tensor) || indices->count == 0) return demand;
-    uint32_t row = demand.row_log, tokens = tn_log_above(program->index_size[indices->index[0]]),
-             features = tn_log_above(greater(with->build->reduction, with->build->columns));
-    if (tokens < row && features < row - tokens) features = row - tokens;
-    if (features > workload->feature_log[array]) features = workload->feature_log[array];
-    if (features > row) features = row;
-    demand.is_shared = true;
-    demand.feature_log = (uint8_t)features;
-    demand.token_log = (uint8_t)(row - features);
+    uint8_t row_log = with->row_log[memory];
+    if (with->arrays->columns[array] == 0 || program->tensor[tensor].indices.count == 0)
+        return (tn_layout_demand){.has_row = true, .is_updated = true, .row_log = row_log};
+    tn_layout_demand demand = demand_of_matrix(with, array, row_log);
+    if (program == with->step->layer[layer].program) return demand;
+    demand.row_log = demand.feature_log; /* of one token: a word's other rows are those of other tokens */
+    demand.token_log = 0;
     return demand;
+}
+
+static tn_bank_kind kind_of(tn_banking banking) {
+    return banking == TN_BANKING_ROWS   ? TN_BANKS_ROWS
+           : banking == TN_BANKING_SKEW ? TN_BANKS_FULL_SKEW
+                                        : TN_BANKS_ONE_WORD;
+}
+
+/* Matrices lie in the same words for every operation; the depth follows. */
+static void lay_matrices(layer_out *with) {
+    const tn_bank_kind kind = kind_of(tn_split_banking(with->build->split));
+    for (uint32_t a = 0; a < with->step->arrays; a++) {
+        uint32_t memory = with->map->memory_of[a];
+        uint64_t columns = with->arrays->columns[a];
+        if (memory == NONE || columns == 0) continue;
+        uint64_t rows = with->step->array[a].elements / columns;
+        const tn_layout_demand demand = demand_of_matrix(with, a, with->row_log[memory]);
+        tn_laid_words *words = &with->laid->words[a];
+        *words = (tn_laid_words){.is_matrix = true, .of = tn_layout_shared(&demand, kind, rows > 1)};
+        if (words->of.bank_log > 0) continue; /* the layers' searches say how words share rows */
+        with->laid->depth[a] =
+            (((rows - 1) >> words->of.token_log) + 1) * (((columns - 1) >> words->of.feature_log) + 1);
+    }
 }
 
 /* ---- layers ---- */
@@ -223,7 +157,7 @@ static bool is_found(const struct tn_laid_layer *found, const tn_program *progra
 
 static tn_status lay_layer(layer_out *with, uint32_t layer) {
     const tn_build *build = with->build;
-    const tn_program *program = with->step->layer[layer].program;
+    const tn_program *program = with->arrays->program[layer];
     const tn_kernel_edges edges = {build->rows, build->columns, build->reduction};
     tn_banking banking = tn_split_banking(build->split);
     tn_layout_demand *demand;
@@ -294,16 +228,18 @@ static tn_status find_least(tn_workload *workload, const tn_program *program,
 static tn_status find_least_depths(layer_out *with) {
     const tn_step *step = with->step;
     for (uint32_t l = 0; l < step->layers; l++) {
-        const tn_program *program = step->layer[l].program;
+        const tn_program *program = with->arrays->program[l];
         const struct tn_least_depths *least;
         if (!program) continue;
         TN_TRY(find_least(with->workload, program, &least, with->error));
         for (uint32_t t = 0; t < program->tensors; t++) {
-            uint32_t array = with->workload->array_of[l][t],
+            uint32_t array = with->arrays->of_tensor[l][t],
                      memory = array == NONE ? NONE : with->map->memory_of[array];
-            if (memory == NONE) continue;
+            if (memory == NONE || (program != step->layer[l].program && with->arrays->columns[array] > 0))
+                continue;
             with->laid->depth[array] =
-                greater(with->laid->depth[array], least->rows[t][with->row_log[memory]]);
+                greater(with->laid->depth[array],
+                        least->rows[t][with->row_log[memory]] * tn_laid_slices(with->arrays, step, l, t));
         }
     }
     return TN_OK;
@@ -319,7 +255,7 @@ static void follow_parameters(layer_out *with) {
     const tn_step *step = with->step;
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
-        if (!is_update(operation) || with->laid->depth[operation->reads[0]] == 0) continue;
+        if (!tn_operation_is_update(operation) || with->laid->depth[operation->reads[0]] == 0) continue;
         uint64_t elements = step->array[operation->reads[0]].elements;
         for (uint32_t k = 2; k < operation->read_count; k++)
             with->laid->depth[operation->reads[k]] = with->laid->depth[operation->reads[0]] *
@@ -332,10 +268,13 @@ static void find_depths(layer_out *with) {
     for (uint32_t l = 0; l < step->layers; l++) {
         const tn_layouts *layouts = with->laid->layer[l];
         for (uint32_t t = 0; layouts && t < layouts->tensors; t++) {
-            uint32_t array = with->workload->array_of[l][t],
+            uint32_t array = with->arrays->of_tensor[l][t],
                      memory = array == NONE ? NONE : with->map->memory_of[array];
             if (memory == NONE) continue;
-            with->laid->depth[array] = greater(with->laid->depth[array], layouts->tensor[t].depth);
+            if (with->arrays->program[l] == step->layer[l].program || with->arrays->columns[array] == 0)
+                with->laid->depth[array] =
+                    greater(with->laid->depth[array],
+                            layouts->tensor[t].depth * tn_laid_slices(with->arrays, step, l, t));
             with->laid->memory[memory].banks =
                 greater(with->laid->memory[memory].banks, layouts->tensor[t].banks);
         }
@@ -393,6 +332,8 @@ static tn_status lay_all(layer_out *with) {
     if (bound) {
         TN_TRY(find_least_depths(with));
     } else {
+        TN_TRY(tn_arena_alloc(with->arena, step->arrays, sizeof *laid->words, &laid->words, with->error));
+        lay_matrices(with);
         for (uint32_t l = 0; l < step->layers; l++) TN_TRY(lay_layer(with, l));
         find_depths(with);
     }
@@ -400,62 +341,88 @@ static tn_status lay_all(layer_out *with) {
     return sum_depths(with);
 }
 
+/* ---- bounds ---- */
+
+/* Under a bound a memory's row follows from how many elements it has, whatever the others are: updates go through memories
+ * of equal rows (even_out). So each is found once for each number of elements, and a build picks. */
+struct tn_bound_rows {
+    tn_laid laid;         /* of the build at hand */
+    tn_row *of[ROW_LOGS]; /* [memories], where every row has 2^l elements; NULL: not asked for yet */
+};
+
+static tn_status find_bound_rows(const layer_out *with, uint32_t log, tn_row **rows) {
+    layer_out alike = *with;
+    tn_laid laid = {0};
+    alike.laid = &laid;
+    TN_TRY(
+        tn_arena_alloc(with->arena, with->map->memories, sizeof *alike.row_log, &alike.row_log, with->error));
+    memset(alike.row_log, (int)log, with->map->memories * sizeof *alike.row_log);
+    TN_TRY(lay_all(&alike));
+    *rows = laid.memory;
+    return TN_OK;
+}
+
+static tn_status lay_bound(layer_out *with, tn_plan *plan, const tn_laid_key *key) {
+    struct tn_bound_rows *bound = plan->bound_rows;
+    uint32_t memories = with->map->memories;
+    if (!bound) {
+        TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *bound, &bound, with->error));
+        TN_TRY(tn_arena_alloc(with->arena, memories, sizeof *bound->laid.memory, &bound->laid.memory,
+                              with->error));
+        plan->bound_rows = bound;
+    }
+    plan->laid = &bound->laid;
+    if (memcmp(&bound->laid.key, key, sizeof *key) == 0) return TN_OK;
+    bound->laid.key = (tn_laid_key){0};
+    plan->laid_rows = NULL; /* what is known of shares is of other rows */
+    for (uint32_t m = 0; m < memories; m++) {
+        uint32_t log = with->row_log[m];
+        if (!bound->of[log]) TN_TRY(find_bound_rows(with, log, &bound->of[log]));
+        tn_row *row = &bound->laid.memory[m];
+        *row = bound->of[log][m];
+        row->banks = row->asked_banks = banks_of(with->build->split, log);
+    }
+    bound->laid.key = *key;
+    return TN_OK;
+}
+
 tn_status tn_plan_lay(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_error *error) {
     const tn_laid_key key = {build->rows,   build->columns, build->reduction,
                              build->vector, build->split,   build->layouts};
     plan->laid = NULL;
     if (build->layouts == TN_LAID_IDEALLY || build->array != TN_ARRAY_LANES) return TN_OK;
-    if (!workload->array_of) {
-        TN_TRY(find_arrays(workload, error));
-        TN_TRY(find_features(workload, error));
-    }
+    if (!workload->laid_arrays)
+        TN_TRY(tn_laid_arrays_find(workload->step, workload->arena, &workload->laid_arrays, error));
     if (!plan->all_laid) {
+        for (uint32_t i = 0; i < TN_ROWS_KEPT; i++)
+            TN_TRY(tn_arena_alloc(workload->arena, plan->map.memories, sizeof *plan->rows[i].log,
+                                  &plan->rows[i].log, error));
         TN_TRY(tn_arena_alloc(workload->arena, TN_LAID_KEPT, sizeof *plan->all_laid, &plan->all_laid, error));
-        TN_TRY(tn_arena_alloc(workload->arena, plan->map.memories, sizeof *plan->row_log, &plan->row_log,
-                              error));
     }
+    layer_out with = {.workload = workload,
+                      .step = workload->step,
+                      .arrays = workload->laid_arrays,
+                      .map = &plan->map,
+                      .build = build,
+                      .arena = workload->arena,
+                      .error = error};
+    find_rows(&with, plan);
+    if (build->layouts == TN_LAID_BOUND) return lay_bound(&with, plan, &key);
     const uint64_t parallelism[] = {key.rows, key.columns, key.reduction, key.vector};
     uint64_t mixed = parallelism[0];
     for (size_t i = 0; i < 3; i++) mixed = mixed * 1031 + parallelism[i + 1];
     tn_laid **list = &plan->all_laid[tn_kept_at(mixed * 16 + key.split * 4 + key.laying, TN_LAID_KEPT)];
     for (plan->laid = *list; plan->laid; plan->laid = plan->laid->next)
         if (memcmp(&plan->laid->key, &key, sizeof key) == 0) return TN_OK;
-    layer_out with = {.workload = workload,
-                      .step = workload->step,
-                      .map = &plan->map,
-                      .build = build,
-                      .arena = workload->arena,
-                      .error = error,
-                      .row_log = plan->row_log};
     TN_TRY(tn_arena_alloc(with.arena, 1, sizeof *with.laid, &with.laid, error));
     with.laid->key = key;
-    find_rows(&with, plan);
     TN_TRY(lay_all(&with));
     with.laid->next = *list;
     *list = plan->laid = with.laid;
     return TN_OK;
 }
 
-tn_status tn_laid_product(const tn_laid *laid, const tn_operation *operation, const tn_program *program,
-                          const tn_matmul *kernel, uint64_t *cycles, tn_error *error) {
-    const tn_layouts *layouts = laid->layer[operation->layer];
-    return tn_issue_product_cycles(kernel, &layouts->product[operation->program_step - program->step].issued,
-                                   cycles, error);
-}
-
-uint64_t tn_laid_update_elements(const tn_laid *laid, const tn_map *map, const tn_operation *operation,
-                                 uint64_t lanes) {
-    uint32_t parameter = operation->reads[0];
-    if (!is_update(operation) || map->memory_of[parameter] == NONE) return 0;
-    uint64_t row = laid->memory[map->memory_of[parameter]].elements;
-    return laid->depth[parameter] * tn_ceil_div(row, lanes) * lanes;
-}
-
 void tn_workload_share_layouts(tn_workload *workload, const tn_workload *from) {
-    workload->array_of = from->array_of;
-    workload->feature_log = from->feature_log;
-    workload->in_layers = from->in_layers;
-    workload->updates = from->updates;
-    workload->update = from->update;
+    workload->laid_arrays = from->laid_arrays;
     workload->laid_layers = from->laid_layers;
 }

@@ -5,11 +5,11 @@
  * build.split says (auto: as the arrays in it were found to need). Memories that an update goes through side by side,
  * those of a parameter, its gradient and its optimizer state, have rows of one size, so that it goes row by row.
  *
- * What several layers want (X, Y and their gradients) lies in words of tokens x features that each of them can take:
- * as many features as the kernel takes terms or columns, as far as that is a box in every folding of every layer
- * that touches the array, and as many tokens as fill the row. Everything else of a layer is searched for that layer
- * alone; layers of one program, kernel and demands share what was found. Arrays that no product of a layer's program
- * touches lie element behind element.
+ * What several layers or vector kernels want (X, Y and their gradients, scores, biases) lies in words of tokens x features
+ * that each of them can take: as many features as the kernel takes terms or columns, as far as that is a box in every
+ * folding of every layer that touches the array, and as many tokens as fill the row (hardware/laid_arrays.h). Everything
+ * else of a layer is searched for that layer alone; layers of one program, kernel and demands share what was found. A
+ * look-up in cores is laid for one token: a slice that a token's digit names lies behind the other.
  *
  * The same memories with every array of a program in the fewest rows that any box of a row's elements covers it with,
  * and every issue in one cycle, are a lower bound of all of it (TN_LAID_BOUND): a wide word takes no more blocks than
@@ -18,7 +18,7 @@
 #ifndef TN_HARDWARE_LAID_H
 #define TN_HARDWARE_LAID_H
 
-#include "hardware/layouts.h"
+#include "hardware/layout_search.h"
 #include "hardware/place.h"
 
 /* Which layouts of a step, apart from its memory map. */
@@ -27,11 +27,18 @@ typedef struct tn_laid_key {
     uint32_t split, laying;
 } tn_laid_key;
 
+/* How an array lies that vector kernels or several layers touch: as a matrix (hardware/laid_arrays.h). */
+typedef struct tn_laid_words {
+    bool is_matrix; /* false: as its layer's program has it, or element behind element */
+    tn_shared_words of;
+} tn_laid_words;
+
 typedef struct tn_laid {
     tn_laid_key key;
     tn_row *memory;           /* [memories]: of one copy */
     const tn_layouts **layer; /* [step->layers]: NULL where it has no program; all NULL for a bound */
     uint64_t *depth;          /* [step->arrays]: rows; 0: element lies behind element */
+    tn_laid_words *words;     /* [step->arrays]; NULL for a bound */
     struct tn_laid *next;
 } tn_laid;
 
@@ -44,14 +51,5 @@ tn_status tn_plan_lay(struct tn_workload *workload, struct tn_plan *plan, const 
 
 /* The banking that a split of the build asks for. */
 tn_banking tn_split_banking(uint32_t split);
-
-/* Cycles of a product of a layer's program, starting and draining apart. */
-tn_status tn_laid_product(const tn_laid *laid, const tn_operation *operation, const tn_program *program,
-                          const tn_matmul *kernel, uint64_t *cycles, tn_error *error);
-
-/* Elements that an update goes over, padded rows of its parameter in trips of `lanes`; 0: the operation is none, or
- * its parameter's elements lie one behind the other. */
-uint64_t tn_laid_update_elements(const tn_laid *laid, const tn_map *map, const tn_operation *operation,
-                                 uint64_t lanes);
 
 #endif

@@ -312,26 +312,34 @@ static void choose_rows(tn_layout_search *with, uint32_t t, word *best) {
     of->bank_log = best->cost == UINT64_MAX ? 0 : best->row_log - best->log[0];
 }
 
-/* Words of tokens x features that every layer can take: of one wide word whole; in banks rows of features, rotated
- * from token to token; each element in a bank of its own, features 2^token_log banks apart. */
+tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind kind, bool has_tokens) {
+    uint32_t row = demand->row_log, features = demand->feature_log, tokens = demand->token_log;
+    if (kind == TN_BANKS_ROWS) tokens = 0, features = features < row / 2 ? features : row / 2;
+    if (kind == TN_BANKS_FULL_SKEW) tokens = features = 0;
+    uint32_t banks = row - tokens - features;
+    if (kind == TN_BANKS_ONE_WORD || banks > BANKS_LOG_MOST) banks = 0;
+    bool spread = kind == TN_BANKS_FULL_SKEW && has_tokens;
+    return (tn_shared_words){.token_log = (uint8_t)tokens,
+                             .feature_log = (uint8_t)features,
+                             .bank_log = (uint8_t)banks,
+                             .apart = spread ? (uint64_t)1 << demand->token_log : 1};
+}
+
+/* Words of tokens x features that every layer can take. */
 static void lay_shared(tn_layout_search *with, uint32_t t) {
     tn_searched_tensor *of = &with->tensor[t];
-    const tn_layout_demand *demand = &of->demand;
     uint8_t *log = with->log + t * with->indices;
     uint64_t *skew = with->skew + t * with->indices;
-    uint32_t row = demand->row_log, features = demand->feature_log, tokens = demand->token_log;
-    if (of->kind == TN_BANKS_ROWS) tokens = 0, features = features < row / 2 ? features : row / 2;
-    if (of->kind == TN_BANKS_FULL_SKEW) tokens = features = 0;
-    of->bank_log = row - tokens - features;
-    if (of->kind == TN_BANKS_ONE_WORD || of->bank_log > BANKS_LOG_MOST) of->bank_log = 0;
-    of->row_log = row;
+    uint32_t first = with->program->tensor[t].indices.index[0];
+    const tn_shared_words words =
+        tn_layout_shared(&of->demand, of->kind, of->axes > 0 && of->axis[0] == first);
+    uint64_t banks = (uint64_t)1 << words.bank_log, apart = words.apart;
+    uint32_t features = words.feature_log;
+    of->bank_log = words.bank_log;
+    of->row_log = of->demand.row_log;
     memset(log, 0, with->indices);
     memset(skew, 0, with->indices * sizeof *skew);
     if (of->axes == 0) return;
-    uint32_t first = with->program->tensor[t].indices.index[0];
-    uint64_t banks = (uint64_t)1 << of->bank_log,
-             apart = of->kind == TN_BANKS_FULL_SKEW && of->axis[0] == first ? (uint64_t)1 << demand->token_log
-                                                                            : 1;
     for (uint32_t i = of->axes; i-- > 0 && of->axis[i] != first;) {
         uint32_t index = of->axis[i], most = tn_log_above(with->size[index]);
         if (most > features) most = features;
@@ -340,7 +348,7 @@ static void lay_shared(tn_layout_search *with, uint32_t t) {
         skew[index] = apart % banks;
         apart = apart * (((with->size[index] - 1) >> most) + 1) % banks;
     }
-    log[first] = (uint8_t)tokens;
+    log[first] = words.token_log;
     skew[first] = 1 % banks;
 }
 
@@ -521,7 +529,8 @@ static bool is_slow(const tn_layout_search *with, uint32_t t) {
 
 void tn_layout_search_add_banks(tn_layout_search *with) {
     for (uint32_t t = 0; t < with->tensors; t++) {
-        if (with->tensor[t].stands_for != t || !is_slow(with, t)) continue;
+        if (with->tensor[t].stands_for != t || with->tensor[t].demand.is_shared || !is_slow(with, t))
+            continue;
         uint64_t before = cost_of_all(with);
         lay(with, t, TN_BANKS_ROWS);
         if (is_slow(with, t)) lay(with, t, TN_BANKS_FULL_SKEW);

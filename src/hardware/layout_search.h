@@ -63,7 +63,16 @@ void tn_layout_search_open(tn_layout_search *search);
 /* Descends with banks of the wanted kind until the cost is `bound`, or from all starts; `best`: room for another
  * search of the same sizes. */
 void tn_layout_search_descend(tn_layout_search *search, tn_layout_search *best, uint64_t bound);
-/* Rows of banks where one wide word is too slow, the full skew where they are too, neither where it does not help. */
+/* How what several layers share lies: of one wide word whole boxes of tokens x features; in banks rows of features,
+ * rotated from token to token; each element in a bank of its own, features 2^token_log banks apart. */
+typedef struct tn_shared_words {
+    uint8_t token_log, feature_log, bank_log; /* of a word's edges, of the banks */
+    uint64_t apart;                           /* banks from a word to the next along the features */
+} tn_shared_words;
+tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind kind, bool has_tokens);
+
+/* Rows of banks where one wide word is too slow, the full skew where they are too, neither where it does not help; shared
+ * tensors stay, as one layer cannot decide for all. */
 void tn_layout_search_add_banks(tn_layout_search *search);
 
 /* The two groups that an operand's blocks are cut along, as hardware/issue.h orders them. */

@@ -38,7 +38,7 @@ typedef struct {
     tn_memory_share share;
 } kept_share;
 
-enum { PLACES = 16, ROWS_MOST = 16, ROWS_LEAST = 2, SHARES_MOST = 1 << 16 };
+enum { PLACES = 16, ROWS_MOST = 16, ROWS_LEAST = 2, SHARES_MOST = 1 << 16, HINTS = 16 };
 
 struct tn_share_memo {
     uint32_t rows;    /* slots of each memory */
@@ -48,6 +48,7 @@ struct tn_share_memo {
     kept_row *row;       /* [memories][rows] */
     uint32_t *next_row;  /* [memories] */
     uint32_t *at;        /* [memories]: slot of the row that stands */
+    uint32_t *hint;      /* [memories][HINTS]: where a row of that shape was last */
     kept_share *share;   /* [memories][rows][PLACES] */
 };
 
@@ -66,6 +67,7 @@ tn_status tn_share_memo_make(uint32_t memories, tn_arena *arena, tn_share_memo *
     TN_TRY(tn_arena_alloc(arena, rows, sizeof *made->row, &made->row, error));
     TN_TRY(tn_arena_alloc(arena, memories, sizeof *made->next_row, &made->next_row, error));
     TN_TRY(tn_arena_alloc(arena, memories, sizeof *made->at, &made->at, error));
+    TN_TRY(tn_arena_alloc(arena, (size_t)memories * HINTS, sizeof *made->hint, &made->hint, error));
     TN_TRY(tn_arena_alloc(arena, rows * PLACES, sizeof *made->share, &made->share, error));
     *memo = made;
     return TN_OK;
@@ -77,12 +79,16 @@ static bool is_row(const kept_row *kept, const tn_row *row) {
 
 void tn_share_memo_set_row(tn_share_memo *memo, uint32_t memory, const tn_row *row) {
     kept_row *kept = &memo->row[(size_t)memory * memo->rows];
-    uint32_t *at = &memo->at[memory];
+    uint64_t shape = (row->elements * 31 + row->banks) * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t *at = &memo->at[memory], *hint = &memo->hint[(size_t)memory * HINTS + (shape >> 60)];
+    *at = *hint;
     if (is_row(&kept[*at], row)) return;
-    for (*at = 0; *at < memo->rows; ++*at)
-        if (is_row(&kept[*at], row)) return;
-    *at = memo->next_row[memory]++ % memo->rows;
-    kept[*at] = (kept_row){*row, ++memo->numbers};
+    for (*at = 0; *at < memo->rows && !is_row(&kept[*at], row);) ++*at;
+    if (*at == memo->rows) {
+        *at = memo->next_row[memory]++ % memo->rows;
+        kept[*at] = (kept_row){*row, ++memo->numbers};
+    }
+    *hint = *at;
 }
 
 uint32_t tn_share_memo_place(tn_share_memo *memo, const tn_place *place, uint64_t read_ports) {

@@ -1,6 +1,7 @@
 /* The parts of a price: work (cycles, kernels, words moved), memories, and their sum. */
 #include "base/checked.h"
 #include "base/memory.h"
+#include "hardware/laid_cycles.h"
 #include "hardware/workload.h"
 #include "model/technique.h"
 
@@ -130,42 +131,19 @@ static tn_status add_transfers(tn_workload *workload, const tn_plan *plan, const
     return TN_OK;
 }
 
-/* What the products of tensor layers take with the layouts that were found. A block of one is priced as its
- * share of the whole. */
-static tn_status lay_products(tn_workload *workload, const tn_laid *laid, const tn_build *build,
-                              uint64_t blocks, tn_work_price *price, tn_error *error) {
-    const tn_step *step = workload->step;
-    uint64_t start = workload->device->control.product_cycles;
-    for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *operation = &step->operation[i];
-        const tn_program *program = step->layer[operation->layer].program;
-        if (operation->kind != TN_OP_PRODUCT || !operation->program_step || !program) continue;
-        uint32_t arithmetic = workload->work[workload->work_of[i]].arithmetic;
-        const tn_matmul kernel = tn_workload_matmul(workload, build, arithmetic);
-        uint64_t cycles;
-        TN_TRY(tn_laid_product(laid, operation, program, &kernel, &cycles, error));
-        cycles = tn_scaled_cycles(cycles, workload->work[workload->work_of[i]].cycle_ratio);
-        price->product_cycles[arithmetic] += cycles + start - workload->cycles[i];
-        workload->cycles[i] = cycles + start;
-        workload->piece_cycles[i] = greater(workload->piece_cycles[i], tn_ceil_div(cycles, blocks) + start);
-    }
-    return TN_OK;
-}
-
-/* An update goes over the rows of its parameter, padded elements included. */
-static tn_status lay_updates(tn_workload *workload, const tn_plan *plan, const tn_build *build,
-                             uint64_t blocks, uint64_t *busy, tn_error *error) {
-    const tn_step *step = workload->step;
-    uint64_t start = workload->device->control.vector_cycles;
-    for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *operation = &step->operation[i];
-        uint64_t elements = tn_laid_update_elements(plan->laid, &plan->map, operation, build->vector), cycles;
-        const tn_vector kernel = {operation->kind, build->vector, &workload->vector_operators};
-        if (elements == 0) continue;
-        TN_TRY(tn_vector_cycles(&kernel, 1, elements, &cycles, error));
-        busy[operation->kind] += cycles + start - workload->cycles[i];
-        workload->cycles[i] = cycles + start;
-        workload->piece_cycles[i] = greater(workload->piece_cycles[i], tn_ceil_div(cycles, blocks) + start);
+/* What operations take with their operands where they were laid. A block of one is priced as its share of the whole. */
+static tn_status lay_operations(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                                uint64_t blocks, tn_work_price *price, uint64_t *busy, tn_error *error) {
+    for (uint32_t i = 0; i < workload->step->operations; i++) {
+        const tn_work *work = &workload->work[workload->work_of[i]];
+        tn_laid_time time;
+        TN_TRY(tn_laid_cycles(workload, plan, build, i, &time, error));
+        if (time.cycles == 0) continue;
+        uint64_t *kernel = work->product ? &price->product_cycles[work->arithmetic] : &busy[work->vector];
+        *kernel += time.cycles + time.start_cycles - workload->cycles[i];
+        workload->cycles[i] = time.cycles + time.start_cycles;
+        workload->piece_cycles[i] =
+            greater(workload->piece_cycles[i], tn_ceil_div(time.cycles, blocks) + time.start_cycles);
     }
     return TN_OK;
 }
@@ -297,10 +275,8 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
     TN_TRY(price_vectors(workload, build, blocks, busy, price, error));
     if (by_operation(plan, build)) {
         spread_classes(workload);
-        if (tn_build_searches_layouts(build)) {
-            TN_TRY(lay_products(workload, plan->laid, build, blocks, price, error));
-            TN_TRY(lay_updates(workload, plan, build, blocks, busy, error));
-        }
+        if (tn_build_searches_layouts(build))
+            TN_TRY(lay_operations(workload, plan, build, blocks, price, busy, error));
         if (plan->off_chip) TN_TRY(add_transfers(workload, plan, build, blocks, error));
         price->cycles_per_step = 0;
         for (uint32_t i = 0; i < workload->step->operations; i++)
@@ -356,7 +332,8 @@ static void find_rows(tn_plan *plan, const tn_build *build) {
                                     build->array};
     bool same = memcmp(plan->parallelism, parallelism, sizeof parallelism) == 0;
     if (plan->laid_rows == plan->laid && (plan->laid || same)) return;
-    memcpy(plan->parallelism, parallelism, sizeof parallelism);
+    memset(plan->parallelism, 0, sizeof plan->parallelism);
+    if (!plan->laid) memcpy(plan->parallelism, parallelism, sizeof parallelism);
     plan->laid_rows = plan->laid;
     for (uint32_t i = 0; i < plan->map.memories; i++) {
         const tn_row *laid = tn_plan_row(plan, i);

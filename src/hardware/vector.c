@@ -10,21 +10,22 @@ static uint64_t depth_of(const tn_pass *of, const tn_operator_set *operators) {
     return depth ? depth : 1; /* a pass that only moves still takes a cycle */
 }
 
-/* Every block of columns in one cycle. */
-static tn_status pass_cycles(const tn_pass *of, const tn_vector *kernel, uint64_t rows, uint64_t columns,
-                             uint64_t *cycles, tn_error *error) {
-    const tn_issued_pass pass = {.form = of->form,
-                                 .rows = rows,
-                                 .blocks =
-                                     of->form == TN_PASS_PER_ROW ? 1 : tn_ceil_div(columns, kernel->lanes),
-                                 .phases = {1, 1},
-                                 .write_phases = {1, 1},
-                                 .lanes = kernel->lanes,
-                                 .depth = depth_of(of, kernel->operators),
-                                 .sum_cycles = kernel->operators->row[of->with]->stages};
+tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
+                                uint64_t *cycles, tn_error *error) {
+    const tn_pass *of = &tn_operation_rows[kernel->kind].pass[pass];
+    const bool per_row = of->form == TN_PASS_PER_ROW;
+    const tn_issued_pass issue = {.form = of->form,
+                                  .rows = blocks->rows,
+                                  .blocks = per_row ? 1 : tn_ceil_div(blocks->columns, kernel->lanes),
+                                  .cut = !per_row && blocks->columns % kernel->lanes != 0,
+                                  .phases = {blocks->phases[0], blocks->phases[1]},
+                                  .write_phases = {blocks->write_phases[0], blocks->write_phases[1]},
+                                  .lanes = kernel->lanes,
+                                  .depth = depth_of(of, kernel->operators),
+                                  .sum_cycles = kernel->operators->row[of->with]->stages};
     tn_issued issued;
     uint64_t behind;
-    TN_TRY(tn_issue_pass(&pass, &issued, &behind, error));
+    TN_TRY(tn_issue_pass(&issue, &issued, &behind, error));
     if (!tn_add(issued.cycles - 1, behind, cycles))
         return tn_fail(error, TN_OVERFLOW, "a vector kernel's cycles do not fit 64 bits");
     return TN_OK;
@@ -40,8 +41,9 @@ tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t colu
         rows = 1;
     }
     for (int i = 0; i < TN_PASSES_MOST && passes[i].form != TN_PASS_NONE; i++) {
+        const tn_vector_blocks blocks = {rows, columns, {1, 1}, {1, 1}}; /* every one in a cycle */
         uint64_t part;
-        TN_TRY(pass_cycles(&passes[i], kernel, rows, columns, &part, error));
+        TN_TRY(tn_vector_pass_cycles(kernel, i, &blocks, &part, error));
         if (!tn_add(sum, part, &sum))
             return tn_fail(error, TN_OVERFLOW, "a vector kernel's cycles do not fit 64 bits");
     }

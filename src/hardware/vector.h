@@ -24,6 +24,15 @@ typedef struct tn_vector {
     const tn_operator_set *operators;
 } tn_vector;
 
+/* What one of its passes goes over, in blocks of V columns of a row. A whole block and one that a row's end cuts take so
+ * many cycles to be fetched and to be written (hardware/issue.h). */
+typedef struct tn_vector_blocks {
+    uint64_t rows, columns;
+    uint64_t phases[2], write_phases[2];
+} tn_vector_blocks;
+tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
+                                uint64_t *cycles, tn_error *error);
+
 /* Cycles for rows x columns elements (each at least 1), starting apart. TN_OVERFLOW where they do not fit. */
 tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t columns, uint64_t *cycles,
                            tn_error *error);

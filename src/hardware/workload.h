@@ -39,7 +39,13 @@ static inline size_t tn_kept_at(uint64_t key, uint32_t entries) {
     return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % entries;
 }
 
-enum { TN_LAID_KEPT = 512 };
+enum { TN_LAID_KEPT = 512, TN_ROWS_KEPT = 16 };
+
+/* How many elements the rows of all memories have. */
+typedef struct tn_kept_rows {
+    uint64_t parallelism[4]; /* rows, columns, reduction, vector; 0: none yet */
+    uint8_t *log;            /* [map.memories] */
+} tn_kept_rows;
 
 /* A memory map and what follows from it for tasks. */
 typedef struct tn_plan {
@@ -60,8 +66,8 @@ typedef struct tn_plan {
     tn_share_memo *shares;
     tn_laid *laid;      /* layouts of the build at hand; NULL: ideal */
     tn_laid **all_laid; /* [TN_LAID_KEPT]: lists of those that were found */
-    uint8_t *row_log;   /* [map.memories]: of the rows under `row_parallelism` */
-    uint64_t row_parallelism[4];
+    struct tn_bound_rows *bound_rows;
+    tn_kept_rows rows[TN_ROWS_KEPT];
     struct tn_plan *next;
 } tn_plan;
 
@@ -111,12 +117,8 @@ struct tn_workload {
     uint32_t vectors, vector_reads; /* kinds used; the most arrays that one of them reads */
     uint64_t descriptor_bram18;     /* of the memory of the step's descriptors */
     tn_plan *plans;
-    /* Of layouts (hardware/laid.c). Arrays by layer and program tensor; of each array, the most features, as a
-     * logarithm, that are a box in all its foldings; layers that were searched. */
-    uint32_t **array_of;
-    uint8_t *feature_log;
-    uint32_t *in_layers;       /* how many layers touch each array */
-    uint32_t updates, *update; /* operations */
+    /* Of layouts (hardware/laid.c): what all builds share, layers that were searched. */
+    const struct tn_laid_arrays *laid_arrays;
     struct tn_laid_layer *laid_layers;
     struct tn_least_depths *least_depths;
     /* Scratch of the last price_work: by work, or by operation where the plan has off-chip arrays. */

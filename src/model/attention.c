@@ -1,12 +1,36 @@
 /* Multi-head attention: for each example and head, S = Q K^T, P = softmax(scale S), O = P V, and back
  * dV = P^T dO, dP = dO V^T, dS = scale P (dP - rowsum(P dP)), dQ = dS K, dK = dS^T Q.
  * Softmax works in place: S becomes P, dP becomes dS. P, Q, K, V are kept. */
+#include "model/attention.h"
+
 #include "base/checked.h"
 #include "model/builder.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { QUERY, KEY, VALUE };
+
+const tn_attention_product *tn_attention_product_of(const char *part) {
+    static const tn_attention_product products[] = {
+        {"scores", {"qhd", "khd", "hqk"}},         {"output", {"hqk", "khv", "qhv"}},
+        {"value-gradient", {"hqk", "qhv", "khv"}}, {"scores-gradient", {"qhv", "khv", "hqk"}},
+        {"query-gradient", {"hqk", "khd", "qhd"}}, {"key-gradient", {"hqk", "qhd", "khd"}},
+    };
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        if (strcmp(products[i].part, part) == 0) return &products[i];
+    return NULL;
+}
+
+char tn_attention_letter(const tn_attention_product *product, int group) {
+    const bool wanted[3] = {group != 1, group != 0, group != 2}; /* in left, right, result */
+    for (const char *c = product->letters[wanted[0] ? 0 : 1]; *c; c++) {
+        bool fits = true;
+        for (int i = 0; i < 3; i++) fits = fits && (strchr(product->letters[i], *c) != NULL) == wanted[i];
+        if (fits) return *c;
+    }
+    return 0;
+}
 
 /* Heads of all examples, tokens of query and of key, widths of a head. */
 typedef struct sizes {

@@ -47,28 +47,19 @@ static uint64_t sum_cycles(const tn_rtl_design *design, const tn_circuit *circui
     return design->latencies.of[circuit->greatest ? TN_COMPARE : TN_ADDER];
 }
 
-/* The most cycles that an operand, or a stream's result, takes for a block, whole or cut by the rows' end. */
-static uint64_t phases_of(const tn_rtl_compiler *with, const tn_rtl_operation *operation,
-                          const tn_circuit *circuit, const tn_rtl_step *step, uint32_t kind) {
-    const tn_rtl_engine *engine = with->engine;
-    const bool used[TN_RTL_PORTS] = {operation->pass->reads[0], operation->pass->reads[1],
-                                     operation->pass->writes && circuit->form != TN_PASS_ACCUMULATE,
-                                     operation->pass->reads[2]};
-    uint64_t phases = 1;
-    for (int port = 0; port < TN_RTL_PORTS; port++) {
-        const tn_rtl_patterns *list = &engine->port[port];
-        if (used[port]) phases = most(phases, list->pattern[list->block[step->block[port] + kind]].phases);
-    }
-    return phases;
+static uint64_t port_phases(const tn_rtl_compiler *with, const tn_rtl_step *step, int port, uint32_t cut) {
+    const tn_rtl_patterns *list = &with->engine->port[port];
+    return list->pattern[list->block[step->block[port] + cut]].phases;
 }
 
-static tn_status pass_cycles(tn_rtl_compiler *with, const tn_rtl_operation *operation,
-                             const tn_circuit *circuit, tn_rtl_step *step) {
+static tn_status pass_cycles(tn_rtl_compiler *with, const bool *used, const tn_circuit *circuit,
+                             tn_rtl_step *step) {
     const bool along = circuit->form == TN_PASS_REDUCE;
     tn_issued_pass pass = {.form = circuit->form,
                            .rows = 1,
                            .blocks = along ? step->group_count[0] : step->tile_count[0],
                            .cut = along ? step->edge_term : step->edge_column,
+                           .phases = {1, 1},
                            .write_phases = {1, 1},
                            .lanes = with->design->vector,
                            .depth = circuit->depth,
@@ -78,11 +69,10 @@ static tn_status pass_cycles(tn_rtl_compiler *with, const tn_rtl_operation *oper
     for (uint32_t l = 1; l < step->tile_levels; l++) pass.rows *= step->tile_count[l];
     for (uint32_t l = 1; l < step->group_levels; l++) pass.rows *= step->group_count[l];
     for (uint32_t cut = 0; cut < 2; cut++) {
-        pass.phases[cut] = phases_of(with, operation, circuit, step, cut);
-        if (circuit->form == TN_PASS_ACCUMULATE) {
-            const tn_rtl_patterns *list = &with->engine->port[TN_RTL_RESULT];
-            pass.write_phases[cut] = list->pattern[list->block[step->block[TN_RTL_RESULT] + cut]].phases;
-        }
+        for (int port = 0; port < TN_RTL_PORTS; port++)
+            if (port != TN_RTL_RESULT && used[port])
+                pass.phases[cut] = most(pass.phases[cut], port_phases(with, step, port, cut));
+        if (used[TN_RTL_RESULT]) pass.write_phases[cut] = port_phases(with, step, TN_RTL_RESULT, cut);
     }
     TN_TRY(tn_issue_pass(&pass, &issued, &behind, with->error));
     step->tiles = issued.tiles;
@@ -156,10 +146,11 @@ static void add_counters(const tn_rtl_compiler *with, const tn_rtl_operation *op
     }
 }
 
-/* A port that the pass leaves alone takes one cycle. */
-static tn_status idle_block(tn_rtl_compiler *with, int port, tn_rtl_step *step) {
-    step->block[port] = with->engine->host_block[port];
-    return TN_OK;
+/* The axis of which an operand has a slice. */
+static uint32_t sliced_axis(const tn_rtl_operation *operation) {
+    for (int i = 0; i < 3; i++)
+        if (operation->look[i].used) return operation->look[i].axis;
+    return TN_RTL_NONE;
 }
 
 tn_status tn_rtl_compile_pass(tn_rtl_compiler *with, const tn_rtl_operation *operation, tn_rtl_step *step) {
@@ -173,15 +164,18 @@ tn_status tn_rtl_compile_pass(tn_rtl_compiler *with, const tn_rtl_operation *ope
     step->pass = pass;
     step->circuit = find_circuit(with->engine, pass);
     const tn_circuit *circuit = &with->engine->circuit[step->circuit];
-    add_counters(with, operation, circuit, step);
+    if (pass->by_word)
+        TN_TRY(tn_rtl_compile_words(with, operation, used, sliced_axis(operation), step));
+    else
+        add_counters(with, operation, circuit, step);
     for (int port = 0; port < TN_RTL_PORTS; port++) {
-        if (used[port])
+        if (!used[port])
+            step->block[port] = with->engine->host_block[port]; /* which takes one cycle */
+        else if (!pass->by_word)
             TN_TRY(tn_rtl_port_blocks(with, (tn_rtl_port)port, &design->array[array[port]],
                                       &operation->column, design->vector, &none, 1, step));
-        else
-            TN_TRY(idle_block(with, port, step));
     }
-    return pass_cycles(with, operation, circuit, step);
+    return pass_cycles(with, used, circuit, step);
 }
 
 void tn_rtl_pass_sizes(tn_rtl_engine *engine) {

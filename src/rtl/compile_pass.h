@@ -25,6 +25,10 @@ tn_status tn_rtl_place_pattern(tn_rtl_compiler *with, tn_rtl_patterns *list, con
 tn_status tn_rtl_port_blocks(tn_rtl_compiler *with, tn_rtl_port port, const tn_rtl_array *array,
                              const tn_rtl_cut *first, uint64_t first_lanes, const tn_rtl_cut *second,
                              uint64_t second_lanes, tn_rtl_step *step);
+/* Counters and patterns of an operation that goes over its operands word by word, whatever their elements are: they lie
+ * alike, and of the axis `sliced` (TN_RTL_NONE: of none) at one place. */
+tn_status tn_rtl_compile_words(tn_rtl_compiler *with, const tn_rtl_operation *operation,
+                               const bool used[TN_RTL_PORTS], uint32_t sliced, tn_rtl_step *step);
 
 /* compile_pass.c. The circuits of all passes come first: they say which templates there are. */
 tn_status tn_rtl_list_circuits(tn_rtl_compiler *with);

@@ -52,6 +52,7 @@ typedef struct tn_rtl_pass {
     tn_operation_kind kind;
     uint32_t pass;
     bool reads[3], writes; /* left, right, extra; the result, which accumulating passes write too */
+    bool by_word; /* element by element of operands that lie alike: their words in their order, padding too */
     uint32_t row_indices, row_index[TN_RTL_ROW_INDICES];
     uint64_t columns;     /* of a row */
     uint64_t first_row;   /* whose scalars the first row has */

@@ -45,23 +45,20 @@ static tn_status find_layer(generator *with) {
     return TN_OK;
 }
 
-/* The layer's, as the price of the whole step has them; of a build that is priced ideally those that would be found. */
-static tn_status find_layouts(const generator *with, const tn_layouts **layouts) {
-    const tn_rtl_request *r = with->request;
-    tn_build build = *r->build;
-    tn_workload *workload;
-    tn_plan *plan;
+tn_status tn_rtl_lay(const tn_rtl_request *request, tn_arena *arena, tn_workload **workload, tn_plan **plan,
+                     tn_error *error) {
+    tn_build build = *request->build;
     build.layouts = TN_LAID_AS_FOUND;
-    TN_TRY(tn_workload_prepare(r->step, r->device, with->arena, &workload, with->error));
-    TN_TRY(tn_workload_plan(workload, &build, &plan, with->error));
-    TN_TRY(tn_plan_lay(workload, plan, &build, with->error));
-    *layouts = plan->laid->layer[with->of - r->step->layer];
-    return TN_OK;
+    TN_TRY(tn_workload_prepare(request->step, request->device, arena, workload, error));
+    TN_TRY(tn_workload_plan(*workload, &build, plan, error));
+    return tn_plan_lay(*workload, *plan, &build, error);
 }
 
 static tn_status read_options(const generator *with, tn_rtl_layer_options *options) {
     const tn_rtl_request *r = with->request;
     const tn_operator_row *multiply, *add;
+    tn_workload *workload;
+    tn_plan *plan;
     if (r->build->array != TN_ARRAY_LANES)
         return tn_fail(with->error, TN_INPUT,
                        "build.array is systolic, of which there are no templates; set it to lanes");
@@ -80,7 +77,8 @@ static tn_status read_options(const generator *with, tn_rtl_layer_options *optio
                                       .lutram_bits_most = r->device->memory.lutram_bits_most,
                                       .update = r->update,
                                       .rate = r->rate};
-    TN_TRY(find_layouts(with, &options->layouts));
+    TN_TRY(tn_rtl_lay(r, with->arena, &workload, &plan, with->error));
+    options->layouts = plan->laid->layer[with->of - r->step->layer];
     with->answer->multiply_cycles = multiply->stages;
     with->answer->add_cycles = add->stages;
     return TN_OK;

@@ -46,7 +46,15 @@ static uint64_t elements_of(const tn_rtl_array *array) {
 
 static tn_status make_program(generator *with) {
     const tn_rtl_request *r = with->request;
-    tn_rtl_step_options options = {.rows = r->build->rows,
+    tn_workload *workload;
+    tn_plan *plan;
+    if (r->build->array != TN_ARRAY_LANES)
+        return tn_fail(with->error, TN_INPUT,
+                       "build.array is systolic, of which there are no templates; set it to lanes");
+    TN_TRY(tn_rtl_lay(r, with->arena, &workload, &plan, with->error));
+    tn_rtl_step_options options = {.workload = workload,
+                                   .plan = plan,
+                                   .rows = r->build->rows,
                                    .columns = r->build->columns,
                                    .terms = r->build->reduction,
                                    .vector = r->build->vector,
@@ -55,9 +63,6 @@ static tn_status make_program(generator *with) {
                                    .rate = r->rate,
                                    .epsilon = r->settings->layer_norm_epsilon,
                                    .layer = with->layer};
-    if (r->build->array != TN_ARRAY_LANES)
-        return tn_fail(with->error, TN_INPUT,
-                       "build.array is systolic, of which there are no templates; set it to lanes");
     for (int kind = 0; kind < TN_OPERATORS; kind++) {
         const tn_operator_row *row;
         TN_TRY(tn_device_operator(r->device, &tn_fp32, (tn_operator)kind, &row, with->error));

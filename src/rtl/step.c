@@ -84,42 +84,6 @@ static tn_status lower_all(maker *with) {
 
 /* ---- the whole ---- */
 
-static uint64_t power_below(uint64_t value) {
-    uint64_t power = 1;
-    while (2 * power <= value) power *= 2;
-    return power;
-}
-
-static uint64_t power_dividing(uint64_t value, uint64_t most) {
-    while (most > 1 && value % most != 0) most /= 2;
-    return most;
-}
-
-/* Words as wide as the lanes, if every activation that is split into several indices has them whole. */
-static void choose_word(maker *with) {
-    const tn_rtl_step_options *o = with->options;
-    uint64_t edge = o->rows > o->columns ? o->rows : o->columns;
-    with->word = power_below(o->vector < TN_RTL_WORD_MOST ? o->vector : TN_RTL_WORD_MOST);
-    with->banks = power_below(edge > o->terms ? edge : o->terms);
-    if (with->banks > TN_RTL_BANKS_MOST) with->banks = TN_RTL_BANKS_MOST;
-    for (uint32_t l = 0; l < with->step->layers; l++) {
-        const tn_step_layer *layer = &with->step->layer[l];
-        const tn_layer *of = &with->model->layer[l];
-        if (of->heads) {
-            with->word = power_dividing(of->width / of->heads, with->word);
-            with->word = power_dividing(with->model->layer[of->input[0]].width / of->heads, with->word);
-        }
-        if (!layer->program) continue;
-        for (uint32_t t = 0; t < layer->program->tensors; t++) {
-            const tn_program_tensor *tensor = &layer->program->tensor[t];
-            if (!tn_rtl_step_is_activation(tensor->role, of->kind->is_lookup) || tensor->indices.count < 3)
-                continue;
-            with->word = power_dividing(
-                layer->program->index_size[tensor->indices.index[tensor->indices.count - 1]], with->word);
-        }
-    }
-}
-
 static tn_status check_step(const maker *with) {
     const tn_step *step = with->step;
     const tn_rtl_step_options *o = with->options;
@@ -137,6 +101,9 @@ static tn_status check_step(const maker *with) {
             return tn_fail(with->error, TN_INPUT,
                            "%s multiplies in a precision of its own, which no template does",
                            step->layer[step->operation[i].layer].name);
+    if (o->plan->off_chip)
+        return tn_fail(with->error, TN_INPUT,
+                       "arrays off chip have no template; leave build.off_chip_over_bytes out");
     if (o->vector > TN_CIRCUIT_LANES_MOST)
         return tn_fail(with->error, TN_INPUT, "%" PRIu64 " vector lanes; the templates take at most %d",
                        o->vector, TN_CIRCUIT_LANES_MOST);
@@ -151,15 +118,12 @@ tn_status tn_rtl_program_make(const tn_model *model, const tn_step *step, const 
     TN_TRY(check_step(&with));
     TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *program->array_of, &program->array_of, error));
     TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.rows_of, &with.rows_of, error));
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.cleared, &with.cleared, error));
     TN_TRY(tn_arena_alloc(arena, step->layers, sizeof *program->head, &program->head, error));
     for (uint32_t a = 0; a < step->arrays; a++) {
         program->array_of[a] = TN_RTL_NONE;
         with.rows_of[a] = UINT64_MAX;
     }
-    choose_word(&with);
     TN_TRY(lower_all(&with));
-    TN_TRY(tn_rtl_step_place_arrays(&with));
     TN_TRY(tn_rtl_step_check_views(&with));
     tn_rtl_design *design = &program->design;
     design->rows = options->rows;
@@ -174,6 +138,7 @@ tn_status tn_rtl_program_make(const tn_model *model, const tn_step *step, const 
     design->operations = with.operations;
     design->array = with.array;
     design->operation = with.operation;
+    TN_TRY(tn_rtl_place_arrays(design, with.array, options->style, options->lutram_bits_most, arena, error));
     design->scalar_rows = with.scalar_rows;
     design->sample_words = with.slots ? with.slots : 1;
     design->sample_labels = with.labels ? (uint32_t)with.labels : 1;

@@ -1,10 +1,9 @@
 /* A model's training step as one program of the engine: where every array lies, and its operations as products and
  * passes of vector kernels, in the order of the step's list.
  *
- * Arrays lie in memories of one form: words of W elements along one axis, W being the largest power of two up to the
- * vector lanes that every use of an activation finds whole; rows of words turn through B banks, B the largest edge
- * of the kernel. An activation lies as tokens x features, whatever indices an operation splits the features into.
- * Operands of one operation lie in different memories; no two arrays share words.
+ * Arrays lie as the step was priced (hardware/laid.h): what vector kernels or several layers touch in words of tokens x
+ * features, all else in the words that its layer's search found. Operands of one operation lie in different memories; no
+ * two arrays share words.
  *
  * A look-up in cores takes its tokens one after the other: a product whose operands are cut where the sample says; the
  * gradient of a cut core is made beside it and added into its slice. Statistics of rows, sums and losses are scalars
@@ -14,12 +13,15 @@
 #define TN_RTL_STEP_H
 
 #include "base/arena.h"
+#include "hardware/workload.h"
 #include "model/model.h"
 #include "model/step.h"
 #include "rtl/design.h"
 
 typedef struct tn_rtl_step_options {
     uint64_t rows, columns, terms, vector; /* of the kernel */
+    const tn_workload *workload; /* of the step, and the plan whose layouts (plan->laid) are built */
+    const tn_plan *plan;
     tn_circuit_latencies latencies;
     tn_memory_style style;
     uint64_t lutram_bits_most; /* of a memory whose style is automatic */

@@ -33,26 +33,32 @@ tn_status tn_rtl_step_new_index(maker *with, uint64_t size, uint32_t *index) {
 
 /* ---- layouts ---- */
 
-/* The tokens alone tell an activation's banks apart, so that all views agree. */
-static void lay_activation(const maker *with, const view *of, tn_bank_layout *layout) {
-    for (uint32_t k = 0; k < of->axes; k++) {
-        layout->word[k] = k + 1 == of->axes ? with->word : 1;
-        layout->skew[0][k] = k == 0;
+/* A word's features are the last of the matrix' columns, whatever axes these are split into. */
+static void lay_matrix(const storage *kept, const view *of, tn_bank_layout *layout) {
+    uint32_t features = kept->feature_log;
+    for (uint32_t k = of->axes; k-- > 0;) {
+        uint32_t log = k + 1 == of->features ? kept->row_log : 0;
+        if (k >= of->features) {
+            log = tn_log_above(of->dims[k]);
+            if (log > features || k == of->features) log = features;
+            features -= log;
+        }
+        layout->word[k] = UINT64_C(1) << log;
+        layout->skew[0][k] = 1;
     }
 }
 
-void tn_rtl_step_lay(const maker *with, const view *of, tn_bank_layout *layout) {
+static void lay(const maker *with, const view *of, tn_bank_layout *layout) {
     const storage *kept = &with->storage[of->storage];
-    *layout = (tn_bank_layout){.axes = of->axes, .forms = 1, .banks = {with->banks}};
+    *layout = (tn_bank_layout){.axes = of->axes, .forms = 1, .banks = {1}};
     memcpy(layout->dims, of->dims, sizeof layout->dims);
-    if (kept->activation) {
-        lay_activation(with, of, layout);
+    if (kept->is_matrix) {
+        lay_matrix(kept, of, layout);
         return;
     }
-    for (uint32_t k = 0; k < of->axes; k++) {
-        layout->word[k] = k == kept->word_axis ? with->word : 1;
-        layout->skew[0][k] = 1;
-    }
+    layout->banks[0] = kept->own.banks[0];
+    memcpy(layout->word, kept->own.word, sizeof layout->word);
+    memcpy(layout->skew, kept->own.skew, sizeof layout->skew);
 }
 
 static tn_status add_array(maker *with, const view *of, uint32_t view_of, uint32_t *array) {
@@ -60,7 +66,7 @@ static tn_status add_array(maker *with, const view *of, uint32_t view_of, uint32
     TN_TRY(tn_rtl_step_grow(with, &with->storage, &with->storages_room, with->arrays, sizeof *with->storage));
     *array = with->arrays++;
     with->array[*array] = (tn_rtl_array){.view_of = view_of};
-    tn_rtl_step_lay(with, of, &with->array[*array].layout);
+    lay(with, of, &with->array[*array].layout);
     memcpy(with->array[*array].index, of->index, sizeof of->index);
     return TN_OK;
 }
@@ -71,22 +77,9 @@ static uint64_t elements_of(const view *of) {
     return elements;
 }
 
-/* The axis along which words waste least; of equal ones the last. Never one that operations cut at single places. */
-static uint32_t word_axis_of(const maker *with, const view *of, uint32_t but) {
-    uint32_t best = TN_RTL_NONE;
-    double least = INFINITY;
-    for (uint32_t k = of->axes; k-- > 0;) {
-        double waste = (double)(tn_ceil_div(of->dims[k], with->word) * with->word) / (double)of->dims[k];
-        if (k == but || waste >= least) continue;
-        least = waste;
-        best = k;
-    }
-    return best;
-}
-
 /* Storages come before views in the list, as each is made with its first view: room is theirs alone. */
-tn_status tn_rtl_step_new_storage(maker *with, const char *name, const view *of, bool activation,
-                                  uint32_t but, uint32_t *array) {
+tn_status tn_rtl_step_new_storage(maker *with, const char *name, const storage *kept, const view *of,
+                                  uint32_t *array) {
     view own = *of;
     if (of->axes > TN_BANK_LAYOUT_AXES)
         return tn_fail(with->error, TN_INPUT, "%s has %" PRIu32 " axes; hardware's layouts have at most %d",
@@ -94,28 +87,31 @@ tn_status tn_rtl_step_new_storage(maker *with, const char *name, const view *of,
     own.storage = with->arrays;
     for (uint32_t k = 0; k < own.axes; k++) own.index[k] = TN_RTL_NONE;
     TN_TRY(tn_rtl_step_grow(with, &with->storage, &with->storages_room, with->arrays, sizeof *with->storage));
-    with->storage[own.storage] =
-        (storage){.activation = activation, .word_axis = word_axis_of(with, of, but)};
-    if (!activation && with->storage[own.storage].word_axis == TN_RTL_NONE)
-        return tn_fail(with->error, TN_INPUT, "%s has no axis to lay words along", name);
+    with->storage[own.storage] = *kept;
     TN_TRY(add_array(with, &own, 0, array));
     with->array[*array].name = name;
     return TN_OK;
 }
 
-/* The storage of a step's array; made as the first use wants it. */
-tn_status tn_rtl_step_storage_of(maker *with, uint32_t array, const view *of, bool activation, uint32_t but,
+tn_status tn_rtl_step_storage_of(maker *with, uint32_t array, const view *of, const tn_bank_layout *own,
                                  uint32_t *stored) {
+    const tn_laid_words *words = &with->options->plan->laid->words[array];
     uint32_t *known = &with->to->array_of[array];
     const char *name;
-    if (elements_of(of) != with->step->array[array].elements) {
-        TN_TRY(tn_step_array_name(with->step, array, with->arena, &name, with->error));
+    *stored = *known;
+    if (*known != TN_RTL_NONE && elements_of(of) == with->step->array[array].elements) return TN_OK;
+    TN_TRY(tn_step_array_name(with->step, array, with->arena, &name, with->error));
+    if (elements_of(of) != with->step->array[array].elements || (!words->is_matrix && !own))
         return tn_fail(with->error, TN_INPUT, "%s has no template for its axes", name);
-    }
-    if (*known == TN_RTL_NONE) {
-        TN_TRY(tn_step_array_name(with->step, array, with->arena, &name, with->error));
-        TN_TRY(tn_rtl_step_new_storage(with, name, of, activation, but, known));
-    }
+    if (words->is_matrix && words->of.bank_log > 0)
+        return tn_fail(
+            with->error, TN_INPUT,
+            "%s lies in banks; a whole step's activations lie in wide words, so set build.split=reshape",
+            name);
+    storage kept = {
+        .is_matrix = words->is_matrix, .row_log = words->of.token_log, .feature_log = words->of.feature_log};
+    if (!words->is_matrix) kept.own = *own;
+    TN_TRY(tn_rtl_step_new_storage(with, name, &kept, of, known));
     *stored = *known;
     return TN_OK;
 }
@@ -125,13 +121,13 @@ tn_status tn_rtl_step_storage_of(maker *with, uint32_t array, const view *of, bo
 /* tokens x features, under a row and a column index. */
 tn_status tn_rtl_step_matrix_view(maker *with, uint32_t array, uint64_t rows, uint64_t columns, uint32_t row,
                                   uint32_t column, view *of) {
-    *of = (view){.axes = 2, .index = {row, column}, .dims = {rows, columns}};
-    return tn_rtl_step_storage_of(with, array, of, true, TN_RTL_NONE, &of->storage);
+    *of = (view){.axes = 2, .index = {row, column}, .dims = {rows, columns}, .features = 1};
+    return tn_rtl_step_storage_of(with, array, of, NULL, &of->storage);
 }
 
 tn_status tn_rtl_step_vector_view(maker *with, uint32_t array, uint64_t columns, uint32_t column, view *of) {
-    *of = (view){.axes = 1, .index = {column}, .dims = {columns}};
-    return tn_rtl_step_storage_of(with, array, of, false, TN_RTL_NONE, &of->storage);
+    *of = (view){.axes = 2, .index = {TN_RTL_NONE, column}, .dims = {1, columns}, .features = 1};
+    return tn_rtl_step_storage_of(with, array, of, NULL, &of->storage);
 }
 
 /* ---- operations ---- */
@@ -142,7 +138,7 @@ static tn_status put_view(maker *with, const view *of, uint32_t *array) {
     return TN_OK;
 }
 
-static tn_rtl_cut cut_at(uint32_t index, uint64_t edge) {
+tn_rtl_cut tn_rtl_step_cut(uint32_t index, uint64_t edge) {
     return index == TN_RTL_NONE ? (tn_rtl_cut){{TN_RTL_NONE, TN_RTL_NONE}, {1, 1}}
                                 : (tn_rtl_cut){{index, TN_RTL_NONE}, {edge, 1}};
 }
@@ -161,7 +157,8 @@ static tn_status add_operation(maker *with, const tn_rtl_operation *operation) {
 
 tn_status tn_rtl_step_add_pass(maker *with, const pass_of *of) {
     tn_rtl_pass *pass;
-    tn_rtl_operation operation = {.row = cut_at(TN_RTL_NONE, 1), .term = cut_at(TN_RTL_NONE, 1)};
+    tn_rtl_operation operation = {.row = tn_rtl_step_cut(TN_RTL_NONE, 1),
+                                  .term = tn_rtl_step_cut(TN_RTL_NONE, 1)};
     const view *views[] = {of->a, of->b, of->result, of->c};
     uint32_t *arrays[] = {&operation.left, &operation.right, &operation.result, &operation.extra};
     TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *pass, &pass, with->error));
@@ -174,7 +171,8 @@ tn_status tn_rtl_step_add_pass(maker *with, const pass_of *of) {
                           .first_row = of->first_row,
                           .first_label = of->first_label,
                           .constant = {of->constant[0], of->constant[1]},
-                          .limit_slot = of->limit_slot};
+                          .limit_slot = of->limit_slot,
+                          .by_word = of->by_word};
     memcpy(pass->row_index, of->row, sizeof of->row);
     for (int i = 0; i < 4; i++) {
         if (!views[i]) continue;
@@ -182,7 +180,7 @@ tn_status tn_rtl_step_add_pass(maker *with, const pass_of *of) {
         if (i < 3) operation.look[i] = views[i]->look;
     }
     operation.pass = pass;
-    operation.column = cut_at(of->column, with->options->vector);
+    operation.column = tn_rtl_step_cut(of->column, with->options->vector);
     TN_TRY(add_operation(with, &operation));
     if (!of->result) /* named after what its kernel makes */
         TN_TRY(tn_step_array_name(with->step, with->at->writes[0], with->arena,
@@ -192,87 +190,10 @@ tn_status tn_rtl_step_add_pass(maker *with, const pass_of *of) {
 
 /* ---- products ---- */
 
-static bool has(const view *of, uint32_t index) {
-    for (uint32_t k = 0; k < of->axes; k++)
-        if (of->index[k] == index) return true;
-    return false;
-}
-
-/* Cycles that a block of some edges takes; an axis that no cut names gives one element. */
-static tn_status block_cycles(const maker *with, const view *of, const tn_rtl_cut *first,
-                              const tn_rtl_cut *second, uint64_t *cycles) {
-    tn_bank_layout layout;
-    uint64_t words[TN_BANK_LAYOUT_AXES];
-    tn_rtl_step_lay(with, of, &layout);
-    for (uint32_t k = 0; k < of->axes; k++) {
-        uint64_t edge = 1;
-        if (tn_rtl_is_cut(first, of->index[k])) edge = first->edge[0];
-        if (tn_rtl_is_cut(second, of->index[k])) edge = second->edge[0];
-        if (edge > of->dims[k]) edge = of->dims[k];
-        words[k] = tn_ceil_div(edge, layout.word[k]);
-    }
-    return tn_bank_layout_fullest(&layout, words, cycles, with->error);
-}
-
-typedef struct {
-    const view *left, *right, *result;
-    uint32_t candidate[3][TN_BANK_LAYOUT_AXES + 1], candidates[3]; /* of rows, columns, terms */
-    uint64_t others[3];                                            /* sizes of a group's indices multiplied */
-} product_of;
-
-static void add_candidates(const maker *with, product_of *of, int group, const view *from, const view *too,
-                           const view *not_in) {
-    of->others[group] = 1;
-    for (uint32_t k = 0; k < from->axes; k++) {
-        uint32_t index = from->index[k];
-        if (index == TN_RTL_NONE || !has(too, index) || has(not_in, index)) continue;
-        of->others[group] *= with->to->index_size[index];
-        if (with->to->index_size[index] > 1) of->candidate[group][of->candidates[group]++] = index;
-    }
-    if (of->candidates[group] == 0) of->candidate[group][of->candidates[group]++] = TN_RTL_NONE;
-}
-
-/* Of all choices of one index a group the one whose issues take fewest cycles. */
-static tn_status choose_cuts(const maker *with, const product_of *of, tn_rtl_cut best[3]) {
-    const uint64_t edge[3] = {with->options->rows, with->options->columns, with->options->terms};
-    double least = INFINITY;
-    for (uint32_t r = 0; r < of->candidates[0]; r++)
-        for (uint32_t c = 0; c < of->candidates[1]; c++)
-            for (uint32_t t = 0; t < of->candidates[2]; t++) {
-                const uint32_t index[3] = {of->candidate[0][r], of->candidate[1][c], of->candidate[2][t]};
-                tn_rtl_cut cut[3];
-                double blocks[3];
-                uint64_t left, right, result;
-                for (int g = 0; g < 3; g++) {
-                    cut[g] = cut_at(index[g], edge[g]);
-                    blocks[g] = (double)of->others[g];
-                    if (index[g] == TN_RTL_NONE) continue;
-                    uint64_t size = with->to->index_size[index[g]];
-                    blocks[g] *= (double)tn_ceil_div(size, edge[g]) / (double)size;
-                }
-                TN_TRY(block_cycles(with, of->left, &cut[0], &cut[2], &left));
-                TN_TRY(block_cycles(with, of->right, &cut[2], &cut[1], &right));
-                TN_TRY(block_cycles(with, of->result, &cut[0], &cut[1], &result));
-                double read = (double)(left > right ? left : right), tile = blocks[2] * read,
-                       cycles = blocks[0] * blocks[1] * (tile - read + fmax(read, (double)result));
-                if (cycles >= least) continue;
-                least = cycles;
-                memcpy(best, cut, sizeof cut);
-            }
-    return TN_OK;
-}
-
-tn_status tn_rtl_step_add_product(maker *with, const view *left, const view *right, const view *result) {
-    product_of of = {.left = left, .right = right, .result = result};
-    tn_rtl_cut cut[3];
-    tn_rtl_operation operation = {.look = {left->look, right->look, result->look}};
-    add_candidates(with, &of, 0, left, result, right);
-    add_candidates(with, &of, 1, right, result, left);
-    add_candidates(with, &of, 2, left, right, result);
-    TN_TRY(choose_cuts(with, &of, cut));
-    operation.row = cut[0];
-    operation.column = cut[1];
-    operation.term = cut[2];
+tn_status tn_rtl_step_add_product(maker *with, const view *left, const view *right, const view *result,
+                                  const tn_rtl_cut cut[3]) {
+    tn_rtl_operation operation = {
+        .row = cut[0], .column = cut[1], .term = cut[2], .look = {left->look, right->look, result->look}};
     TN_TRY(put_view(with, left, &operation.left));
     TN_TRY(put_view(with, right, &operation.right));
     TN_TRY(put_view(with, result, &operation.result));

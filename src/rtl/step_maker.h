@@ -5,6 +5,7 @@
 
 #include "model/graph.h"
 #include "rtl/access.h"
+#include "rtl/place.h"
 #include "rtl/step.h"
 
 /* An operand while operations are written: a storage under axes of its own. */
@@ -12,13 +13,15 @@ typedef struct {
     uint32_t storage;
     uint32_t axes, index[TN_BANK_LAYOUT_AXES];
     uint64_t dims[TN_BANK_LAYOUT_AXES];
+    uint32_t features; /* of a matrix: the first axis of its columns; that before it, if any, is its rows */
     tn_rtl_look look;
 } view;
 
-/* Where an array's elements are: as activations, whose features later views split, or under fixed axes. */
+/* Where an array's elements are: a matrix, whose features views split as they like, or under axes of its own. */
 typedef struct {
-    bool activation;
-    uint32_t word_axis; /* of fixed axes */
+    bool is_matrix;
+    uint32_t row_log, feature_log; /* of the elements of a word along a matrix' rows and columns */
+    tn_bank_layout own;            /* of what is no matrix */
 } storage;
 
 typedef struct {
@@ -28,7 +31,6 @@ typedef struct {
     tn_arena *arena;
     tn_error *error;
     tn_rtl_program *to;
-    uint64_t word, banks;
     uint32_t arrays, arrays_room, storages_room, operations, operations_room, indices, indices_room, slots,
         slots_room;
     tn_rtl_array *array;
@@ -36,7 +38,6 @@ typedef struct {
     tn_rtl_operation *operation;
     uint64_t scalar_rows, labels;
     uint64_t *rows_of;    /* [step's arrays]: first row of its statistics; UINT64_MAX: none yet */
-    bool *cleared;        /* [step's arrays]: a gradient that was set to zero */
     uint64_t shared_rows; /* first row of scalars that no later operation reads */
     const tn_operation *at;
 } maker;
@@ -50,27 +51,30 @@ typedef struct {
     uint64_t first_row, first_label;
     double constant[2];
     uint32_t limit_slot;
+    bool by_word;
 } pass_of;
 
 tn_status tn_rtl_step_grow(maker *with, void *list, uint32_t *room, uint32_t used, size_t bytes);
 tn_status tn_rtl_step_new_index(maker *with, uint64_t size, uint32_t *index);
-void tn_rtl_step_lay(const maker *with, const view *of, tn_bank_layout *layout);
-tn_status tn_rtl_step_new_storage(maker *with, const char *name, const view *of, bool activation,
-                                  uint32_t but, uint32_t *array);
-tn_status tn_rtl_step_storage_of(maker *with, uint32_t array, const view *of, bool activation, uint32_t but,
+tn_status tn_rtl_step_new_storage(maker *with, const char *name, const storage *kept, const view *of,
+                                  uint32_t *array);
+/* The storage of a step's array, made as the first use wants it; of what is no matrix, `own` is its layout. */
+tn_status tn_rtl_step_storage_of(maker *with, uint32_t array, const view *of, const tn_bank_layout *own,
                                  uint32_t *stored);
 tn_status tn_rtl_step_matrix_view(maker *with, uint32_t array, uint64_t rows, uint64_t columns, uint32_t row,
                                   uint32_t column, view *of);
 tn_status tn_rtl_step_vector_view(maker *with, uint32_t array, uint64_t columns, uint32_t column, view *of);
 tn_status tn_rtl_step_add_pass(maker *with, const pass_of *of);
-tn_status tn_rtl_step_add_product(maker *with, const view *left, const view *right, const view *result);
+tn_rtl_cut tn_rtl_step_cut(uint32_t index, uint64_t edge);
+tn_status tn_rtl_step_add_product(maker *with, const view *left, const view *right, const view *result,
+                                  const tn_rtl_cut cut[3]);
 tn_status tn_rtl_step_look_at(maker *with, view *of, uint32_t axis, const tn_rtl_slot *what);
 tn_status tn_rtl_step_tokens_slot(maker *with, uint32_t *slot);
-bool tn_rtl_step_is_activation(tn_role role, bool looked_up);
-tn_status tn_rtl_step_fixed_pass(maker *with, tn_operation_kind kind, uint32_t pass, view *a, view *b,
-                                 view *result, double constant);
-view tn_rtl_step_fixed_view(const maker *with, uint32_t stored);
-tn_status tn_rtl_step_clear(maker *with, uint32_t array);
+/* A pass of a map over whole operands that lie alike, or over one slice of each, word by word. */
+tn_status tn_rtl_step_word_pass(maker *with, tn_operation_kind kind, view *a, view *b, view *result,
+                                double constant);
+view tn_rtl_step_whole_view(const maker *with, uint32_t stored);
+tn_status tn_rtl_step_clear(maker *with);
 tn_status tn_rtl_step_program_product(maker *with);
 tn_status tn_rtl_step_attention_product(maker *with);
 tn_status tn_rtl_step_softmax(maker *with);
@@ -82,7 +86,6 @@ tn_status tn_rtl_step_cross_entropy(maker *with);
 tn_status tn_rtl_step_update(maker *with);
 tn_status tn_rtl_step_lookup(maker *with);
 tn_status tn_rtl_step_scatter(maker *with);
-tn_status tn_rtl_step_place_arrays(maker *with);
 tn_status tn_rtl_step_check_views(const maker *with);
 
 #endif

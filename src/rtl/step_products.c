@@ -2,42 +2,39 @@
 #include "rtl/step_maker.h"
 
 #include "base/checked.h"
-#include "hardware/bank_layout.h"
+#include "hardware/laid_arrays.h"
+#include "model/attention.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum { TOKEN = 0 };
+enum { TOKEN = TN_LOOKUP_TOKEN };
 
 /* ---- products of a layer's program ---- */
 
-bool tn_rtl_step_is_activation(tn_role role, bool looked_up) {
-    return role == TN_ROLE_Y || role == TN_ROLE_DY ||
-           (!looked_up && (role == TN_ROLE_X || role == TN_ROLE_DX));
-}
-
+/* An operand under the program's indices; a look-up's has as many places along its token as its array has slices. */
 static tn_status tensor_view(maker *with, uint32_t array, uint32_t t, const uint32_t *index, view *of) {
+    const tn_laid *laid = with->options->plan->laid;
     const tn_program *program = with->step->layer[with->at->layer].program;
     const tn_program_tensor *tensor = &program->tensor[t];
     bool looked_up = with->model->layer[with->at->layer].kind->is_lookup;
+    tn_bank_layout own;
     uint64_t others = 1;
-    *of = (view){.axes = tensor->indices.count};
     uint32_t token = TN_RTL_NONE;
-    if (of->axes > TN_BANK_LAYOUT_AXES) of->axes = TN_BANK_LAYOUT_AXES; /* refused by its elements */
-    for (uint32_t k = 0; k < of->axes; k++) {
-        uint32_t i = tensor->indices.index[k];
-        of->index[k] = index[i];
-        of->dims[k] = program->index_size[i];
-        if (looked_up && i == TOKEN)
+    TN_TRY(tn_rtl_tensor_layout(program, tensor, &laid->layer[with->at->layer]->tensor[t],
+                                with->step->array[array].part, &own, with->error));
+    *of = (view){.axes = own.axes, .index = {TN_RTL_NONE}, .features = 1};
+    for (uint32_t k = 0; k < own.axes; k++) {
+        of->dims[k] = own.dims[k];
+        if (k < tensor->indices.count) of->index[k] = index[tensor->indices.index[k]];
+        if (looked_up && k < tensor->indices.count && tensor->indices.index[k] == TOKEN)
             token = k;
         else
             others *= of->dims[k];
     }
-    if (token != TN_RTL_NONE) of->dims[token] = with->step->array[array].elements / others;
-    if (of->axes == 0) *of = (view){.axes = 1, .index = {TN_RTL_NONE}, .dims = {1}};
-    return tn_rtl_step_storage_of(with, array, of, tn_rtl_step_is_activation(tensor->role, looked_up), token,
-                                  &of->storage);
+    if (token != TN_RTL_NONE) of->dims[token] = own.dims[token] = with->step->array[array].elements / others;
+    return tn_rtl_step_storage_of(with, array, of, &own, &of->storage);
 }
 
 static tn_status new_indices(maker *with, const tn_program *program, uint32_t **index) {
@@ -68,104 +65,106 @@ static tn_status look_at_token(maker *with, view *of, const uint32_t *index, uin
     return TN_OK;
 }
 
-/* ---- element by element over fixed axes ---- */
+/* ---- word by word ---- */
 
-/* a (op) b into result: all alike but for what they look up; words of columns along the axis of words. */
-tn_status tn_rtl_step_fixed_pass(maker *with, tn_operation_kind kind, uint32_t pass, view *a, view *b,
-                                 view *result, double constant) {
+/* Rows and columns say which elements; what lies alike takes its words in their order. */
+tn_status tn_rtl_step_word_pass(maker *with, tn_operation_kind kind, view *a, view *b, view *result,
+                                double constant) {
     view *views[] = {a, b, result};
-    uint32_t word_axis = with->storage[result->storage].activation ? result->axes - 1
-                                                                   : with->storage[result->storage].word_axis;
     pass_of of = {.kind = kind,
-                  .pass = pass,
                   .a = a,
                   .b = b,
                   .result = result,
+                  .column = TN_RTL_NONE,
                   .constant = {constant},
-                  .limit_slot = TN_RTL_NONE};
-    for (uint32_t k = 0; k < result->axes; k++) {
+                  .limit_slot = TN_RTL_NONE,
+                  .by_word = true};
+    for (uint32_t k = result->axes; k-- > 0;) {
         uint32_t index;
         if (result->look.used && result->look.axis == k) continue;
-        if (k != word_axis && result->dims[k] == 1) continue;
+        if (result->dims[k] == 1 && (k > 0 || of.column != TN_RTL_NONE)) continue;
         TN_TRY(tn_rtl_step_new_index(with, result->dims[k], &index));
         for (int i = 0; i < 3; i++)
             if (views[i]) views[i]->index[k] = index;
-        if (k == word_axis) {
+        if (of.column == TN_RTL_NONE) {
             of.column = index;
-        } else {
-            if (of.rows == TN_RTL_ROW_INDICES)
-                return tn_fail(with->error, TN_INPUT, "%s has more axes than a vector kernel loops over",
-                               with->array[result->storage].name);
-            of.row[of.rows++] = index;
+            continue;
         }
+        if (of.rows == TN_RTL_ROW_INDICES)
+            return tn_fail(with->error, TN_INPUT, "%s has more axes than a vector kernel loops over",
+                           with->array[result->storage].name);
+        of.row[of.rows++] = index;
     }
+    if (of.column == TN_RTL_NONE) TN_TRY(tn_rtl_step_new_index(with, 1, &of.column));
     return tn_rtl_step_add_pass(with, &of);
 }
 
-view tn_rtl_step_fixed_view(const maker *with, uint32_t stored) {
+view tn_rtl_step_whole_view(const maker *with, uint32_t stored) {
     const tn_bank_layout *layout = &with->array[stored].layout;
-    view of = {.storage = stored, .axes = layout->axes};
+    view of = {.storage = stored, .axes = layout->axes, .features = 1};
     memcpy(of.dims, layout->dims, sizeof of.dims);
     for (uint32_t k = 0; k < of.axes; k++) of.index[k] = TN_RTL_NONE;
     return of;
 }
 
-/* Sets a gradient to zero that is added to, once. */
-tn_status tn_rtl_step_clear(maker *with, uint32_t array) {
-    if (with->cleared[array]) return TN_OK;
-    with->cleared[array] = true;
-    view all = tn_rtl_step_fixed_view(with, with->to->array_of[array]);
-    return tn_rtl_step_fixed_pass(with, TN_OP_SCATTER, 0, NULL, NULL, &all, 0);
+/* Sets what the operation at hand adds to to zero, if it is the first that does. */
+tn_status tn_rtl_step_clear(maker *with) {
+    if (!with->options->workload->laid_arrays->clears[with->at - with->step->operation]) return TN_OK;
+    view all = tn_rtl_step_whole_view(with, with->to->array_of[with->at->writes[0]]);
+    return tn_rtl_step_word_pass(with, TN_OP_SCATTER, NULL, NULL, &all, 0);
 }
 
-/* A token's product beside the gradient of a cut core, then added into its slice. */
+/* ---- look-ups in cores ---- */
+
+/* A token's product beside what it is added to, then added into the slice. */
 static tn_status add_into_slice(maker *with, const view *left, const view *right, const view *slice,
-                                uint32_t *beside) {
-    view made = *slice, from = *slice, into = *slice, temporary = *slice;
-    uint32_t axis = slice->look.used ? slice->look.axis : TN_RTL_NONE;
+                                const tn_rtl_cut cut[3], uint32_t *beside) {
+    view made = *slice, from = *slice, into = *slice;
     made.look.used = false;
-    if (axis != TN_RTL_NONE) made.dims[axis] = temporary.dims[axis] = 1;
-    temporary.look.used = false;
+    if (slice->look.used) made.dims[slice->look.axis] = 1;
     if (*beside == TN_RTL_NONE) { /* laid as the slice is, so that both go word by word */
-        view own = made;
-        TN_TRY(tn_rtl_step_new_storage(with, "slice", &made, false, axis, beside));
-        with->storage[*beside].word_axis = with->storage[slice->storage].word_axis;
-        own.storage = *beside;
-        tn_rtl_step_lay(with, &own, &with->array[*beside].layout);
+        storage kept = with->storage[slice->storage];
+        if (slice->look.used) kept.own.dims[slice->look.axis] = 1;
+        TN_TRY(tn_rtl_step_new_storage(with, "slice", &kept, &made, beside));
     }
     made.storage = *beside;
-    TN_TRY(tn_rtl_step_add_product(with, left, right, &made));
-    temporary.storage = made.storage;
-    return tn_rtl_step_fixed_pass(with, TN_OP_ADD, 0, &from, &temporary, &into, 0);
+    TN_TRY(tn_rtl_step_add_product(with, left, right, &made, cut));
+    view temporary = made;
+    return tn_rtl_step_word_pass(with, TN_OP_ADD, &from, &temporary, &into, 0);
 }
 
-/* A gradient of a core has a term of every token. */
-static bool is_summed(tn_role role) {
-    return role == TN_ROLE_DX || role == TN_ROLE_CORE_GRADIENT;
+static void product_cuts(const maker *with, const tn_program *program, const uint32_t *index,
+                         tn_rtl_cut cut[3]) {
+    const tn_layouts *layouts = with->options->plan->laid->layer[with->at->layer];
+    const tn_product_layout *product = &layouts->product[with->at->program_step - program->step];
+    for (int group = 0; group < 3; group++) {
+        cut[group] = tn_rtl_cut_of(product, group);
+        for (int k = 0; k < 2; k++)
+            if (cut[group].index[k] != TN_RTL_NONE) cut[group].index[k] = index[cut[group].index[k]];
+    }
 }
 
-/* Token by token; what has no token as an index is summed over them. */
-static tn_status lookup_product(maker *with, const uint32_t *index) {
+/* Token by token; gradients, and what has no token as an index, are summed over them. */
+static tn_status lookup_product(maker *with, const uint32_t *index, const tn_rtl_cut cut[3]) {
     const tn_operation *o = with->at;
+    const tn_program *program = with->step->layer[o->layer].program;
     const tn_program_step *step = o->program_step;
     const uint32_t tensor[3] = {step->a, step->b, step->out},
                    array[3] = {o->reads[0], o->reads[1], o->writes[0]};
-    tn_role role = with->step->layer[o->layer].program->tensor[step->out].role;
+    uint64_t tokens = tn_lookup_is_by_token(program, step) ? with->step->layer[o->layer].tokens : 1;
     uint32_t beside = TN_RTL_NONE;
-    for (uint64_t token = 0; token < with->model->layer[o->layer].tokens; token++) {
+    for (uint64_t token = 0; token < tokens; token++) {
         view views[3];
         for (int i = 0; i < 3; i++) {
             TN_TRY(tensor_view(with, array[i], tensor[i], index, &views[i]));
             TN_TRY(look_at_token(with, &views[i], index, tensor[i], token));
         }
-        bool of_token = views[0].look.used || views[1].look.used || views[2].look.used;
-        if (!of_token || (!is_summed(role) && views[2].look.used)) {
-            TN_TRY(tn_rtl_step_add_product(with, &views[0], &views[1], &views[2]));
-            if (!of_token) return TN_OK; /* the same for all tokens */
+        if (!tn_lookup_is_summed(program, step)) {
+            TN_TRY(tn_rtl_step_add_product(with, &views[0], &views[1], &views[2], cut));
             continue;
         }
-        TN_TRY(tn_rtl_step_clear(with, o->writes[0]));
-        TN_TRY(add_into_slice(with, &views[0], &views[1], &views[2], &beside));
+        if (token == 0) TN_TRY(tn_rtl_step_clear(with));
+        TN_TRY(add_into_slice(with, &views[0], &views[1], &views[2], cut, &beside));
     }
     return TN_OK;
 }
@@ -173,27 +172,22 @@ static tn_status lookup_product(maker *with, const uint32_t *index) {
 tn_status tn_rtl_step_program_product(maker *with) {
     const tn_operation *o = with->at;
     const tn_program_step *step = o->program_step;
+    const tn_program *program = with->step->layer[o->layer].program;
     uint32_t *index;
+    tn_rtl_cut cut[3];
     view left, right, result;
-    TN_TRY(new_indices(with, with->step->layer[o->layer].program, &index));
-    if (with->model->layer[o->layer].kind->is_lookup) return lookup_product(with, index);
+    TN_TRY(new_indices(with, program, &index));
+    product_cuts(with, program, index, cut);
+    if (with->model->layer[o->layer].kind->is_lookup) return lookup_product(with, index, cut);
     TN_TRY(tensor_view(with, o->reads[0], step->a, index, &left));
     TN_TRY(tensor_view(with, o->reads[1], step->b, index, &right));
     TN_TRY(tensor_view(with, o->writes[0], step->out, index, &result));
-    return tn_rtl_step_add_product(with, &left, &right, &result);
+    return tn_rtl_step_add_product(with, &left, &right, &result, cut);
 }
 
 /* ---- attention ---- */
 
-/* By the part that the product makes: indices of left, right and result; h head, q and k tokens of query and key, d
- * width of a head, v of a value's. */
-static const struct {
-    const char *part, *letters[3];
-} attention[] = {
-    {"scores", {"qhd", "khd", "hqk"}},         {"output", {"hqk", "khv", "qhv"}},
-    {"value-gradient", {"hqk", "qhv", "khv"}}, {"scores-gradient", {"qhv", "khv", "hqk"}},
-    {"query-gradient", {"hqk", "khd", "qhd"}}, {"key-gradient", {"hqk", "qhd", "khd"}},
-};
+/* Of tn_attention_product, in the order of attention_sizes. */
 static const char letters[] = "hqkdv";
 
 static void attention_sizes(const maker *with, uint32_t layer, uint64_t size[5]) {
@@ -206,33 +200,34 @@ static void attention_sizes(const maker *with, uint32_t layer, uint64_t size[5])
 
 static tn_status letters_view(maker *with, uint32_t array, const char *text, const uint32_t index[5],
                               const uint64_t size[5], view *of) {
-    *of = (view){.axes = 3};
+    *of = (view){.axes = 3, .features = text[0] == 'h' ? 2 : 1};
     for (uint32_t k = 0; k < 3; k++) {
         size_t letter = (size_t)(strchr(letters, text[k]) - letters);
         of->index[k] = index[letter];
         of->dims[k] = size[letter];
     }
-    bool scores = text[0] == 'h';
-    return tn_rtl_step_storage_of(with, array, of, !scores, 0, &of->storage);
+    return tn_rtl_step_storage_of(with, array, of, NULL, &of->storage);
 }
 
 tn_status tn_rtl_step_attention_product(maker *with) {
     const tn_operation *o = with->at;
     const char *part = with->step->array[o->writes[0]].part;
+    const tn_attention_product *of = tn_attention_product_of(part);
+    const uint32_t array[3] = {o->reads[0], o->reads[1], o->writes[0]};
+    const uint64_t edge[3] = {with->options->rows, with->options->columns, with->options->terms};
     uint64_t size[5];
     uint32_t index[5];
+    tn_rtl_cut cut[3];
+    view views[3];
+    if (!of)
+        return tn_fail(with->error, TN_INPUT, "%s: a product that makes %s has no template",
+                       with->step->layer[o->layer].name, part);
     attention_sizes(with, o->layer, size);
     for (int i = 0; i < 5; i++) TN_TRY(tn_rtl_step_new_index(with, size[i], &index[i]));
-    for (size_t i = 0; i < sizeof attention / sizeof *attention; i++) {
-        view left, right, result;
-        if (strcmp(attention[i].part, part) != 0) continue;
-        TN_TRY(letters_view(with, o->reads[0], attention[i].letters[0], index, size, &left));
-        TN_TRY(letters_view(with, o->reads[1], attention[i].letters[1], index, size, &right));
-        TN_TRY(letters_view(with, o->writes[0], attention[i].letters[2], index, size, &result));
-        return tn_rtl_step_add_product(with, &left, &right, &result);
-    }
-    return tn_fail(with->error, TN_INPUT, "%s: a product that makes %s has no template",
-                   with->step->layer[o->layer].name, part);
+    for (int i = 0; i < 3; i++) TN_TRY(letters_view(with, array[i], of->letters[i], index, size, &views[i]));
+    for (int g = 0; g < 3; g++)
+        cut[g] = tn_rtl_step_cut(index[strchr(letters, tn_attention_letter(of, g)) - letters], edge[g]);
+    return tn_rtl_step_add_product(with, &views[0], &views[1], &views[2], cut);
 }
 
 /* Scores as heads, rows, columns: softmax and its gradient. */

@@ -2,7 +2,7 @@
 #include "rtl/step_maker.h"
 
 #include "base/checked.h"
-#include "hardware/bank_layout.h"
+#include "hardware/laid_arrays.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -159,12 +159,12 @@ tn_status tn_rtl_step_update(maker *with) {
     uint32_t parameter = with->to->array_of[o->reads[0]], gradient = with->to->array_of[o->reads[1]];
     if (parameter == TN_RTL_NONE || gradient == TN_RTL_NONE)
         return tn_fail(with->error, TN_INPUT, "an update of an array that no operation made has no template");
-    view w = tn_rtl_step_fixed_view(with, parameter), g = tn_rtl_step_fixed_view(with, gradient), to = w;
+    view w = tn_rtl_step_whole_view(with, parameter), g = tn_rtl_step_whole_view(with, gradient), to = w;
     if (w.axes != g.axes || memcmp(w.dims, g.dims, w.axes * sizeof *w.dims) != 0)
         return tn_fail(with->error, TN_INPUT,
                        "%s and its gradient have different axes; no template updates that",
                        with->array[parameter].name);
-    return tn_rtl_step_fixed_pass(with, TN_OP_UPDATE_SGD, 0, &w, &g, &to, with->options->rate);
+    return tn_rtl_step_word_pass(with, TN_OP_UPDATE_SGD, &w, &g, &to, with->options->rate);
 }
 
 /* ---- rows by token ---- */
@@ -176,28 +176,44 @@ static tn_status row_view(maker *with, uint32_t array, uint64_t columns, const t
     return tn_rtl_step_look_at(with, of, 0, which);
 }
 
-tn_status tn_rtl_step_lookup(maker *with) {
+/* One row into another, or added to it. */
+static tn_status move_row(maker *with, const tn_rtl_slot *from, const tn_rtl_slot *to) {
     const tn_operation *o = with->at;
-    bool table = with->step->array[o->reads[0]].role == TN_ARRAY_PARAMETER;
-    for (uint64_t i = 0; i < o->rows; i++) {
-        view from, to;
-        const tn_rtl_slot here = {.kind = TN_RTL_SLOT_FIXED, .value = i},
-                          there = {.kind = table ? TN_RTL_SLOT_DIGIT : TN_RTL_SLOT_FIXED,
-                                   .value = table ? i : i * with->model->sequence,
-                                   .radix = table ? with->model->layer[o->layer].rows : 0,
-                                   .below = 1};
-        TN_TRY(row_view(with, o->reads[0], o->columns, &there, &from));
-        TN_TRY(row_view(with, o->writes[0], o->columns, &here, &to));
-        TN_TRY(tn_rtl_step_fixed_pass(with, TN_OP_LOOKUP, 0, &from, NULL, &to, 0));
+    bool adds = o->kind == TN_OP_SCATTER;
+    view source, sum, target;
+    pass_of of = {.kind = adds ? TN_OP_ADD : TN_OP_LOOKUP, .limit_slot = TN_RTL_NONE};
+    TN_TRY(row_view(with, o->reads[0], o->columns, from, &source));
+    TN_TRY(row_view(with, o->writes[0], o->columns, to, &target));
+    TN_TRY(tn_rtl_step_new_index(with, o->columns, &of.column));
+    source.index[1] = target.index[1] = of.column;
+    sum = target;
+    of.a = adds ? &sum : &source;
+    of.b = adds ? &source : NULL;
+    of.result = &target;
+    return tn_rtl_step_add_pass(with, &of);
+}
+
+/* The row of a table, of positions, or of a sequence that belongs to the operation's i-th row. */
+static tn_rtl_slot place_of_row(const maker *with, uint64_t i) {
+    const tn_layer *layer = &with->model->layer[with->at->layer];
+    bool table = layer->kind->is_lookup;
+    return (tn_rtl_slot){.kind = table ? TN_RTL_SLOT_DIGIT : TN_RTL_SLOT_FIXED,
+                         .value = table ? i : i * with->model->sequence,
+                         .radix = table ? layer->rows : 0,
+                         .below = 1};
+}
+
+tn_status tn_rtl_step_lookup(maker *with) {
+    for (uint64_t i = 0; i < with->at->rows; i++) {
+        const tn_rtl_slot here = {.kind = TN_RTL_SLOT_FIXED, .value = i}, there = place_of_row(with, i);
+        TN_TRY(move_row(with, &there, &here));
     }
     return TN_OK;
 }
 
 tn_status tn_rtl_step_scatter(maker *with) {
     const tn_operation *o = with->at;
-    bool table = with->model->layer[o->layer].kind->is_lookup,
-         positions = with->step->array[o->writes[0]].role == TN_ARRAY_GRADIENT && !table;
-    if (positions) { /* one example: every row goes to its own */
+    if (!tn_moves_by_row(with->step, o)) { /* one example: every row goes to its own */
         rows_kernel of;
         TN_TRY(begin_rows(with, &of));
         of.pass.kind = TN_OP_LOOKUP;
@@ -210,18 +226,10 @@ tn_status tn_rtl_step_scatter(maker *with) {
     view whole;
     TN_TRY(tn_rtl_step_matrix_view(with, o->writes[0], with->step->array[o->writes[0]].elements / o->columns,
                                    o->columns, TN_RTL_NONE, TN_RTL_NONE, &whole));
-    if (o->read_count == 1) TN_TRY(tn_rtl_step_clear(with, o->writes[0]));
+    TN_TRY(tn_rtl_step_clear(with));
     for (uint64_t i = 0; i < o->rows; i++) {
-        view from, sum, to;
-        const tn_rtl_slot here = {.kind = TN_RTL_SLOT_FIXED, .value = i},
-                          there = {.kind = table ? TN_RTL_SLOT_DIGIT : TN_RTL_SLOT_FIXED,
-                                   .value = table ? i : i * with->model->sequence,
-                                   .radix = table ? with->model->layer[o->layer].rows : 0,
-                                   .below = 1};
-        TN_TRY(row_view(with, o->reads[0], o->columns, &here, &from));
-        TN_TRY(row_view(with, o->writes[0], o->columns, &there, &sum));
-        to = sum;
-        TN_TRY(tn_rtl_step_fixed_pass(with, TN_OP_ADD, 0, &sum, &from, &to, 0));
+        const tn_rtl_slot here = {.kind = TN_RTL_SLOT_FIXED, .value = i}, there = place_of_row(with, i);
+        TN_TRY(move_row(with, &here, &there));
     }
     return TN_OK;
 }

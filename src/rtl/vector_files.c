@@ -36,15 +36,15 @@ static tn_status put(const writer *to, const char *name, tn_buffer *text) {
     return status;
 }
 
-/* A place: the word of a bank, and above 24 bits the bank. A count stays as it is. */
-static uint32_t word_of(const writer *to, const tn_rtl_slot *slot, uint64_t at) {
-    if (slot->kind == TN_RTL_SLOT_TOKENS) return (uint32_t)at;
+/* A place: the word of a bank, above 24 bits the bank, above 32 the element of the word. A count stays as it is. */
+static uint64_t word_of(const writer *to, const tn_rtl_slot *slot, uint64_t at) {
+    if (slot->kind == TN_RTL_SLOT_TOKENS) return at;
     const tn_bank_layout *layout = &to->engine->design->array[slot->array].layout;
     tn_rtl_strides strides = tn_rtl_strides_of(layout);
     uint64_t x[TN_BANK_LAYOUT_AXES] = {0};
     x[slot->axis] = at;
     tn_rtl_place place = tn_rtl_place_of(layout, &strides, x);
-    return (uint32_t)(place.word | place.bank << 24);
+    return place.word | place.bank << 24 | place.element << 32;
 }
 
 static tn_status put_samples(const writer *to, const tn_rtl_sample *sample, uint32_t runs) {
@@ -52,7 +52,7 @@ static tn_status put_samples(const writer *to, const tn_rtl_sample *sample, uint
     tn_buffer words = {0}, labels = {0};
     for (uint32_t run = 0; run < runs; run++) {
         for (uint32_t i = 0; i < design->sample_words; i++)
-            tn_buffer_format(&words, "%08" PRIx32 "\n",
+            tn_buffer_format(&words, "%010" PRIx64 "\n",
                              word_of(to, &to->program->slot[i], sample[run].word[i]));
         for (uint32_t i = 0; i < design->sample_labels; i++)
             tn_buffer_format(&labels, "%08" PRIx32 "%08" PRIx32 "\n", bits_of(sample[run].share[i]),

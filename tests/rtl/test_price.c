@@ -1,10 +1,12 @@
-/* What generated hardware is predicted to take is what the price of the step says of the layer: both follow from the
- * same layouts and the same formula of a product's issues. */
+/* What generated hardware is predicted to take is what the price of the step says, operation by operation, of layers and
+ * of whole steps: both follow from the same layouts and the same formula of issues. */
 #include "base/file.h"
 #include "hardware/workload.h"
 #include "model/model.h"
 #include "rtl/generate.h"
 #include "support/program.h"
+#include "support/shared.h"
+#include "train/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,79 +18,129 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static tn_arena arena;
 
-/* Operation by operation of the layer, as tn_price_work leaves them; products and updates of its cores. */
-static uint64_t priced_cycles(const tn_step *step, const tn_device *device, const tn_build *build,
-                              const char *layer) {
-    tn_workload *workload;
+typedef struct {
+    char model[12], layer[20]; /* "": the whole step */
+    uint64_t rows, columns, reduction, vector;
+    tn_array_split split;
+} priced_case;
+
+typedef struct {
+    tn_model *model;
+    tn_program_cache *cache;
+    tn_device *device;
+    tn_step step;
+    tn_build build;
+    tn_train_settings settings;
+    tn_workload *workload; /* with cycles by operation */
+} priced;
+
+static void price(const priced_case *of, const char *model, priced *to) {
     tn_plan *plan;
     tn_work_price price;
-    uint64_t sum = 0;
-    assert_int_equal(tn_workload_prepare(step, device, &arena, &workload, NULL), TN_OK);
-    assert_int_equal(tn_workload_plan(workload, build, &plan, NULL), TN_OK);
-    assert_int_equal(tn_plan_lay(workload, plan, build, NULL), TN_OK);
-    assert_int_equal(tn_price_work(workload, plan, build, &price, NULL), TN_OK);
-    for (uint32_t i = 0; i < step->operations; i++) {
-        const tn_operation *of = &step->operation[i];
-        bool update = of->kind == TN_OP_UPDATE_SGD && step->array[of->reads[0]].is_core;
-        if (strcmp(step->layer[of->layer].name, layer) == 0 && (of->program_step || update))
-            sum += workload->cycles[i];
-    }
-    return sum;
+    assert_int_equal(tn_model_load(model, NULL, 0, &arena, &to->model, NULL), TN_OK);
+    assert_int_equal(tn_program_cache_new(&to->cache, NULL), TN_OK);
+    assert_int_equal(tn_step_build(to->model, to->cache, &arena, &to->step, NULL), TN_OK);
+    assert_int_equal(tn_device_load("u50@user-area", NULL, 0, &arena, &to->device, NULL), TN_OK);
+    assert_int_equal(tn_build_decode(NULL, &arena, &to->build, NULL), TN_OK);
+    assert_int_equal(tn_train_settings_decode(tn_model_training(to->model), &arena, &to->settings, NULL),
+                     TN_OK);
+    to->build.layouts = TN_LAID_AS_FOUND;
+    to->build.rows = of->rows;
+    to->build.columns = of->columns;
+    to->build.reduction = of->reduction;
+    to->build.vector = of->vector;
+    to->build.split = (uint32_t)of->split;
+    assert_int_equal(tn_workload_prepare(&to->step, to->device, &arena, &to->workload, NULL), TN_OK);
+    assert_int_equal(tn_workload_plan(to->workload, &to->build, &plan, NULL), TN_OK);
+    assert_int_equal(tn_plan_lay(to->workload, plan, &to->build, NULL), TN_OK);
+    assert_int_equal(tn_price_work(to->workload, plan, &to->build, &price, NULL), TN_OK);
 }
 
-static void price_is_prediction(void **state) {
+static bool is_of_layer(const tn_step *step, const tn_operation *of, const char *layer) {
+    bool update = of->kind == TN_OP_UPDATE_SGD && step->array[of->reads[0]].is_core;
+    return !layer[0] || (strcmp(step->layer[of->layer].name, layer) == 0 && (of->program_step || update));
+}
+
+/* What is generated takes, operation by operation, what the step's price says. */
+static void check(const priced_case *of, const char *model) {
+    priced made;
+    tn_rtl_answer answer;
+    tn_error error;
+    char folder[] = "priced-XXXXXX", command[64];
+    uint32_t line = 0;
+    price(of, model, &made);
+    const tn_rtl_request request = {.step = &made.step,
+                                    .device = made.device,
+                                    .build = &made.build,
+                                    .layer = of->layer[0] ? of->layer : NULL,
+                                    .folder = folder,
+                                    .seed = 1,
+                                    .update = true,
+                                    .rate = 0.01,
+                                    .model = made.model,
+                                    .settings = &made.settings};
+    assert_non_null(mkdtemp(folder));
+    if (tn_rtl_generate(&request, &arena, &answer, &error) != TN_OK) fail_msg("%s", error.message);
+    for (uint32_t i = 0; i < made.step.operations; i++) {
+        if (!is_of_layer(&made.step, &made.step.operation[i], of->layer)) continue;
+        if (answer.operation[line].cycles_predicted != made.workload->cycles[i])
+            fail_msg("%s, operation %" PRIu32 " (%s %s): generated %" PRIu64 ", priced %" PRIu64, of->model,
+                     i, answer.operation[line].kind, answer.operation[line].name,
+                     answer.operation[line].cycles_predicted, made.workload->cycles[i]);
+        line++;
+    }
+    assert_int_equal(line, answer.operations);
+    print_message("%s %s on %" PRIu64 "x%" PRIu64 "x%" PRIu64 ", %" PRIu64 " lanes: %" PRIu64
+                  " cycles in %" PRIu32 " operations\n",
+                  of->model, of->layer, of->rows, of->columns, of->reduction, of->vector,
+                  answer.cycles_predicted, answer.operations);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    test_run run = test_shell(command);
+    test_run_free(&run);
+    tn_program_cache_free(made.cache);
+}
+
+static void layers(void **state) {
     (void)state;
-    static const struct {
-        const char *model, *layer;
-        uint64_t rows, columns, reduction;
-        tn_array_split split;
-    } cases[] = {
-        {"atis-2enc", "encoder1.query", 4, 4, 4, TN_SPLIT_RESHAPE},
-        {"atis-2enc", "encoder2.narrow", 8, 4, 8, TN_SPLIT_RESHAPE},
-        {"atis-2enc", "encoder1.value", 4, 4, 4, TN_SPLIT_BANKS},
-        {"atis-2enc", "encoder1.output", 4, 4, 2, TN_SPLIT_AUTO},
-        {"atis-2enc", "encoder2.widen", 2, 2, 4, TN_SPLIT_PARTITION},
+    static const priced_case cases[] = {
+        {"atis-2enc", "encoder1.query", 4, 4, 4, 4, TN_SPLIT_RESHAPE},
+        {"atis-2enc", "encoder2.narrow", 8, 4, 8, 4, TN_SPLIT_RESHAPE},
+        {"atis-2enc", "encoder1.value", 4, 4, 4, 4, TN_SPLIT_BANKS},
+        {"atis-2enc", "encoder1.output", 4, 4, 2, 4, TN_SPLIT_AUTO},
+        {"atis-2enc", "encoder2.widen", 2, 2, 4, 4, TN_SPLIT_PARTITION},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) check(&cases[c], cases[c].model);
+}
+
+/* Look-ups in cores token by token, attention, every vector kernel, updates. */
+static void steps(void **state) {
+    (void)state;
+    static const priced_case cases[] = {
+        {"tiny-tt", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE},  {"tiny-tt", "", 2, 2, 1, 2, TN_SPLIT_RESHAPE},
+        {"tiny-tt", "", 2, 4, 2, 8, TN_SPLIT_AUTO},     {"tiny-ttm", "", 4, 4, 4, 4, TN_SPLIT_RESHAPE},
+        {"tiny-ttm", "", 8, 2, 4, 2, TN_SPLIT_RESHAPE}, {"tiny-dense", "", 4, 4, 2, 16, TN_SPLIT_RESHAPE},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        tn_model *model;
-        tn_program_cache *cache;
-        tn_device *device;
-        tn_step step;
-        tn_build build;
-        tn_rtl_answer answer;
-        tn_error error;
-        char folder[] = "priced-XXXXXX", command[64];
-        assert_int_equal(tn_model_load(cases[c].model, NULL, 0, &arena, &model, NULL), TN_OK);
-        assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
-        assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
-        assert_int_equal(tn_device_load("u50@user-area", NULL, 0, &arena, &device, NULL), TN_OK);
-        assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
-        build.layouts = TN_LAID_AS_FOUND;
-        build.rows = cases[c].rows;
-        build.columns = cases[c].columns;
-        build.reduction = cases[c].reduction;
-        build.split = (uint32_t)cases[c].split;
-        const tn_rtl_request request = {.step = &step,
-                                        .device = device,
-                                        .build = &build,
-                                        .layer = cases[c].layer,
-                                        .folder = folder,
-                                        .seed = 1,
-                                        .update = true,
-                                        .rate = 0.01};
-        assert_non_null(mkdtemp(folder));
-        if (tn_rtl_generate(&request, &arena, &answer, &error) != TN_OK) fail_msg("%s", error.message);
-        assert_int_equal(answer.cycles_predicted, priced_cycles(&step, device, &build, cases[c].layer));
-        print_message("%s on %" PRIu64 "x%" PRIu64 "x%" PRIu64 ": %" PRIu64 " cycles\n", cases[c].layer,
-                      build.rows, build.columns, build.reduction, answer.cycles_predicted);
-        snprintf(command, sizeof command, "rm -rf '%s'", folder);
-        test_run run = test_shell(command);
-        test_run_free(&run);
-        tn_program_cache_free(cache);
+        char model[1024];
+        snprintf(model, sizeof model, "%s/oracles/training/%s/model.yaml", TEST_SHARED_DIR, cases[c].model);
+        if (access(model, R_OK) != 0) {
+            print_message("SKIPPED: %s is absent\n", model);
+            skip();
+        }
+        check(&cases[c], model);
     }
+}
+
+static void kernels(void **state) {
+    (void)state;
+    static const priced_case cases[] = {{"kernels", "", 2, 2, 1, 4, TN_SPLIT_RESHAPE},
+                                        {"kernels", "", 4, 8, 2, 16, TN_SPLIT_RESHAPE}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        check(&cases[c], test_source("tests/rtl/data/kernels.yaml"));
 }
 
 static int tear_down(void **state) {
@@ -98,6 +150,7 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(price_is_prediction)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layers), cmocka_unit_test(steps),
+                                       cmocka_unit_test(kernels)};
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }

@@ -1,10 +1,14 @@
 /* Circuits of vector kernels against the price's passes; whole training steps in the hardware's arithmetic against
  * training, and, where TENFOLD_RTL_CASES asks for it (a minute each), in simulation. */
 #include "base/arena.h"
+#include "model/model.h"
 #include "rtl/circuit.h"
+#include "rtl/generate.h"
+#include "support/arrays.h"
 #include "support/program.h"
 #include "support/shared.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,27 +105,142 @@ static void check_steps(const char *model, const char *options, bool simulate) {
     test_run_free(&run);
 }
 
+static bool simulates(void) {
+    return getenv("TENFOLD_RTL_CASES") != NULL;
+}
+
 static void test_steps_train(void **state) {
     (void)state;
-    char model[1024];
-    snprintf(model, sizeof model, "%s/oracles/training/tiny-tt/model.yaml", TEST_SHARED_DIR);
-    if (access(model, R_OK) != 0) {
-        print_message("SKIPPED: %s is absent\n", model);
-        skip();
-    }
-    check_steps(model, "", getenv("TENFOLD_RTL_CASES") != NULL);
-    check_steps(model,
+    const char *ttm = test_shared_or_skip("oracles/training/tiny-ttm/model.yaml");
+    check_steps(ttm, "", false);
+    check_steps(test_shared_or_skip("oracles/training/tiny-tt/model.yaml"),
                 "--set build.rows=2 --set build.columns=2 --set build.reduction=2 --set build.vector=2",
                 false);
-    snprintf(model, sizeof model, "%s/oracles/training/tiny-ttm/model.yaml", TEST_SHARED_DIR);
-    check_steps(model, "", false);
-    snprintf(model, sizeof model, "%s/oracles/training/tiny-dense/model.yaml", TEST_SHARED_DIR);
-    check_steps(model, "", false);
+    check_steps(test_shared_or_skip("oracles/training/tiny-dense/model.yaml"),
+                "--set build.columns=2 --set build.vector=16", simulates());
+}
+
+/* Every kind of vector kernel, rows and columns that no word divides. */
+static void test_kernels_train(void **state) {
+    (void)state;
+    const char *model = test_source("tests/rtl/data/kernels.yaml");
+    check_steps(model, "", simulates());
+    check_steps(model, "--set build.rows=4 --set build.vector=8", false);
+}
+
+/* ---- a reference run: its weights, its tokens ---- */
+
+enum { ORACLE_STEPS = 3 };
+
+typedef struct {
+    tn_arrays *weights;
+    json_t *root;
+    tn_example example[ORACLE_STEPS];
+    uint32_t token[ORACLE_STEPS][8];
+    int32_t slot[ORACLE_STEPS][8];
+} oracle;
+
+static void take_weights(void *user, const char *name, uint64_t elements, double *values) {
+    const tn_array_info *info;
+    double *from = test_arrays_values(((oracle *)user)->weights, name, &info);
+    assert_int_equal(info->elements, elements);
+    memcpy(values, from, elements * sizeof *values);
+    free(from);
+}
+
+static void read_samples(oracle *of) {
+    json_t *samples = json_object_get(of->root, "samples");
+    for (size_t s = 0; s < ORACLE_STEPS; s++) {
+        json_t *sample = json_array_get(samples, s), *tokens = json_object_get(sample, "tokens"),
+               *slots = json_object_get(sample, "slots");
+        size_t length = 0;
+        assert_true(json_array_size(tokens) <= 8);
+        for (; length < json_array_size(tokens) && json_integer_value(json_array_get(tokens, length)) >= 0;
+             length++) {
+            of->token[s][length] = (uint32_t)json_integer_value(json_array_get(tokens, length));
+            of->slot[s][length] = (int32_t)json_integer_value(json_array_get(slots, length));
+        }
+        of->example[s] = (tn_example){(uint32_t)length, of->token[s], of->slot[s],
+                                      (int32_t)json_integer_value(json_object_get(sample, "intent"))};
+    }
+}
+
+/* Losses of three steps of the whole model: those of the reference (float64, by another program) and those of training
+ * in float32. */
+static void test_oracle(void **state) {
+    (void)state;
+    static const char *const names[] = {"tiny-tt", "tiny-ttm", "tiny-dense"};
+    tn_arena arena = {0};
+    for (size_t c = 0; c < sizeof names / sizeof *names; c++) {
+        char path[128], folder[] = "oracle-XXXXXX", command[64];
+        oracle of = {0};
+        tn_model *model;
+        tn_program_cache *cache;
+        tn_device *device;
+        tn_step step;
+        tn_build build;
+        tn_train_settings settings;
+        tn_rtl_answer answer;
+        tn_error error;
+        json_error_t where;
+        snprintf(path, sizeof path, "oracles/training/%s/oracle.json", names[c]);
+        of.root = json_load_file(test_shared_or_skip(path), 0, &where);
+        assert_non_null(of.root);
+        read_samples(&of);
+        snprintf(path, sizeof path, "oracles/training/%s/initial.npz", names[c]);
+        of.weights = test_arrays_open(test_shared_or_skip(path));
+        snprintf(path, sizeof path, "oracles/training/%s/model.yaml", names[c]);
+        assert_int_equal(tn_model_load(test_shared_or_skip(path), NULL, 0, &arena, &model, NULL), TN_OK);
+        assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+        assert_int_equal(tn_step_build(model, cache, &arena, &step, NULL), TN_OK);
+        assert_int_equal(tn_device_load("u50@user-area", NULL, 0, &arena, &device, NULL), TN_OK);
+        assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
+        assert_int_equal(tn_train_settings_decode(NULL, &arena, &settings, NULL), TN_OK);
+        settings.layer_norm_epsilon = json_number_value(json_object_get(of.root, "layer_norm_eps"));
+        assert_non_null(mkdtemp(folder));
+        const tn_rtl_request request = {.step = &step,
+                                        .device = device,
+                                        .build = &build,
+                                        .folder = folder,
+                                        .seed = 1,
+                                        .update = true,
+                                        .simulate = c == 0 && simulates(),
+                                        .rate = json_number_value(json_object_get(of.root, "lr")),
+                                        .model = model,
+                                        .settings = &settings,
+                                        .steps = ORACLE_STEPS,
+                                        .example = of.example,
+                                        .initial = take_weights,
+                                        .user = &of};
+        if (tn_rtl_generate(&request, &arena, &answer, &error) != TN_OK) fail_msg("%s", error.message);
+        for (size_t s = 0; s < ORACLE_STEPS; s++) {
+            double expected = json_number_value(
+                json_object_get(json_array_get(json_object_get(of.root, "curve"), s), "loss"));
+            if (fabs(answer.loss[s].hardware - expected) > 1e-5 * expected ||
+                fabs(answer.loss[s].hardware - answer.loss[s].float32) > 1e-6 * expected)
+                fail_msg("%s, step %zu: loss %.9g, of the reference %.9g, of training %.9g", names[c], s,
+                         answer.loss[s].hardware, expected, answer.loss[s].float32);
+            print_message("%s, step %zu: loss %.9f, of the reference %.9f, of training in float32 %.9f\n",
+                          names[c], s, answer.loss[s].hardware, expected, answer.loss[s].float32);
+        }
+        if (request.simulate) {
+            assert_int_equal(answer.wrong_words, 0);
+            assert_int_equal(answer.cycles_simulated, answer.cycles_predicted);
+        }
+        snprintf(command, sizeof command, "rm -rf '%s'", folder);
+        test_run run = test_shell(command);
+        test_run_free(&run);
+        tn_arrays_close(of.weights);
+        json_decref(of.root);
+        tn_program_cache_free(cache);
+    }
+    tn_arena_free(&arena);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_circuits_are_as_priced),
                                        cmocka_unit_test(test_circuits_compute),
-                                       cmocka_unit_test(test_steps_train)};
+                                       cmocka_unit_test(test_steps_train),
+                                       cmocka_unit_test(test_kernels_train), cmocka_unit_test(test_oracle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,8 @@
 // is an issue of VECTOR columns of a row, with a third operand and the row's scalars (vector_unit.sv); it ends `drain`
 // cycles after its last issue.
 //
-// An operand may lie where a word of the sample says: at LOAD that word, an address and above it a rotation, is added.
+// An operand may lie where a word of the sample says: at LOAD that word, an address, above it a rotation and the
+// place within a word, is added.
 //
 // From the cycle in which an operation is loaded to that of the next: 1 + issues + 4 (address, bank, memory, lanes) + the
 // operators + 1 (result to bank) - 1 (the last write and the next load share a cycle) + phases of the last write - 1.
@@ -71,6 +72,7 @@ module engine (
   logic [PHASE-1:0] extra_phases;
   logic [3*ADDRESS-1:0] look_address;  // of left, right, result
   logic [3*ROTATE-1:0] look_rotation;
+  logic [3*INSIDE-1:0] look_place;
   logic [MEMORIES-1:0] extra_read;
   logic [BANKS-1:0] extra_used;
   logic [BANKS*ADDRESS-1:0] extra_address;
@@ -209,7 +211,7 @@ module engine (
       .clk, .valid(idle ? host_valid && !host_write : run && real_tile && phase < left_phases && reads_left), .first(phase == 0),
       .choice(left_first + CHOICE'(phase)), .memory(left_memory),
       .base(idle ? host_word[ADDRESS-1:0] : left_base), .rotation(idle ? host_bank[ROTATE-1:0] : left_rotation),
-      .place(idle ? host_element[INSIDE-1:0] : tile_place[0+:INSIDE] | group_place[0+:INSIDE]),
+      .place(idle ? host_element[INSIDE-1:0] : tile_place[0+:INSIDE] | group_place[0+:INSIDE] | look_place[0+:INSIDE]),
       .choice1(left_choice1), .used1(left_used1), .offset1(left_offset1),
       .read(left_read), .used(left_used), .address(left_address), .choice2(left_choice2), .data,
       .valid3(left_valid3), .first3(left_first3), .words(left_fetched));
@@ -223,7 +225,7 @@ module engine (
             look_address[ADDRESS+:ADDRESS]),
       .rotation(field_add(field_add(tile_rotation[ROTATE+:ROTATE], group_rotation[ROTATE+:ROTATE], right_top),
                           look_rotation[ROTATE+:ROTATE], right_top)),
-      .place(tile_place[INSIDE+:INSIDE] | group_place[INSIDE+:INSIDE]),
+      .place(tile_place[INSIDE+:INSIDE] | group_place[INSIDE+:INSIDE] | look_place[INSIDE+:INSIDE]),
       .choice1(right_choice1), .used1(right_used1), .offset1(right_offset1),
       .read(right_read), .used(right_used), .address(right_address), .choice2(right_choice2), .data,
       .valid3(right_valid3), .first3(right_first3), .words(right_fetched));
@@ -285,7 +287,8 @@ module engine (
     idle ? host_bank[ROTATE-1:0]
          : field_add(field_add(tile_rotation[2*ROTATE+:ROTATE], group_result_rotation, result_top),
                      look_rotation[2*ROTATE+:ROTATE], result_top),
-    idle ? host_element[INSIDE-1:0] : tile_place[2*INSIDE+:INSIDE] | group_result_place, result_first, result_phases};
+    idle ? host_element[INSIDE-1:0] : tile_place[2*INSIDE+:INSIDE] | group_result_place | look_place[2*INSIDE+:INSIDE],
+    result_first, result_phases};
   logic updated_valid;
   logic [GOES-1:0] updated_goes, sum_goes;
   delay #(.WIDTH(GOES + 1), .CYCLES(TO_UPDATED)) with_update (
@@ -389,6 +392,7 @@ module engine (
   assign extra_phases = '0;
   assign look_address = '0;
   assign look_rotation = '0;
+  assign look_place = '0;
   assign extra_read = '0;
   assign extra_used = '0;
   assign extra_address = '0;

@@ -2,9 +2,9 @@
   // engine.sv where the program has passes.
   //
   // The sample is what changes from run to run: `sample.hex` has, for each of SAMPLES runs, SAMPLE_WORDS words (24 bits of
-  // address and 8 of rotation where an operand lies, or a limit of columns), `labels.hex` a label and a share for each
+  // address, 8 of rotation and 8 of the place in a word where an operand lies, or a limit of columns), `labels.hex` a label and a share for each
   // row of a loss.
-  logic [31:0] sample[SAMPLES*SAMPLE_WORDS];
+  logic [39:0] sample[SAMPLES*SAMPLE_WORDS];
   logic [63:0] labels[SAMPLES*SAMPLE_LABELS];
   initial begin
     $readmemh("sample.hex", sample);
@@ -26,12 +26,13 @@
   wire [2:0] looks = d[F_LOOKS+:3];
   generate
   for (genvar p = 0; p < 3; p++) begin : g_look
-    wire [31:0] word = sample[first_word+IN_SAMPLES'(d[F_LOOK_SLOT+p*SAMPLE+:SAMPLE])];
+    wire [39:0] word = sample[first_word+IN_SAMPLES'(d[F_LOOK_SLOT+p*SAMPLE+:SAMPLE])];
     assign look_address[p*ADDRESS+:ADDRESS] = looks[p] ? word[ADDRESS-1:0] : '0;
     assign look_rotation[p*ROTATE+:ROTATE] = looks[p] ? word[24+:ROTATE] : '0;
+    assign look_place[p*INSIDE+:INSIDE] = looks[p] ? word[32+:INSIDE] : '0;
   end
   endgenerate
-  wire [31:0] limit_word = sample[first_word+IN_SAMPLES'(d[F_LIMIT_SLOT+:SAMPLE])];
+  wire [39:0] limit_word = sample[first_word+IN_SAMPLES'(d[F_LIMIT_SLOT+:SAMPLE])];
   wire [ADDRESS-1:0] limit = d[F_LIMITED] && limit_word[ADDRESS-1:0] < d[F_COLUMNS_HERE+:ADDRESS]
                            ? limit_word[ADDRESS-1:0] : d[F_COLUMNS_HERE+:ADDRESS];
 

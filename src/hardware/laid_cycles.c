@@ -1,0 +1,212 @@
+#include "hardware/laid_cycles.h"
+
+#include "base/checked.h"
+#include "hardware/laid_arrays.h"
+#include "hardware/vector.h"
+#include "model/attention.h"
+
+#include <string.h>
+
+static const uint32_t NONE = UINT32_MAX;
+
+typedef struct {
+    const tn_workload *workload;
+    const tn_plan *plan;
+    const tn_build *build;
+    const tn_operation *at;
+    tn_laid_time *time;
+    tn_error *error;
+} laid_operation;
+
+static uint64_t greater(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static tn_status add_cycles(laid_operation *with, uint64_t times, uint64_t cycles, uint64_t start) {
+    if (tn_mul_add(times, cycles, &with->time->cycles) && tn_mul_add(times, start, &with->time->start_cycles))
+        return TN_OK;
+    return tn_fail(with->error, TN_OVERFLOW, "the cycles of an operation do not fit 64 bits");
+}
+
+static tn_status add_product(laid_operation *with, uint64_t times, const tn_issued_product *issued) {
+    const tn_workload *workload = with->workload;
+    const tn_work *work = &workload->work[workload->work_of[with->at - workload->step->operation]];
+    const tn_matmul kernel = tn_workload_matmul(workload, with->build, work->arithmetic);
+    uint64_t cycles;
+    TN_TRY(tn_issue_product_cycles(&kernel, issued, &cycles, with->error));
+    return add_cycles(with, times, tn_scaled_cycles(cycles, work->cycle_ratio),
+                      workload->device->control.product_cycles);
+}
+
+static tn_status add_pass(laid_operation *with, uint64_t times, tn_operation_kind kind, int pass,
+                          const tn_vector_blocks *blocks) {
+    const tn_vector kernel = {kind, with->build->vector, &with->workload->vector_operators};
+    uint64_t cycles;
+    TN_TRY(tn_vector_pass_cycles(&kernel, pass, blocks, &cycles, with->error));
+    return add_cycles(with, times, cycles, with->workload->device->control.vector_cycles);
+}
+
+/* A pass of one operation after the other over whole rows of a memory. */
+static tn_status add_row_pass(laid_operation *with, uint64_t times, tn_operation_kind kind, uint64_t rows,
+                              uint64_t row_elements) {
+    const uint64_t lanes = with->build->vector;
+    const tn_vector_blocks blocks = {1, rows * tn_ceil_div(row_elements, lanes) * lanes, {1, 1}, {1, 1}};
+    return add_pass(with, times, kind, 0, &blocks);
+}
+
+static uint64_t row_of(const laid_operation *with, uint32_t array) {
+    return with->plan->laid->memory[with->plan->map.memory_of[array]].elements;
+}
+
+/* ---- products of programs ---- */
+
+/* Sets an array to zero, row by row; a copy takes as long. */
+static tn_status add_clear(laid_operation *with) {
+    uint32_t array = with->at->writes[0];
+    if (!with->workload->laid_arrays->clears[with->at - with->workload->step->operation] ||
+        with->plan->map.memory_of[array] == NONE)
+        return TN_OK;
+    return add_row_pass(with, 1, TN_OP_LOOKUP, with->plan->laid->depth[array], row_of(with, array));
+}
+
+static tn_status lay_program_product(laid_operation *with) {
+    const tn_laid_arrays *arrays = with->workload->laid_arrays;
+    const tn_step_layer *layer = &with->workload->step->layer[with->at->layer];
+    const tn_layouts *layouts = with->plan->laid->layer[with->at->layer];
+    const tn_program_step *step = with->at->program_step;
+    const tn_issued_product *issued = &layouts->product[step - layer->program->step].issued;
+    if (arrays->program[with->at->layer] == layer->program || !tn_lookup_is_by_token(layer->program, step))
+        return add_product(with, 1, issued);
+    TN_TRY(add_clear(with));
+    TN_TRY(add_product(with, layer->tokens, issued));
+    uint32_t array = with->at->writes[0];
+    if (!tn_lookup_is_summed(layer->program, step) || with->plan->map.memory_of[array] == NONE) return TN_OK;
+    return add_row_pass(with, layer->tokens, TN_OP_ADD, layouts->tensor[step->out].depth,
+                        row_of(with, array));
+}
+
+/* ---- blocks of matrices ---- */
+
+/* Cycles of a block of a matrix; an array that lies off chip, or element behind element, takes one. */
+static uint64_t block_cycles(const laid_operation *with, uint32_t array, uint64_t rows, uint64_t columns) {
+    const tn_laid_words *words = &with->plan->laid->words[array];
+    if (!words->is_matrix) return 1;
+    const uint64_t count[] = {((rows - 1) >> words->of.token_log) + 1,
+                              ((columns - 1) >> words->of.feature_log) + 1},
+                   skew[] = {1, words->of.apart};
+    return tn_fullest_bank(count, skew, 2, UINT64_C(1) << words->of.bank_log);
+}
+
+/* ---- attention ---- */
+
+/* Elements of a group of indices that a whole block takes, or the last one. */
+static uint64_t extent_of(uint64_t size, uint64_t edge, bool last) {
+    return last && size % edge != 0 ? size % edge : edge;
+}
+
+static tn_status lay_attention(laid_operation *with) {
+    const tn_operation *at = with->at;
+    const tn_build *build = with->build;
+    const tn_attention_product *of = tn_attention_product_of(with->workload->step->array[at->writes[0]].part);
+    if (!of) return TN_OK;
+    const uint32_t array[3] = {at->reads[0], at->reads[1], at->writes[0]};
+    const uint64_t size[3] = {at->rows, at->columns, at->reduction},
+                   edge[3] = {build->rows, build->columns, build->reduction};
+    static const int directions[3][2] = {{0, 2}, {2, 1}, {0, 1}}; /* groups of left, right, result */
+    tn_issued_product issued = {.other_tiles = at->batch, .other_groups = 1};
+    tn_issued_group *group[3] = {&issued.row, &issued.column, &issued.term};
+    uint64_t *phases[3] = {issued.left, issued.right, issued.result};
+    for (int g = 0; g < 3; g++)
+        *group[g] = (tn_issued_group){{tn_ceil_div(size[g], edge[g]), 1}, {size[g] % edge[g] != 0, false}};
+    for (int i = 0; i < 3; i++) {
+        const char token = of->letters[i][of->letters[i][0] == 'h'];
+        const int first = directions[i][0], second = directions[i][1];
+        for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
+            uint64_t a = extent_of(size[first], edge[first], kind & 1),
+                     b = extent_of(size[second], edge[second], kind >> TN_ISSUE_CUTS & 1);
+            bool rows_first = tn_attention_letter(of, first) == token;
+            phases[i][kind] = block_cycles(with, array[i], rows_first ? a : b, rows_first ? b : a);
+        }
+    }
+    return add_product(with, 1, &issued);
+}
+
+/* ---- vector kernels ---- */
+
+/* The slowest of the matrices that the operation reads, and its result where a pass writes it: a map, a sum down the
+ * columns, softmax, and the exponentials of cross-entropy, over which its last pass goes. */
+static void find_phases(const laid_operation *with, int pass, tn_vector_blocks *blocks) {
+    const tn_operation *at = with->at;
+    const tn_pass_form form = tn_operation_rows[at->kind].pass[pass].form;
+    const bool entropy = at->kind == TN_OP_CROSS_ENTROPY, softmax = at->kind == TN_OP_SOFTMAX,
+               writes =
+                   form == TN_PASS_MAP || form == TN_PASS_ACCUMULATE || softmax || (entropy && pass == 1);
+    if (form == TN_PASS_PER_ROW) return;
+    for (int last = 0; last < 2; last++) {
+        uint64_t columns = extent_of(blocks->columns, with->build->vector, last),
+                 made = block_cycles(with, at->writes[0], 1, columns), *phases = &blocks->phases[last];
+        if (writes) blocks->write_phases[last] = made;
+        if (entropy && pass == 3) {
+            *phases = made;
+            continue;
+        }
+        for (uint32_t i = 0; i < at->read_count; i++)
+            *phases = greater(*phases, block_cycles(with, at->reads[i], 1, columns));
+    }
+}
+
+static tn_status lay_passes(laid_operation *with) {
+    const tn_operation *at = with->at;
+    const tn_pass *pass = tn_operation_rows[at->kind].pass;
+    for (int i = 0; i < TN_PASSES_MOST && pass[i].form != TN_PASS_NONE; i++) {
+        tn_vector_blocks blocks = {at->rows, at->columns, {1, 1}, {1, 1}};
+        find_phases(with, i, &blocks);
+        TN_TRY(add_pass(with, 1, at->kind, i, &blocks));
+    }
+    return TN_OK;
+}
+
+/* Rows are copied, or added, one by one; a scatter of which every row goes to its own copies them all at once. */
+static tn_status lay_rows(laid_operation *with) {
+    const tn_operation *at = with->at;
+    const bool by_row = tn_moves_by_row(with->workload->step, at);
+    tn_vector_blocks blocks = {by_row ? 1 : at->rows, at->columns, {1, 1}, {1, 1}};
+    for (int last = 0; last < 2; last++) {
+        uint64_t columns = extent_of(at->columns, with->build->vector, last);
+        blocks.phases[last] = block_cycles(with, at->reads[0], 1, columns);
+        blocks.write_phases[last] = block_cycles(with, at->writes[0], 1, columns);
+        if (by_row && at->kind == TN_OP_SCATTER) /* reads what it adds to */
+            blocks.phases[last] = greater(blocks.phases[last], blocks.write_phases[last]);
+    }
+    TN_TRY(add_clear(with));
+    return add_pass(with, by_row ? at->rows : 1,
+                    by_row && at->kind == TN_OP_SCATTER ? TN_OP_ADD : TN_OP_LOOKUP, 0, &blocks);
+}
+
+/* ---- updates ---- */
+
+uint64_t tn_laid_update_elements(const tn_laid *laid, const tn_map *map, const tn_operation *operation,
+                                 uint64_t lanes) {
+    uint32_t parameter = operation->reads[0];
+    if (!tn_operation_is_update(operation) || map->memory_of[parameter] == NONE) return 0;
+    uint64_t row = laid->memory[map->memory_of[parameter]].elements;
+    return laid->depth[parameter] * tn_ceil_div(row, lanes) * lanes;
+}
+
+static tn_status lay_update(laid_operation *with) {
+    uint64_t elements =
+        tn_laid_update_elements(with->plan->laid, &with->plan->map, with->at, with->build->vector);
+    const tn_vector_blocks blocks = {1, elements, {1, 1}, {1, 1}};
+    return elements == 0 ? TN_OK : add_pass(with, 1, with->at->kind, 0, &blocks);
+}
+
+tn_status tn_laid_cycles(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                         uint32_t operation, tn_laid_time *time, tn_error *error) {
+    const tn_operation *at = &workload->step->operation[operation];
+    laid_operation with = {workload, plan, build, at, time, error};
+    *time = (tn_laid_time){0};
+    if (at->kind == TN_OP_PRODUCT)
+        return at->program_step ? lay_program_product(&with) : lay_attention(&with);
+    if (tn_operation_is_update(at)) return lay_update(&with);
+    return at->kind == TN_OP_LOOKUP || at->kind == TN_OP_SCATTER ? lay_rows(&with) : lay_passes(&with);
+}
