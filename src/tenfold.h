@@ -29,6 +29,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/progress.h"
+#include "decompose/factor.h"
 #include "decompose/factored.h"
 #include "decompose/ttsvd.h"
 #include "explore/dominance.h"

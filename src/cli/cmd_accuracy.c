@@ -118,6 +118,12 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     TN_TRY(read_shard(asked->shard, &options, error));
     TN_TRY(split_settings(asked, &set, &sets, &training, arena, error));
     TN_TRY(tn_space_load(asked->common.argument[0], set, sets, NULL, arena, &space, error));
+    if (space.models > 1)
+        return tn_fail(
+            error, TN_INPUT,
+            "the model is a choice of space %s; a study trains one: --set model=NAME on a space that "
+            "names it",
+            space.name);
     TN_TRY(decode_settings(space.model, training, arena, &options.settings, error));
     for (size_t i = 0; i < asked->loss_weight.count; i++)
         TN_TRY(tn_train_settings_weight(&options.settings, asked->loss_weight.item[i], arena, error));

@@ -218,11 +218,12 @@ static tn_status load_designs(request *r, tn_error *error) {
 }
 
 /* The recommended design of a folder for that model, else of the build search. */
-static tn_status find_design(request *r, const char *model, const char *name, tn_space **space, uint64_t *id,
-                             tn_error *error) {
+static tn_status find_design(request *r, const char *model, const char *name, const tn_space **space,
+                             uint64_t *id, tn_error *error) {
     for (size_t i = 0; i < r->design.count; i++) {
-        if (strcmp(tn_model_name(r->result[i].space->model), name) != 0) continue;
-        *space = r->result[i].space;
+        const tn_space *own = tn_space_of(r->result[i].space, r->result[i].recommended[0].id);
+        if (strcmp(tn_model_name(own->model), name) != 0) continue;
+        *space = own;
         *id = r->result[i].recommended[0].id;
         return TN_OK;
     }
@@ -230,7 +231,7 @@ static tn_status find_design(request *r, const char *model, const char *name, tn
 }
 
 static tn_status add_model(request *r, const char *model, tn_error *error) {
-    tn_space *space;
+    const tn_space *space;
     uint64_t id;
     const char *name = "";
     for (size_t i = 0; i < r->gpu.count; i++)

@@ -127,7 +127,7 @@ static tn_status draw(const request *asked, tn_order *order, tn_error *error) {
 static tn_status answer_one(const request *asked, tn_order *order, tn_arena *arena, int *answer,
                             tn_error *error) {
     TN_TRY(read_network(asked, order, arena, error));
-    TN_TRY(tn_order_answer(order, arena, error));
+    TN_TRY(order->training ? tn_order_train(order, arena, error) : tn_order_contract(order, arena, error));
     TN_TRY(draw(asked, order, error));
     TN_TRY(tn_order_prepare(order, arena, error));
     if (asked->common.json && order->past_flops)

@@ -65,7 +65,7 @@ static tn_status choose_columns(const request *asked, const tn_query *query, con
         const tn_design_column *column = &all->column[i];
         bool wanted = column->kind != TN_DESIGN_QUANTITY || column == query->order ||
                       is_objective(of->space, column) ||
-                      (query->where && tn_expression_mentions(query->where, column->name));
+                      (query->where && tn_condition_mentions(query->where, column->name));
         if (!person || wanted) of->column[of->count++] = column;
     }
     return TN_OK;
@@ -188,11 +188,9 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     const tn_resources has = tn_device_resources(result.space->device);
     TN_TRY(tn_design_columns_of(result.space, &has, arena, &columns, error));
     if (asked->common.arguments > 1) {
-        tn_expression *where;
-        TN_TRY(tn_expression_parse(asked->common.argument[1], (tn_position){"EXPR", 1, 1}, &columns, arena,
-                                   &where, error));
-        query.where = where;
-        of.where = tn_expression_text(where);
+        TN_TRY(tn_condition_parse(asked->common.argument[1], (tn_position){"EXPR", 1, 1}, result.space, arena,
+                                  &query.where, error));
+        of.where = tn_condition_text(query.where);
     }
     if (asked->sort)
         TN_TRY(tn_design_column_find(&columns, asked->sort, strlen(asked->sort),

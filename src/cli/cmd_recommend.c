@@ -24,7 +24,7 @@ static double value_of(const tn_result_row *row, const char *quantity) {
 
 /* Shares of the budget; returns the resource that is nearest to it. */
 static tn_resource shares(const tn_result *result, const tn_result_row *row, double share[TN_RESOURCES]) {
-    tn_resources has = tn_device_resources(result->space->device);
+    tn_resources has = tn_device_resources(tn_space_of(result->space, row->id)->device);
     tn_resource tightest = TN_LUT;
     for (int i = 0; i < TN_RESOURCES; i++) {
         uint64_t available = tn_resource_amount(&has, (tn_resource)i);
@@ -86,7 +86,7 @@ static void print_limits(const tn_result *result, const tn_result_row *row, cons
            100 * busy_share(why));
     if (why->bound) tn_say("            %s\n", why->bound);
     tn_say("  budget    %s is nearest to its limit on %s:", tn_resource_names[tightest],
-           tn_device_name(result->space->device));
+           tn_device_name(tn_space_of(result->space, row->id)->device));
     for (int i = 0; i < TN_RESOURCES; i++)
         tn_say(" %s %.0f %%%s", tn_resource_names[i], 100 * share[i], i + 1 < TN_RESOURCES ? "," : "\n");
     if (why->unverified_count) {

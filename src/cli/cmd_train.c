@@ -13,21 +13,24 @@
 
 typedef struct request {
     tn_common common;
-    const char *target, *path, *point, *data, *schedule, *tokens, *precision, *weights, *folder, *generate;
+    const char *target, *path, *point, *data, *schedule, *tokens, *precision, *weights, *folder, *generate,
+        *device;
     uint64_t epochs, seed, steps, threads, sentences;
-    double rate;
+    double rate, rank_penalty;
     tn_real real;
     bool resume;
     tn_option_list loss_weight, set;
 } request;
 
+static bool pairs_agree(const tn_predicted_executed *macs, const tn_predicted_executed *peak) {
+    return macs->predicted == macs->executed && peak->predicted == peak->executed;
+}
+
 static bool counts_agree(const tn_training_result *r) {
     for (size_t i = 0; i < r->sorts; i++)
-        if (r->sort[i].macs.predicted != r->sort[i].macs.executed ||
-            r->sort[i].peak_elements.predicted != r->sort[i].peak_elements.executed)
-            return false;
-    return r->macs_per_step.predicted == r->macs_per_step.executed &&
-           r->peak_elements.predicted == r->peak_elements.executed && r->macs.predicted == r->macs.executed;
+        if (!pairs_agree(&r->sort[i].macs, &r->sort[i].peak_elements)) return false;
+    return pairs_agree(&r->macs_per_step, &r->peak_elements) && r->macs.predicted == r->macs.executed &&
+           pairs_agree(&r->adapted.macs_per_step, &r->adapted.peak_elements);
 }
 
 static const tn_column check_columns[] = {
@@ -95,6 +98,30 @@ static const tn_column pair_columns[] = {
 };
 static const tn_record pair_record = TN_RECORD(tn_predicted_executed, pair_columns);
 
+static const tn_column adapted_layer_columns[] = {
+    TN_COLUMN(tn_adapted_layer, layer, "layer"),
+    TN_LIST("ranks", tn_adapted_layer, rank, ranks, "ranks"),
+    TN_COLUMN(tn_adapted_layer, parameters, "parameters"),
+};
+static const tn_record adapted_layer_record = TN_RECORD(tn_adapted_layer, adapted_layer_columns);
+static const tn_column price_columns[] = {
+    TN_COLUMN(tn_device_price, seconds_per_step, NULL),
+    TN_COLUMN(tn_device_price, memory_bytes, NULL),
+};
+static const tn_record price_record = TN_RECORD(tn_device_price, price_columns);
+static const tn_column adapted_columns[] = {
+    TN_COLUMN(tn_adapted, slices, NULL),
+    TN_COLUMN(tn_adapted, slices_left, NULL),
+    TN_COLUMN(tn_adapted, parameters, NULL),
+    TN_OBJECT("macs_per_step", tn_adapted, macs_per_step, pair_record, NULL),
+    TN_OBJECT("peak_elements", tn_adapted, peak_elements, pair_record, NULL),
+    TN_OBJECT("before", tn_adapted, before, price_record, NULL, TN_WHEN(tn_adapted, priced), TN_OPTIONAL),
+    TN_OBJECT("after", tn_adapted, after, price_record, NULL, TN_WHEN(tn_adapted, priced), TN_OPTIONAL),
+    TN_OBJECT("dev", tn_adapted, dev, scores_record, NULL),
+    TN_OBJECT("test", tn_adapted, test, scores_record, NULL),
+    TN_ROWS("layers", tn_adapted, layer, layers, adapted_layer_record, NULL),
+};
+static const tn_record adapted_record = TN_RECORD(tn_adapted, adapted_columns);
 static const tn_column sort_columns[] = {
     TN_COLUMN(tn_step_sort_result, name, "steps"),
     TN_COLUMN(tn_step_sort_result, share, "share"),
@@ -138,9 +165,28 @@ static const tn_column answer_columns[] = {
     TN_OBJECT("zeros", answer_data, result.zeros, all_zeros_record, NULL),
     TN_COLUMN_AS("wide_share", answer_data, result.wide_share, NULL),
     TN_COLUMN_AS("seconds_per_step", answer_data, result.seconds_per_step, NULL),
+    TN_OBJECT("adapted", answer_data, result.adapted, adapted_record, NULL,
+              TN_WHEN(answer_data, result.adapted.done), TN_OPTIONAL),
     TN_ROWS("epochs", answer_data, result.epoch, result.epochs, epoch_record, NULL),
 };
 static const tn_record answer_record = TN_RECORD(answer_data, answer_columns);
+
+static tn_status print_adapted(const tn_adapted *of, tn_error *error) {
+    char parameters[32], macs[32];
+    tn_say("\n%llu of %llu slices are left: %s parameters, %s multiply-adds a step, executed %s\n",
+           (unsigned long long)of->slices_left, (unsigned long long)of->slices,
+           tn_count_text(of->parameters, parameters), tn_count_text(of->macs_per_step.executed, macs),
+           pairs_agree(&of->macs_per_step, &of->peak_elements) ? "as predicted" : "and NOT as predicted");
+    if (of->priced)
+        tn_say("on the device: %.3f ms a step and %.3f MB of memory, before %.3f ms and %.3f MB\n",
+               1e3 * of->after.seconds_per_step, 1e-6 * (double)of->after.memory_bytes,
+               1e3 * of->before.seconds_per_step, 1e-6 * (double)of->before.memory_bytes);
+    tn_say("the trimmed model: dev intent %.1f %%, slot %.1f %%; test intent %.1f %%, slot %.1f %%, F1 %.1f "
+           "%%\n",
+           100 * of->dev.intent_accuracy, 100 * of->dev.slot_accuracy, 100 * of->test.intent_accuracy,
+           100 * of->test.slot_accuracy, 100 * of->test.slot_f1);
+    return tn_output_rows(&adapted_layer_record, of->layer, of->layers, error);
+}
 
 /* Of phase: inference. */
 static const tn_column exit_columns[] = {
@@ -207,7 +253,8 @@ static tn_status print_training(const request *asked, const answer_data *answer,
     tn_say("zeros among operands: sparsity.activations=%.4g, sparsity.gradients=%.4g\n", r->zeros.activations,
            r->zeros.gradients);
     if (!isnan(r->wide_share)) tn_say("wide operands: precision_schedule.wide_share=%.4g\n", r->wide_share);
-    return r->epochs ? tn_output_rows(&epoch_record, r->epoch, r->epochs, error) : TN_OK;
+    if (r->epochs) TN_TRY(tn_output_rows(&epoch_record, r->epoch, r->epochs, error));
+    return r->adapted.done ? print_adapted(&r->adapted, error) : TN_OK;
 }
 
 /* The bar names the mean loss of the epoch so far and the rate. */
@@ -230,6 +277,9 @@ static tn_status override_settings(const request *asked, tn_train_settings *sett
     tn_train_settings given;
     if (asked->epochs) settings->epochs = asked->epochs;
     if (asked->seed != UINT64_MAX) settings->seed = asked->seed;
+    if (!isnan(asked->rank_penalty)) settings->rank_penalty = asked->rank_penalty;
+    if (settings->rank_penalty < 0 || settings->rank_penalty > 1e6)
+        return tn_fail(error, TN_INPUT, "--adapt-ranks %g; it must be from 0 to 1e6", settings->rank_penalty);
     if (!isnan(asked->rate)) settings->learning_rate = asked->rate;
     if (settings->learning_rate < 0 || settings->learning_rate > 1e6)
         return tn_fail(error, TN_INPUT, "--learning-rate %g; it must be from 0 to 1e6",
@@ -248,8 +298,9 @@ static tn_status override_settings(const request *asked, tn_train_settings *sett
     return TN_OK;
 }
 
-static tn_status train(const request *asked, tn_model *model, tn_arena *arena, answer_data *answer,
+static tn_status train(const request *asked, const tn_target *target, tn_arena *arena, answer_data *answer,
                        tn_error *error) {
+    const tn_model *model = target->model;
     tn_dataset data;
     watched watch;
     tn_training run = {.model = model,
@@ -259,6 +310,8 @@ static tn_status train(const request *asked, tn_model *model, tn_arena *arena, a
                        .weights = asked->weights,
                        .folder = asked->folder,
                        .resume = asked->resume,
+                       .device = target->device,
+                       .build = &target->build,
                        .watch = {.report = asked->common.quiet ? NULL : report, .user = &watch}};
     TN_TRY(tn_train_settings_decode(tn_model_training(model), arena, &run.settings, error));
     TN_TRY(override_settings(asked, &run.settings, arena, error));
@@ -282,8 +335,9 @@ static tn_status run_training(const request *asked, int *status_answer, tn_error
     tn_arena arena = {0};
     tn_target target = {0};
     answer_data answer;
-    tn_status status = tn_target_load(asked->target, asked->point, NULL, &asked->set, &arena, &target, error);
-    if (status == TN_OK) status = train(asked, target.model, &arena, &answer, error);
+    tn_status status =
+        tn_target_load(asked->target, asked->point, asked->device, &asked->set, &arena, &target, error);
+    if (status == TN_OK) status = train(asked, &target, &arena, &answer, error);
     if (status == TN_OK && answer.result.diverged) {
         fprintf(stderr, "tenfold: %s\n", answer.result.diverged);
         *status_answer = 1;
@@ -359,8 +413,12 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     return asked->path ? run_case(asked, answer, error) : run_training(asked, answer, error);
 }
 
-static const request defaults = {
-    .seed = UINT64_MAX, .rate = NAN, .threads = 1, .sentences = 2000, .precision = "float32"};
+static const request defaults = {.seed = UINT64_MAX,
+                                 .rate = NAN,
+                                 .rank_penalty = NAN,
+                                 .threads = 1,
+                                 .sentences = 2000,
+                                 .precision = "float32"};
 static const tn_option options[] = {
     {"--data", TN_INTO(request, data), "FOLDER|none", "train, dev and test with seq.in, seq.out, label"},
     {"--epochs", TN_INTO(request, epochs), "N", "passes over the data (training.epochs, 8)"},
@@ -368,6 +426,10 @@ static const tn_option options[] = {
     {"--learning-rate", TN_INTO(request, rate), "X", "of the first step (training.learning_rate, 0.01)"},
     {"--schedule", TN_INTO(request, schedule), "constant|linear", "of the rate (linear: to 0 at the end)"},
     {"--loss-weight", TN_INTO(request, loss_weight), "NAME=FACTOR", "factor of a loss, slot=4 (repeatable)"},
+    {"--adapt-ranks", TN_INTO(request, rank_penalty), "PENALTY",
+     "let slices of cores vanish; model.yaml in OUT is the trimmed model (training.rank_penalty, 0)"},
+    {"--device", TN_INTO(request, device), "DEVICE",
+     "with --adapt-ranks: where a slice's latency and memory weigh its penalty (none: all alike)"},
     {"--tokens", TN_INTO(request, tokens), "true|padded", "run the true lengths, or all padded (true)"},
     {"--precision", TN_INTO(request, precision), "float32|float64", "of the arithmetic (float32)"},
     {"--threads", TN_INTO(request, threads), "N",

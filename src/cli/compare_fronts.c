@@ -69,10 +69,13 @@ static tn_status make_lines(comparison *with, tn_arena *arena, tn_error *error) 
         tn_arena_alloc(arena, with->sources * with->sources, sizeof *with->coverage, &with->coverage, error));
     for (size_t s = 0; s < with->sources; s++) {
         const tn_space *space = with->source[s].space;
+        const char *model, *device;
+        TN_TRY(tn_space_model_names(space, arena, &model, error));
+        TN_TRY(tn_space_device_names(space, arena, &device, error));
         with->front[s] = (front_line){.folder = with->source[s].folder,
                                       .space = space->name,
-                                      .model = tn_model_name(space->model),
-                                      .device = tn_device_name(space->device),
+                                      .model = model,
+                                      .device = device,
                                       .designs = d->designs[s],
                                       .undominated = d->best[s],
                                       .share = share_of(d->best[s], d->designs[s])};
@@ -107,9 +110,10 @@ static tn_status write_csv(comparison *with, const char *folder, tn_arena *arena
     for (size_t i = 0; i < d->count; i++) {
         const tn_rival *rival = &d->rival[i];
         const front_line *front = &with->front[rival->source];
+        const tn_space *own = tn_space_of(with->source[rival->source].space, rival->row->id);
         tn_csv_put(&out, front->folder);
-        tn_csv_put(&out, front->model);
-        tn_csv_put(&out, front->device);
+        tn_csv_put(&out, tn_model_name(own->model));
+        tn_csv_put(&out, tn_device_name(own->device));
         tn_csv_put_count(&out, rival->row->id);
         for (size_t j = 0; j < d->objectives; j++) tn_csv_put_real(&out, value_of(d, rival, j));
         tn_csv_put(&out, rival->better ? with->source[rival->better->source].folder : "");

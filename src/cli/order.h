@@ -61,10 +61,10 @@ typedef struct tn_order {
     bool forward_only, exact, front_exact, seeded;
 } tn_order;
 
-/* Fills flows, best, front and trees (or training_front) from network (and weight), and seconds. */
-tn_status tn_order_answer(tn_order *order, tn_arena *arena, tn_error *error);
+/* Of the network's one product: flows, best, front and trees from network (and weight), and seconds. */
+tn_status tn_order_contract(tn_order *order, tn_arena *arena, tn_error *error);
 
-/* The same of training steps: flows, best and training_front. */
+/* Of training steps: flows, best, training_front and seconds. */
 tn_status tn_order_train(tn_order *order, tn_arena *arena, tn_error *error);
 
 /* Within max_live_elements, if that is given. */

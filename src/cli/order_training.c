@@ -1,7 +1,6 @@
 /* `tenfold order --training` (cli/order.h). */
+#include "base/clock.h"
 #include "cli/order.h"
-
-#include <string.h>
 
 /* The named flow's training step; where the publication orders the backward pass of the bidirectional flow
  * (TT, d = 3), that order stands under its name, and reverse mode beside it. */
@@ -71,6 +70,7 @@ static tn_status add_optimal(tn_order *order, tn_error *error) {
 tn_status tn_order_train(tn_order *order, tn_arena *arena, tn_error *error) {
     tn_tree hint[TN_FLOWS + 1];
     size_t hints = 0;
+    double start = tn_clock_seconds();
     /* Named flows are of one micro-batch a step. */
     if (order->tokens && order->micro_batches <= 1) TN_TRY(add_layer_flows(order, arena, error));
     for (uint32_t i = 0; i < order->flows; i++)
@@ -80,6 +80,7 @@ tn_status tn_order_train(tn_order *order, tn_arena *arena, tn_error *error) {
                                    .hint = hint,
                                    .hints = hints};
     TN_TRY(tn_training_search(&order->network, &options, arena, &order->training_front, error));
+    order->seconds = tn_clock_seconds() - start;
     order->best.exact = order->training_front.exact;
     order->best.lower_bound = order->training_front.lower_bound_macs;
     return add_optimal(order, error);

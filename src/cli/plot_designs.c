@@ -124,7 +124,7 @@ static tn_status draw(const plotting *with, const char *path, tn_error *error) {
     if (asked->style == TN_FIGURE_SCREEN)
         TN_TRY(tn_arena_format(with->arena, &heading, error, "%s: %zu designs%s%s", with->result->space->name,
                                with->count, with->query.where ? " with " : "",
-                               with->query.where ? tn_expression_text(with->query.where) : ""));
+                               with->query.where ? tn_condition_text(with->query.where) : ""));
     figure.heading = heading;
     return tn_scatter_draw(&figure, path, asked->format, asked->style, error);
 }
@@ -151,12 +151,9 @@ static tn_status ask(plotting *with, tn_error *error) {
     TN_TRY(find(with, asked->x, "--x", &with->x, error));
     TN_TRY(find(with, asked->y, "--y", &with->y, error));
     TN_TRY(find(with, asked->colour, "--colour", &with->colour, error));
-    if (asked->where) {
-        tn_expression *where;
-        TN_TRY(tn_expression_parse(asked->where, (tn_position){"--where", 1, 1}, &with->columns, with->arena,
-                                   &where, error));
-        with->query.where = where;
-    }
+    if (asked->where)
+        TN_TRY(tn_condition_parse(asked->where, (tn_position){"--where", 1, 1}, with->result->space,
+                                  with->arena, &with->query.where, error));
     return tn_query_run(with->result, &with->query, with->arena, &with->found, error);
 }
 

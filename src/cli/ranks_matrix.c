@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "decompose/dense.h"
+#include "decompose/factor.h"
 #include "decompose/factored_files.h"
 #include "decompose/fold.h"
 #include "decompose/matrix_source.h"

@@ -83,7 +83,8 @@ static const tn_column answer_columns[] = {
 };
 static const tn_record answer_record = TN_RECORD(answer, answer_columns);
 
-/* What the explanation says of resources, against the budget under the caps instead of the whole device. */
+/* What the explanation says of resources, against the budget under the caps instead of the whole device; `space` is
+ * the variant of the design. */
 static void find_lacks(const tn_space *space, const tn_explanation *why, miss *of) {
     for (int r = 0; r < TN_RESOURCES; r++) {
         uint64_t need = tn_resource_amount(&why->price.used, (tn_resource)r);
@@ -110,10 +111,11 @@ static tn_status describe(const tn_space *space, tn_evaluator *evaluator, const 
                  .closest_factor = NAN};
     TN_TRY(tn_space_design_text(space, from->id, arena, &to->choices, error));
     TN_TRY(tn_evaluate_explain(evaluator, from->id, arena, &why, error));
-    find_lacks(space, &why, to);
+    const tn_space *variant = tn_space_of(space, from->id);
+    find_lacks(variant, &why, to);
     if (to->lacks == 0) return TN_OK; /* a constraint, not a resource */
-    TN_TRY(tn_remedies_find(tn_evaluator_model(evaluator), space->device, tn_evaluator_build(evaluator),
-                            &space->budget, arena, &remedies, error));
+    TN_TRY(tn_remedies_find(tn_evaluator_model(evaluator), variant->device, tn_evaluator_build(evaluator),
+                            &variant->budget, arena, &remedies, error));
     to->tried = remedies.tried;
     to->closest = remedies.count ? NULL : remedies.closest.change;
     to->closest_factor = to->closest ? remedies.closest.ratio : NAN;

@@ -34,7 +34,7 @@ static tn_status load_design(const char *folder, const char *point, tn_arena *ar
     target->space = space;
     target->id = id;
     target->model = tn_evaluator_model(target->evaluator);
-    target->device = space->device;
+    target->device = tn_space_of(space, id)->device;
     target->build = *tn_evaluator_build(target->evaluator);
     return TN_OK;
 }

@@ -34,20 +34,10 @@ typedef struct tn_factor_rule {
     uint64_t seed;
 } tn_factor_rule;
 
-/* `folded` is the matrix folded for the weight (decompose/fold.h). TT, TTM, ring and Tucker; TN_INPUT for others.
- */
-tn_status tn_factor(const tn_weight *weight, const double *folded, const tn_factor_rule *rule,
-                    tn_factored *factored, tn_error *error);
 void tn_factored_free(tn_factored *factored);
 
 /* Moves the cores of a TT or TTM train in. The train is empty afterwards. */
 void tn_factored_take_train(tn_train *train, const tn_weight *weight, tn_factored *factored);
-
-/* *squared_error = |W - rebuilt|^2 by rebuilding. */
-tn_status tn_factored_error(const tn_factored *factored, const double *folded, double *squared_error,
-                            tn_error *error);
-/* *tensor = the rebuilt matrix, folded; tn_free it. */
-tn_status tn_factored_rebuild(const tn_factored *factored, double **tensor, tn_error *error);
 
 /* Makes the cores those of the matrix times 2^exponent, an equal share each; norm and errors are left as they
  * are. */

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "decompose/dense.h"
+#include "decompose/factor.h"
 #include "decompose/fold.h"
 #include "text/arrays.h"
 

@@ -40,7 +40,8 @@ static bool is_neutral(const char *key) {
 
 bool tn_accuracy_depends_on(const tn_axis *choice) {
     if (choice->kind == TN_AXIS_MODEL_KEY) return !is_neutral(choice->key);
-    return choice->kind == TN_AXIS_FORMAT || choice->kind == TN_AXIS_FOLDING || choice->kind == TN_AXIS_RANK;
+    return choice->kind == TN_AXIS_MODEL || choice->kind == TN_AXIS_FORMAT ||
+           choice->kind == TN_AXIS_FOLDING || choice->kind == TN_AXIS_RANK;
 }
 
 const char *tn_accuracy_column(const tn_axis *choice, size_t choices, size_t i) {

@@ -253,14 +253,16 @@ static tn_status decode_values(const tn_yaml *values, tn_model *model, tn_arena 
                      {"format", TN_AXIS_FORMAT}};
     if (strncmp(choice->key, "build.", 6) == 0)
         return decode_build(values, choice->key + 6, arena, choice, error);
-    choice->kind = TN_AXIS_MODEL_KEY;
+    choice->kind = strcmp(choice->key, "model") == 0    ? TN_AXIS_MODEL
+                   : strcmp(choice->key, "device") == 0 ? TN_AXIS_DEVICE
+                                                        : TN_AXIS_MODEL_KEY;
     if (strncmp(choice->key, "weights.", 8) == 0) {
         const char *what;
         TN_TRY(split_weight_key(model, choice, &what, error));
         for (size_t i = 0; i < sizeof of_weight / sizeof *of_weight; i++)
             if (strcmp(what, of_weight[i].name) == 0) choice->kind = of_weight[i].kind;
     }
-    if (choice->kind == TN_AXIS_MODEL_KEY) return decode_list(values, read_text, NULL, arena, choice, error);
+    if (!tn_axis_is_of_weight(choice)) return decode_list(values, read_text, NULL, arena, choice, error);
     return decode_of_weight(values, model, arena, choice, error);
 }
 
@@ -362,8 +364,12 @@ tn_status tn_axis_decode_weight(const char *key, tn_position at, const tn_yaml *
     return check_values(values, choice, error);
 }
 
+bool tn_axis_is_of_weight(const tn_axis *choice) {
+    return choice->kind >= TN_AXIS_FORMAT && choice->kind <= TN_AXIS_FLOW;
+}
+
 bool tn_axis_varies(const tn_axis *choice, size_t weight) {
-    if (choice->kind == TN_AXIS_MODEL_KEY || choice->kind == TN_AXIS_BUILD) return false;
+    if (!tn_axis_is_of_weight(choice)) return false;
     bool varies = choice->weight == weight;
     for (size_t i = 0; i < choice->more; i++) varies |= choice->more_weight[i] == weight;
     return varies;

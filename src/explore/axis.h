@@ -7,6 +7,7 @@
  *   weights.NAME.flow      names of flows               [right-to-left, optimal]
  *   layers.NAME.WHAT       the same four of one layer   (explore/layer_choice.h)
  *   build.KEY              values of a key of the build [1, 2, 4], {from: 1, to: 64, times: 2}, [bram, uram]
+ *   model, device          models, devices              [u50@user-area, zcu104]
  *   any other key          of the model file            a list of scalars
  */
 #ifndef TN_EXPLORE_AXIS_H
@@ -28,6 +29,8 @@
 TN_PUBLIC_BEGIN
 
 typedef enum tn_axis_kind {
+    TN_AXIS_MODEL, /* names of models and of devices, as `model:` and `device:` of a space take them */
+    TN_AXIS_DEVICE,
     TN_AXIS_MODEL_KEY, /* text values; the model is loaded anew with KEY=VALUE */
     TN_AXIS_FORMAT,
     TN_AXIS_FOLDING,
@@ -74,7 +77,9 @@ tn_status tn_axis_decode_weight(const char *key, tn_position at, const tn_yaml *
                                 size_t weight, tn_axis_kind kind, tn_arena *arena, tn_axis *choice,
                                 tn_error *error);
 
-/* Whether the choice is one of that weight. */
+/* Whether the choice sets the format, folding, rank or flow of some weight, */
+bool tn_axis_is_of_weight(const tn_axis *choice);
+/* of that weight. */
 bool tn_axis_varies(const tn_axis *choice, size_t weight);
 
 /* Value `digit` as text: "12x8x8,8x8x12", "12", "optimal". */

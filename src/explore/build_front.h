@@ -5,19 +5,6 @@
 #include "explore/layer_table.h"
 #include "explore/sums.h"
 
-/* What a sum of costs is of; all but degrees of freedom are minimised. */
-typedef enum tn_layer_cost {
-    TN_COST_CYCLES,
-    TN_COST_CAPACITY, /* of memory blocks, bits */
-    TN_COST_BRAM18,
-    TN_COST_URAM,
-    TN_COST_DEGREES,
-    TN_COST_PARAMETERS,
-    TN_COST_MACS,
-    TN_COST_OPERATIONS, /* of the step, which its descriptors take memory by */
-    TN_COSTS
-} tn_layer_cost;
-
 /* How the front is to be found. */
 typedef struct tn_front_options {
     bool objective[TN_COSTS]; /* costs that objectives follow from */

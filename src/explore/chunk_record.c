@@ -117,7 +117,7 @@ static tn_status read_flows(const tn_space *space, reader *from, uint64_t number
     for (uint64_t i = 0; i < flows; i++) {
         uint64_t weight = get(from), format = get(from), factors = get(from), flow = get(from);
         uint64_t designs = get(from);
-        if (weight >= tn_model_weights(space->model) || format >= TN_FORMATS || factors == 0 ||
+        if (weight >= tn_space_weights(space) || format >= TN_FORMATS || factors == 0 ||
             factors > TN_FACTORS_MOST || flow >= TN_FLOW_NAMES || !tn_add(sum, designs, &sum))
             return wrong(number, "holds a flow that does not exist", error);
         const tn_undefined_flow undefined = {

@@ -222,10 +222,12 @@ static tn_status knee_of(const tn_space *space, const tn_archive *front, tn_aren
 }
 
 tn_status tn_compare_search(const char *model, const char *const *set, size_t sets, const char *device,
-                            tn_arena *arena, tn_space **space, uint64_t *id, tn_error *error) {
+                            tn_arena *arena, const tn_space **space, uint64_t *id, tn_error *error) {
     tn_archive bounds, front;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof **space, space, error));
-    TN_TRY(load_search(model, set, sets, device, arena, *space, error));
+    tn_space *made;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(load_search(model, set, sets, device, arena, made, error));
+    *space = made;
     tn_archive_begin(&bounds, (*space)->objectives);
     tn_archive_begin(&front, (*space)->objectives);
     tn_status status = sweep_all(*space, &bounds, error);

@@ -49,6 +49,6 @@ tn_status tn_compare_fpga(const tn_space *space, uint64_t id, tn_arena *arena, t
  * suit the model as it stands; TN_NO_DESIGN where none fits. */
 #define TN_NO_DESIGN UINT64_MAX
 tn_status tn_compare_search(const char *model, const char *const *set, size_t sets, const char *device,
-                            tn_arena *arena, tn_space **space, uint64_t *id, tn_error *error);
+                            tn_arena *arena, const tn_space **space, uint64_t *id, tn_error *error);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "explore/archive.h"
 #include "explore/build_front.h"
+#include "explore/certificate.h"
 
 #include <math.h>
 #include <omp.h>
@@ -334,56 +335,6 @@ static tn_status evaluate_chosen(search *with, tn_error *error) {
     return status;
 }
 
-/* ---- the certificate ---- */
-
-/* By which factor the member is worse than the bound in objective k; values as they are minimised. */
-static double ratio_of(const tn_space *space, size_t k, double member, double bound) {
-    if (member <= bound) return 1;
-    if (space->objective[k]->maximise) return member < 0 ? bound / member : INFINITY;
-    return bound > 0 ? member / bound : INFINITY;
-}
-
-static double greatest_ratio(const tn_space *space, const tn_point *member, const double *bound) {
-    double most = 1;
-    for (size_t k = 0; k < space->objectives; k++)
-        most = fmax(most, ratio_of(space, k, member->value[k], bound[k]));
-    return most;
-}
-
-/* For each bound the member that is least worse than it: its own design, where that is feasible and no more than a
- * design's worth of rounding away, else the best of all. */
-static tn_status certify(search *with, const tn_point *member, const uint32_t *own, size_t members,
-                         double slack, tn_decomposed *found) {
-    const tn_space *space = with->space;
-    double factor[TN_OBJECTIVES_MOST];
-    for (size_t k = 0; k < space->objectives; k++) factor[k] = 1;
-    for (size_t i = 0; i < with->chosen.count; i++) {
-        double bound[TN_OBJECTIVES_MOST], least = INFINITY;
-        size_t best = members;
-        for (size_t k = 0; k < space->objectives; k++) bound[k] = with->chosen.value[k][i];
-        if (own[i] < members) {
-            best = own[i];
-            least = greatest_ratio(space, &member[best], bound);
-        }
-        for (size_t m = 0; least > 1 && m < members; m++) {
-            double most = greatest_ratio(space, &member[m], bound);
-            if (most >= least) continue;
-            least = most;
-            best = m;
-        }
-        for (size_t k = 0; k < space->objectives; k++)
-            factor[k] = fmax(factor[k],
-                             best < members ? ratio_of(space, k, member[best].value[k], bound[k]) : INFINITY);
-    }
-    found->exact = true;
-    for (size_t k = 0; k < space->objectives; k++) {
-        found->factor[k] = factor[k] * slack;
-        if (found->factor[k] > 1 && isfinite(found->factor[k])) found->factor[k] *= 1 + 1e-9; /* rounding */
-        found->exact &= found->factor[k] == 1;
-    }
-    return TN_OK;
-}
-
 /* ---- the front ---- */
 
 static tn_status keep_members(search *with, double slack, tn_decomposed *found, tn_error *error) {
@@ -407,7 +358,7 @@ static tn_status keep_members(search *with, double slack, tn_decomposed *found, 
         size_t all = 0;
         for (size_t i = 0; i < with->chosen.count; i++) /* those that are feasible, one behind the other */
             if (own[i] != UINT32_MAX) point[all++] = point[i];
-        certify(with, point, own, feasible, slack, found);
+        tn_certify(space, &with->chosen, slack, point, feasible, own, found->factor, &found->exact);
         tn_archive_points(&archive, member);
         found->count = archive.count;
         status = tn_alloc(found->count * space->choices, sizeof *found->digit, &found->digit, error);
@@ -437,7 +388,7 @@ static void free_fronts(search *with) {
 /* One front, with boxes that together stay within 1 + epsilon. */
 static tn_status pass(search *with, double epsilon, tn_decomposed *found, tn_error *error) {
     double slack;
-    /* Factors are rounded up at the end (certify): what is asked for holds with that. */
+    /* Factors are rounded up at the end (tn_certify): what is asked for holds with that. */
     if (epsilon > 0) epsilon = (1 + epsilon) * (1 - 2e-9) - 1;
     /* The last pruning, over all builds, gets as much as each of those before. */
     with->width = pow(1 + epsilon, 1.0 / (with->units.count + 3)) - 1;

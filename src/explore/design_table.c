@@ -116,8 +116,8 @@ static void bind_choice(const tn_axis *choice, size_t digit, sqlite3_stmt *inser
     if (value->status != TN_OK) return;
     switch (choice->stored) {
     case TN_STORED_INTEGER:
-        count = choice->kind == TN_AXIS_MODEL_KEY ? 0 : choice->number[digit];
-        if (choice->kind == TN_AXIS_MODEL_KEY) tn_read_count(value->data, &count);
+        count = choice->number[digit];
+        if (choice->text && choice->text[digit]) tn_read_count(value->data, &count);
         sqlite3_bind_int64(insert, column, (int64_t)count);
         put_word(bytes, 'i', count);
         return;

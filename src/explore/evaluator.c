@@ -20,7 +20,7 @@ const char *tn_cause_name(const tn_space *space, uint32_t cause) {
 tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_error *error) {
     tn_evaluator *made;
     TN_TRY(tn_alloc(1, sizeof *made, &made, error));
-    made->space = space;
+    made->space = made->whole = space;
     made->is_bounded = space->designs > TN_LAID_DESIGNS_MOST;
     for (size_t i = 0; i < space->objectives; i++)
         made->is_bounded &= space->objective[i]->bounded != TN_BOUNDED_NOT;

@@ -29,7 +29,7 @@ typedef enum tn_cause {
 
 /* A flow that the format of a weight does not have. */
 typedef struct tn_undefined_flow {
-    uint32_t weight; /* position in the model */
+    uint32_t weight; /* its number (tn_space_weight_name) */
     tn_format format;
     uint32_t factors; /* per side */
     tn_flow_name flow;

@@ -129,7 +129,9 @@ static tn_status add_children(evolution *with, bool drawn, tn_error *error) {
 /* ---- evaluation ---- */
 
 static double lack_of(const evolution *with, size_t at) {
-    const tn_resources *used = &with->evaluation[at].price.used, *budget = &with->space->budget;
+    const uint32_t *digit = with->digit + at * with->space->choices;
+    const tn_resources *used = &with->evaluation[at].price.used,
+                       *budget = &tn_space_of_digits(with->space, digit)->budget;
     uint32_t cause = with->cause[at];
     if (cause == TN_CAUSE_NONE) return 0;
     if (cause < TN_CAUSE_RESOURCE) return INFINITY;

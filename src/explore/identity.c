@@ -6,21 +6,30 @@
 #include <stdio.h>
 #include <string.h>
 
-static tn_status digest_tree(const tn_yaml *root, char *text, tn_error *error) {
-    tn_buffer out = {0};
-    tn_yaml_write(root, &out);
+static tn_status digest(tn_buffer *trees, char *text, tn_error *error) {
     tn_status status =
-        out.status == TN_OK ? TN_OK : tn_fail(error, out.status, "no memory to hash the inputs");
-    if (status == TN_OK) tn_digest(out.data, out.length, text);
-    tn_buffer_free(&out);
+        trees->status == TN_OK ? TN_OK : tn_fail(error, trees->status, "no memory to hash the inputs");
+    if (status == TN_OK) tn_digest(trees->data, trees->length, text);
+    tn_buffer_free(trees);
     return status;
+}
+
+tn_status tn_tree_digest(const tn_yaml *root, char text[TN_DIGEST_TEXT], tn_error *error) {
+    tn_buffer tree = {0};
+    tn_yaml_write(root, &tree);
+    return digest(&tree, text, error);
 }
 
 tn_status tn_space_hashes(const tn_space *space, tn_hashes *hashes, tn_error *error) {
     *hashes = (tn_hashes){0};
-    TN_TRY(digest_tree(space->root, hashes->space, error));
-    TN_TRY(digest_tree(tn_model_root(space->model), hashes->model, error));
-    TN_TRY(digest_tree(tn_device_root(space->device), hashes->device, error));
+    tn_buffer models = {0}, devices = {0};
+    TN_TRY(tn_tree_digest(space->root, hashes->space, error));
+    for (size_t m = 0; m < space->models; m++)
+        tn_yaml_write(tn_model_root(tn_space_variant(space, m, 0)->model), &models);
+    TN_TRY(digest(&models, hashes->model, error));
+    for (size_t d = 0; d < space->devices; d++)
+        tn_yaml_write(tn_device_root(tn_space_variant(space, 0, d)->device), &devices);
+    TN_TRY(digest(&devices, hashes->device, error));
     if (space->error_table.count)
         tn_digest(space->error_table.text, space->error_table.length, hashes->error_table);
     if (space->accuracy_table.curves)

@@ -1,4 +1,4 @@
-/* What exactly was swept: SHA-256 of the space, the model and the device (all as resolved and written anew:
+/* What exactly was swept: SHA-256 of the space, its models and its devices (all as resolved and written anew:
  * inheritance and overrides applied, as the copies in a result's folder), the program's version and the
  * options that choose designs. Results carry it; a sweep goes on only where it is the same. */
 #ifndef TN_EXPLORE_IDENTITY_H
@@ -16,6 +16,8 @@ typedef struct tn_hashes {
     char error_table[TN_DIGEST_TEXT], accuracy_table[TN_DIGEST_TEXT]; /* empty: none */
 } tn_hashes;
 
+/* Of one file, as it is written anew. */
+tn_status tn_tree_digest(const tn_yaml *root, char text[TN_DIGEST_TEXT], tn_error *error);
 tn_status tn_space_hashes(const tn_space *space, tn_hashes *hashes, tn_error *error);
 
 enum { TN_IDENTITY_TEXT = 1024 };

@@ -136,7 +136,7 @@ tn_status tn_layer_choices_tie(const tn_yaml *tied, tn_arena *arena, tn_space *s
 tn_status tn_layer_choices_check(const tn_space *space, tn_error *error) {
     for (size_t i = 0; i < space->choices; i++) {
         const tn_axis *choice = &space->choice[i];
-        if (choice->kind == TN_AXIS_MODEL_KEY || choice->kind == TN_AXIS_BUILD) continue;
+        if (!tn_axis_is_of_weight(choice)) continue;
         for (size_t k = 0; k <= choice->more; k++) {
             size_t weight = k ? choice->more_weight[k - 1] : choice->weight;
             size_t first = find_choice(space, weight, choice->kind);

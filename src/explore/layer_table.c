@@ -387,3 +387,20 @@ tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, cons
     if (all.status != TN_OK && error) *error = all.error;
     return all.status;
 }
+
+double tn_part_cost(const tn_price_part *part, tn_layer_cost cost) {
+    switch (cost) {
+    case TN_COST_CYCLES:
+        return part->cycles;
+    case TN_COST_CAPACITY:
+        return part->capacity_bits;
+    case TN_COST_BRAM18:
+        return part->bram18;
+    case TN_COST_URAM:
+        return part->uram;
+    case TN_COST_OPERATIONS:
+        return part->operations;
+    default:
+        return 0;
+    }
+}

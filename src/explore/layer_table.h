@@ -15,6 +15,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a sum of costs is of; all but degrees of freedom are minimised. */
+typedef enum tn_layer_cost {
+    TN_COST_CYCLES,
+    TN_COST_CAPACITY, /* of memory blocks, bits */
+    TN_COST_BRAM18,
+    TN_COST_URAM,
+    TN_COST_DEGREES,
+    TN_COST_PARAMETERS,
+    TN_COST_MACS,
+    TN_COST_OPERATIONS, /* of the step, which its descriptors take memory by */
+    TN_COSTS
+} tn_layer_cost;
+
+/* Of a part; 0 for those that follow from no build. */
+double tn_part_cost(const tn_price_part *part, tn_layer_cost cost);
+
 /* Sums over layers that no build changes. */
 typedef enum tn_layer_sum { TN_SUM_DEGREES, TN_SUM_PARAMETERS, TN_SUM_MACS, TN_LAYER_SUMS } tn_layer_sum;
 

@@ -146,6 +146,11 @@ static tn_status decompose(const tn_space *space, const tn_sweep_options *option
                                       .progress = progress};
     tn_sweep_options stored = *options;
     tn_decomposed found;
+    if (space->variant) {
+        *refused = "its models or devices are choices; decompose each on its own, and `tenfold compare` "
+                   "their folders";
+        return TN_OK;
+    }
     stored.method = TN_DECOMPOSE;
     stored.has_epsilon = true;
     stored.epsilon = own.epsilon;

@@ -13,6 +13,7 @@ static double beyond(double value, const tn_constraint *bound) {
     return factor > 1 && isfinite(factor) ? factor : INFINITY;
 }
 
+/* `space`: the variant of the design. */
 static double factor_of(const tn_space *space, const tn_evaluation *evaluation, uint32_t cause) {
     if (cause >= TN_CAUSE_CONSTRAINT) {
         const tn_constraint *bound = &space->constraint[cause - TN_CAUSE_CONSTRAINT];
@@ -43,8 +44,8 @@ static tn_status look_at(const tn_space *space, tn_evaluator *evaluator, uint64_
         TN_TRY(tn_evaluate_bound(evaluator, outer, inner, &evaluation, &cause, error));
         misses->evaluated++;
         if (cause < TN_CAUSE_RESOURCE) continue; /* feasible, or without a price */
-        offer(misses,
-              (tn_miss){tn_space_id(space, outer, inner), cause, factor_of(space, &evaluation, cause)});
+        uint64_t id = tn_space_id(space, outer, inner);
+        offer(misses, (tn_miss){id, cause, factor_of(tn_space_of(space, id), &evaluation, cause)});
     }
     return TN_OK;
 }

@@ -55,7 +55,8 @@ static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t ke
     TN_TRY(tn_arena_alloc(&with->model_arena, space->outers, sizeof *set, &set, error));
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *choice = &space->choice[space->outer[i]];
-        if (choice->kind != TN_AXIS_MODEL_KEY) break;
+        if (choice->kind > TN_AXIS_MODEL_KEY) break;
+        if (choice->kind != TN_AXIS_MODEL_KEY) continue; /* the variant has that model */
         TN_TRY(tn_arena_format(&with->model_arena, &set[count++], error, "%s=%s", choice->key,
                                choice->text[digit[i]]));
     }
@@ -212,7 +213,7 @@ static bool is_varied(const tn_space *space, const char *name, bool *any) {
     size_t weight = entry ? tn_model_weight_place(space->model, entry) : SIZE_MAX;
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *choice = &space->choice[space->outer[i]];
-        if (choice->kind == TN_AXIS_MODEL_KEY) continue;
+        if (!tn_axis_is_of_weight(choice)) continue;
         *any = true;
         found |= entry && (tn_axis_varies(choice, weight) ||
                            tn_axis_varies(choice, tn_model_weight_base(space->model, weight)));
@@ -248,8 +249,8 @@ static bool is_undefined(tn_evaluator *with) {
     for (size_t i = 0; i < tn_model_weights(with->model); i++) {
         const tn_model_weight *entry = tn_model_weight_at(with->model, i);
         if (has_flow(entry, &with->use[i])) continue;
-        with->undefined =
-            (tn_undefined_flow){(uint32_t)i, entry->weight.format, entry->weight.d, entry->flow};
+        with->undefined = (tn_undefined_flow){(uint32_t)(with->space->weights_before + i),
+                                              entry->weight.format, entry->weight.d, entry->flow};
         return true;
     }
     return false;
@@ -273,9 +274,9 @@ static bool lacks_point(tn_evaluator *with) {
     for (size_t i = 0; i < tn_model_layers(with->model); i++) {
         const tn_model_layer layer = tn_model_layer_at(with->model, i);
         if (!is_past_front(with, &layer)) continue;
-        with->undefined =
-            (tn_undefined_flow){(uint32_t)tn_model_weight_place(with->model, layer.weight),
-                                layer.weight->weight.format, layer.weight->weight.d, layer.weight->flow};
+        with->undefined = (tn_undefined_flow){
+            (uint32_t)(with->space->weights_before + tn_model_weight_place(with->model, layer.weight)),
+            layer.weight->weight.format, layer.weight->weight.d, layer.weight->flow};
         return true;
     }
     return false;
@@ -299,11 +300,22 @@ static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *ca
     return tn_workload_prepare(&with->step, with->space->device, &with->step_arena, &with->workload, error);
 }
 
+/* The model and the device of the digits. */
+static void take_variant(tn_evaluator *with, const size_t *digit) {
+    size_t model = 0, device = 0;
+    for (size_t i = 0; i < with->whole->outers; i++) {
+        if (with->whole->outer[i] == with->whole->model_choice) model = digit[i];
+        if (with->whole->outer[i] == with->whole->device_choice) device = digit[i];
+    }
+    with->space = tn_space_variant(with->whole, model, device);
+}
+
 tn_status tn_evaluator_load_digits(tn_evaluator *with, const size_t *digit, tn_error *error) {
     const tn_space *space = with->space;
     uint64_t keys = 0;
-    for (size_t i = 0; i < space->outers && space->choice[space->outer[i]].kind == TN_AXIS_MODEL_KEY; i++)
+    for (size_t i = 0; i < space->outers && space->choice[space->outer[i]].kind <= TN_AXIS_MODEL_KEY; i++)
         keys = keys * space->choice[space->outer[i]].count + digit[i];
+    take_variant(with, digit);
     with->has_outer = with->has_digits = false;
     with->outer_cause = TN_CAUSE_NONE;
     if (!with->has_model || keys != with->model_keys)

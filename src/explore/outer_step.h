@@ -16,7 +16,8 @@ typedef struct {
 } tn_layer_use;
 
 struct tn_evaluator {
-    const tn_space *space;
+    const tn_space *space; /* the variant of the step that stands, */
+    const tn_space *whole; /* of what was asked for */
     tn_arena model_arena, step_arena;
     tn_model *model;
     tn_build base_build, build;
@@ -28,7 +29,7 @@ struct tn_evaluator {
     bool has_outer;             /* if there is one */
     size_t digit[TN_AXES_MOST]; /* of the outer choices of the step that stands, */
     bool has_digits;            /* if there is one */
-    uint64_t model_keys;        /* digits of the model keys that the model was loaded with */
+    uint64_t model_keys;        /* digits of the variant and the model keys that the model was loaded with */
     bool has_model;
     tn_cause outer_cause; /* TN_CAUSE_NONE, UNDEFINED, OVERFLOW or LIMIT */
     tn_undefined_flow undefined;

@@ -22,8 +22,7 @@ static tn_status take(void *user, uint64_t id, const double *value, tn_error *er
     const tn_design found = {.id = id, .value = value};
     double *kept;
     answer->asked++;
-    if (with->query->where && !tn_expression_holds(with->query->where, with->result->space, &found))
-        return TN_OK;
+    if (with->query->where && !tn_condition_holds(with->query->where, &found)) return TN_OK;
     TN_TRY(tn_grow(&with->design, &with->capacity, answer->matched + 1, sizeof *with->design, error));
     TN_TRY(tn_arena_alloc(with->arena, tn_quantities_count, sizeof *kept, &kept, error));
     memcpy(kept, value, tn_quantities_count * sizeof *kept);

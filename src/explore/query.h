@@ -2,7 +2,7 @@
 #ifndef TN_EXPLORE_QUERY_H
 #define TN_EXPLORE_QUERY_H
 
-#include "explore/expression.h"
+#include "explore/condition.h"
 #include "explore/result.h"
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 TN_PUBLIC_BEGIN
 
 typedef struct tn_query {
-    const tn_expression *where;    /* NULL: every design */
+    const tn_condition *where;     /* NULL: every design */
     const tn_design_column *order; /* by ascending value, equal ones by id, unknown ones last; NULL: by id */
     bool descending, all;          /* all: kept designs, not the front alone */
     uint64_t most;                 /* designs to answer with */

@@ -6,6 +6,7 @@
 #include "explore/identity.h"
 #include "explore/knee.h"
 #include "explore/recommendation.h"
+#include "explore/result_inputs.h"
 #include "explore/sweep_db.h"
 #include "text/csv.h"
 #include "text/json.h"
@@ -238,22 +239,6 @@ static void put_row(const tn_space *space, bool with_reason, const row *of, tn_b
     tn_csv_line(out);
 }
 
-/* *path = FOLDER/NAME in a buffer of its own. */
-static tn_status path_of(const char *folder, const char *name, tn_buffer *path, tn_error *error) {
-    tn_buffer_format(path, "%s/%s", folder, name);
-    return path->status == TN_OK ? TN_OK : tn_fail(error, path->status, "no memory for a path");
-}
-
-/* Writes FOLDER/NAME and frees the contents. */
-static tn_status write_file(const char *folder, const char *name, tn_buffer *contents, tn_error *error) {
-    tn_buffer path = {0};
-    tn_status status = path_of(folder, name, &path, error);
-    if (status == TN_OK) status = tn_file_write_buffer(path.data, contents, error);
-    tn_buffer_free(&path);
-    tn_buffer_free(contents);
-    return status;
-}
-
 static tn_status write_rows(const char *folder, const char *name, const tn_space *space, bool with_reason,
                             const rows *of, tn_error *error) {
     tn_buffer out = {0}, value = {0};
@@ -261,31 +246,11 @@ static tn_status write_rows(const char *folder, const char *name, const tn_space
     for (size_t i = 0; i < of->count; i++) put_row(space, with_reason, &of->item[i], &value, &out);
     if (value.status != TN_OK) out.status = value.status;
     tn_buffer_free(&value);
-    return write_file(folder, name, &out, error);
+    return tn_result_file_write(folder, name, &out, error);
 }
 
 /* ---- inputs and provenance
  * ------------------------------------------------------------------------------------ */
-
-static tn_status write_tree(const char *folder, const char *name, const tn_yaml *root, tn_error *error) {
-    tn_buffer out = {0};
-    tn_yaml_write(root, &out);
-    return write_file(folder, name, &out, error);
-}
-
-static tn_status write_inputs(const char *folder, const tn_space *space, tn_error *error) {
-    TN_TRY(write_tree(folder, "space.yaml", space->root, error));
-    TN_TRY(write_tree(folder, "model.yaml", tn_model_root(space->model), error));
-    TN_TRY(write_tree(folder, "device.yaml", tn_device_root(space->device), error));
-    tn_buffer errors = {0}, accuracies = {0};
-    if (space->error_table.count) {
-        tn_buffer_bytes(&errors, space->error_table.text, space->error_table.length);
-        TN_TRY(write_file(folder, "error_table.csv", &errors, error));
-    }
-    if (!space->accuracy_table.curves) return TN_OK;
-    tn_buffer_bytes(&accuracies, space->accuracy_table.text, space->accuracy_table.length);
-    return write_file(folder, "accuracy_table.csv", &accuracies, error);
-}
 
 static void put_undefined(const tn_summary *summary, tn_json *json) {
     tn_json_key(json, "undefined");
@@ -358,45 +323,49 @@ void tn_summary_json(const tn_summary *summary, tn_buffer *out) {
 }
 
 /* Without the times, so that the file is the same whatever the machine and the threads. */
+static tn_status put_provenance(const tn_space *space, const tn_sweep_options *options,
+                                const tn_summary *summary, tn_arena *names, tn_json *json, tn_error *error) {
+    const char *models, *devices;
+    TN_TRY(tn_space_model_names(space, names, &models, error));
+    TN_TRY(tn_space_device_names(space, names, &devices, error));
+    tn_json_object(json);
+    tn_json_put_text(json, "tenfold", TENFOLD_VERSION);
+    put_counts(summary, json);
+    tn_json_put_text(json, "model", models);
+    tn_json_put_text(json, "device", devices);
+    TN_TRY(tn_result_inputs_hashes(space, json, error));
+    tn_json_key(json, "objectives");
+    tn_json_array(json);
+    for (size_t i = 0; i < space->objectives; i++) {
+        tn_json_object(json);
+        tn_json_put_text(json, "quantity", space->objective[i]->name);
+        tn_json_put_text(json, "direction", space->objective[i]->maximise ? "maximise" : "minimise");
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+    tn_json_key(json, "constraints");
+    tn_json_array(json);
+    for (size_t i = 0; i < space->constraints; i++) tn_json_text(json, space->constraint[i].name);
+    tn_json_end(json);
+    tn_json_put_count(json, "seed", options->seed);
+    tn_json_put_count(json, "budget", options->budget);
+    tn_json_put_count(json, "shard", options->shard);
+    tn_json_put_count(json, "shards", options->shards);
+    tn_json_end(json);
+    return TN_OK;
+}
+
 static tn_status write_provenance(const char *folder, const tn_space *space, const tn_sweep_options *options,
                                   const tn_summary *summary, tn_error *error) {
-    tn_hashes hashes;
-    TN_TRY(tn_space_hashes(space, &hashes, error));
+    tn_arena names = {0};
     tn_buffer out = {0};
     tn_json json;
     tn_json_begin(&json, &out);
-    tn_json_object(&json);
-    tn_json_put_text(&json, "tenfold", TENFOLD_VERSION);
-    put_counts(summary, &json);
-    tn_json_put_text(&json, "model", tn_model_name(space->model));
-    tn_json_put_text(&json, "device", tn_device_name(space->device));
-    tn_json_key(&json, "sha256");
-    tn_json_object(&json);
-    tn_json_put_text(&json, "space", hashes.space);
-    tn_json_put_text(&json, "model", hashes.model);
-    tn_json_put_text(&json, "device", hashes.device);
-    if (space->error_table.count) tn_json_put_text(&json, "error_table", hashes.error_table);
-    if (space->accuracy_table.curves) tn_json_put_text(&json, "accuracy_table", hashes.accuracy_table);
-    tn_json_end(&json);
-    tn_json_key(&json, "objectives");
-    tn_json_array(&json);
-    for (size_t i = 0; i < space->objectives; i++) {
-        tn_json_object(&json);
-        tn_json_put_text(&json, "quantity", space->objective[i]->name);
-        tn_json_put_text(&json, "direction", space->objective[i]->maximise ? "maximise" : "minimise");
-        tn_json_end(&json);
-    }
-    tn_json_end(&json);
-    tn_json_key(&json, "constraints");
-    tn_json_array(&json);
-    for (size_t i = 0; i < space->constraints; i++) tn_json_text(&json, space->constraint[i].name);
-    tn_json_end(&json);
-    tn_json_put_count(&json, "seed", options->seed);
-    tn_json_put_count(&json, "budget", options->budget);
-    tn_json_put_count(&json, "shard", options->shard);
-    tn_json_put_count(&json, "shards", options->shards);
-    tn_json_end(&json);
-    return write_file(folder, "sweep.json", &out, error);
+    tn_status status = put_provenance(space, options, summary, &names, &json, error);
+    tn_arena_free(&names);
+    if (status == TN_OK) return tn_result_file_write(folder, "sweep.json", &out, error);
+    tn_buffer_free(&out);
+    return status;
 }
 
 static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_archive *front,
@@ -431,7 +400,7 @@ static tn_status summarise(const tn_space *space, tn_outcome *outcome, tn_archiv
     for (size_t i = 0; i < outcome->undefined_count && i < TN_UNDEFINED_SHOWN; i++) {
         const tn_undefined_count *of = &outcome->undefined[i];
         summary->undefined[summary->undefined_count++] =
-            (tn_undefined_line){.weight = tn_model_weight_at(space->model, of->flow.weight)->name,
+            (tn_undefined_line){.weight = tn_space_weight_name(space, of->flow.weight),
                                 .format = tn_format_names[of->flow.format],
                                 .flow = tn_flow_names[of->flow.flow],
                                 .factors = of->flow.factors,
@@ -471,7 +440,7 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
     if (status == TN_OK)
         status = summarise(space, outcome, outcome->known ? &outcome->front : &priced, &gap, summary, error);
     if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);
-    if (status == TN_OK) status = write_inputs(folder, space, error);
+    if (status == TN_OK) status = tn_result_inputs_write(folder, space, error);
     if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, true, &recommended, error);
     if (status == TN_OK) status = store_front(store, &front, error);
     if (status == TN_OK) status = write_rows(folder, "front.csv", space, false, &front, error);

@@ -1,5 +1,6 @@
 /* Reading a folder of results, which anybody may have made. */
 #include "explore/result.h"
+#include "explore/result_inputs.h"
 
 #include "base/digest.h"
 #include "base/file.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const size_t input_limit_bytes = (size_t)256 << 20, provenance_limit_bytes = (size_t)16 << 20;
+static const size_t provenance_limit_bytes = (size_t)16 << 20;
 
 /* ---- provenance */
 
@@ -44,51 +45,6 @@ static tn_status read_completion(const json_t *json, const char *path, tn_result
         }
     return tn_fail_at(error, TN_INPUT, (tn_position){.file = path},
                       "does not say how far the sweep came (complete, evaluated)");
-}
-
-/* The file must be the one whose hash was recorded under `key`. *present: there is a hash of it. */
-static tn_status check_input(const json_t *json, const char *key, const char *path, bool *present,
-                             tn_error *error) {
-    const char *recorded = json_string_value(json_object_get(json_object_get(json, "sha256"), key));
-    char *data, digest[TN_DIGEST_TEXT];
-    size_t length;
-    *present = recorded != NULL;
-    if (!recorded) return TN_OK;
-    TN_TRY(tn_file_read(path, input_limit_bytes, &data, &length, error));
-    tn_digest(data, length, digest);
-    tn_free(data);
-    if (strcmp(digest, recorded) == 0) return TN_OK;
-    return tn_fail_at(
-        error, TN_INPUT, (tn_position){.file = path},
-        "is not the one that was swept (its SHA-256 differs from that in sweep.json); sweep into "
-        "another folder to see what a change does");
-}
-
-/* ---- the space */
-
-static tn_status read_space(const json_t *json, const char *folder, tn_arena *arena, tn_space *space,
-                            tn_error *error) {
-    static const char *const keys[] = {"space", "model", "device", "error_table", "accuracy_table"};
-    static const char *const names[] = {"space.yaml", "model.yaml", "device.yaml", "error_table.csv",
-                                        "accuracy_table.csv"};
-    const char *path[5];
-    for (int i = 0; i < 5; i++) {
-        bool present;
-        TN_TRY(tn_arena_format(arena, &path[i], error, "%s/%s", folder, names[i]));
-        TN_TRY(check_input(json, keys[i], path[i], &present, error));
-        if (!present && i < 3)
-            return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
-                              "its sweep.json has no hash of %s; it is no record of a sweep", names[i]);
-        if (!present) path[i] = NULL;
-    }
-    const tn_space_inputs own = {
-        .model = path[1], .device = path[2], .error_table = path[3], .accuracy_table = path[4]};
-    TN_TRY(tn_space_load(path[0], NULL, 0, &own, arena, space, error));
-    if ((space->error_table.count && !path[3]) || (space->accuracy_table.curves && !path[4]))
-        return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
-                          "has no copy of the %s that its space names",
-                          space->error_table.count && !path[3] ? "error table" : "accuracy table");
-    return TN_OK;
 }
 
 /* The places of a row's values. */
@@ -150,7 +106,7 @@ tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space,
     TN_TRY(tn_arena_format(arena, &path, error, "%s/sweep.json", folder));
     TN_TRY(load_json(path, &json, error));
     tn_status status = read_completion(json, path, result ? result : &ignored, error);
-    if (status == TN_OK) status = read_space(json, folder, arena, *space, error);
+    if (status == TN_OK) status = tn_result_inputs_load(json, folder, arena, *space, error);
     if (status == TN_OK) status = list_designs(folder, arena, *space, error);
     json_decref(json);
     return status;

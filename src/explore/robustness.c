@@ -32,8 +32,8 @@ typedef struct {
 
 /* ---- designs under other figures ---- */
 
-static tn_status make_device(study *of, figures under, tn_device **device, tn_error *error) {
-    const tn_device *given = of->space->device;
+static tn_status make_device(study *of, const tn_device *given, figures under, tn_device **device,
+                             tn_error *error) {
     bool most = under == OPERATORS_MOST || under == ENERGY_MOST;
     tn_external_memory *external;
     if (under == OPERATORS_LEAST || under == OPERATORS_MOST)
@@ -44,6 +44,7 @@ static tn_status make_device(study *of, figures under, tn_device **device, tn_er
     return TN_OK;
 }
 
+/* device[FIGURES]: of the design. */
 static tn_status evaluate_design(study *of, size_t at, tn_evaluator *evaluator, tn_device *const *device,
                                  tn_error *error) {
     uint64_t outer, inner;
@@ -61,17 +62,20 @@ static tn_status evaluate_design(study *of, size_t at, tn_evaluator *evaluator, 
 }
 
 static tn_status evaluate_all(study *of, tn_error *error) {
-    tn_device *device[FIGURES] = {NULL};
+    tn_device *(*device)[FIGURES]; /* by device */
     tn_evaluator *evaluator;
+    TN_TRY(tn_arena_alloc(of->arena, of->space->devices, sizeof *device, &device, error));
     for (figures under = AS_GIVEN; under < FIGURES; under++) {
         TN_TRY(tn_arena_alloc(of->arena, of->count, sizeof **of->evaluation, &of->evaluation[under], error));
         TN_TRY(tn_arena_alloc(of->arena, of->count, sizeof **of->fits, &of->fits[under], error));
-        if (under != AS_GIVEN) TN_TRY(make_device(of, under, &device[under], error));
+        for (size_t d = 0; under != AS_GIVEN && d < of->space->devices; d++)
+            TN_TRY(
+                make_device(of, tn_space_variant(of->space, 0, d)->device, under, &device[d][under], error));
     }
     TN_TRY(tn_evaluator_new(of->space, &evaluator, error));
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < of->count; i++)
-        status = evaluate_design(of, i, evaluator, device, error);
+        status = evaluate_design(of, i, evaluator, device[tn_space_device_of(of->space, of->id[i])], error);
     tn_evaluator_free(evaluator);
     return status;
 }

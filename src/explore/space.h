@@ -8,6 +8,9 @@
  *
  * Choices that change the model (outer) are apart from those that change only the build (inner): the step of
  * an outer combination is made once and priced for every inner one.
+ *
+ * Where the model or the device is itself a choice, each pair of them is a variant: a space of the same choices and
+ * ids with its own model, device, budget, constraints and tables. What asks for those of a design asks its variant.
  */
 #ifndef TN_EXPLORE_SPACE_H
 #define TN_EXPLORE_SPACE_H
@@ -31,7 +34,7 @@
 
 TN_PUBLIC_BEGIN
 
-enum { TN_AXES_MOST = 512, TN_CONSTRAINTS_MOST = 16 };
+enum { TN_AXES_MOST = 512, TN_CONSTRAINTS_MOST = 16, TN_VARIANTS_MOST = 256 };
 
 /* Designs of a space that has more than 63 bits of them: their ids are their places in this list, those of the
  * folder's front.csv in its order. */
@@ -70,18 +73,40 @@ typedef struct tn_space {
     size_t constraints;
     tn_constraint constraint[TN_CONSTRAINTS_MOST];
     uint64_t hypervolume_samples;
+
+    size_t models, devices;             /* that its designs have: 1 of each where they are no choices */
+    size_t model_choice, device_choice; /* places of these choices; TN_AXES_MOST: none */
+    size_t weights_before;              /* of a variant: weights of the models before its own */
+    const struct tn_space *variant;     /* [models][devices]; NULL: the space itself is the only one */
 } tn_space;
 
 /* Files to take instead of those that the space names, as a result's folder has its own copies; NULL: as
- * named. */
+ * named. Models and devices in the order of their choices; their numbers must be those of the space. */
 typedef struct tn_space_inputs {
-    const char *model, *device, *error_table, *accuracy_table;
+    const char *const *model, *const *device;
+    size_t models, devices;
+    const char *error_table, *accuracy_table;
 } tn_space_inputs;
 
 /* Loads a space by path or bare name, applies `set` ("KEY=VALUE") to its keys in order, and loads its model
  * and device. `inputs` may be NULL. Lives in `arena`. */
 tn_status tn_space_load(const char *name, const char *const *set, size_t set_count,
                         const tn_space_inputs *inputs, tn_arena *arena, tn_space *space, tn_error *error);
+
+/* The variant of that model and device, by their places among the choices' values; */
+const tn_space *tn_space_variant(const tn_space *space, size_t model, size_t device);
+/* of a design, by its id or by the places of its values. */
+const tn_space *tn_space_of(const tn_space *space, uint64_t id);
+const tn_space *tn_space_of_digits(const tn_space *space, const uint32_t *digit);
+/* Place of a design's device among them. */
+size_t tn_space_device_of(const tn_space *space, uint64_t id);
+/* Names of all its models, or of all its devices: "zcu104, kv260"; in the arena. */
+tn_status tn_space_model_names(const tn_space *space, tn_arena *arena, const char **names, tn_error *error);
+tn_status tn_space_device_names(const tn_space *space, tn_arena *arena, const char **names, tn_error *error);
+
+/* The weights of all its models are numbered, those of the first model first. */
+size_t tn_space_weights(const tn_space *space);
+const char *tn_space_weight_name(const tn_space *space, size_t number);
 
 /* The id of the design that has value digit[i] of choice i; in a vast space it is listed for that. */
 tn_status tn_space_id_of(const tn_space *space, const uint32_t *digit, uint64_t *id, tn_error *error);

@@ -20,10 +20,6 @@ static void join(size_t *set, size_t a, size_t b) {
         set[a] = b;
 }
 
-static bool is_of_weight(const tn_axis *choice) {
-    return choice->kind != TN_AXIS_MODEL_KEY && choice->kind != TN_AXIS_BUILD;
-}
-
 /* The choice of one thing of a weight, or of the weight that it is a copy of; NONE where there is none. */
 static size_t choice_of(const tn_space *space, size_t weight, tn_axis_kind kind) {
     for (size_t i = 0; i < space->choices; i++)
@@ -50,7 +46,7 @@ static tn_status fill_unit(const tn_space *space, size_t *set, size_t root, tn_a
     *unit = (tn_unit){.options = 1};
     TN_TRY(tn_arena_alloc(arena, space->choices, sizeof *unit->axis, &unit->axis, error));
     for (size_t i = 0; i < space->choices; i++) {
-        if (!is_of_weight(&space->choice[i]) || find(set, i) != root) continue;
+        if (!tn_axis_is_of_weight(&space->choice[i]) || find(set, i) != root) continue;
         unit->axis[unit->axes++] = i;
         if (!tn_mul(unit->options, space->choice[i].count, &unit->options)) unit->options = UINT64_MAX;
     }
@@ -87,7 +83,7 @@ tn_status tn_units_find(const tn_space *space, tn_arena *arena, tn_units *units,
         units->of_layer[i] = root[i] == NONE ? units->count : (uint32_t)unit_of[find(set, root[i])];
     /* Choices of weights that no layer names any more still count designs: units without layers. */
     for (size_t i = 0; i < space->choices; i++)
-        if (is_of_weight(&space->choice[i]) && unit_of[find(set, i)] == NONE) {
+        if (tn_axis_is_of_weight(&space->choice[i]) && unit_of[find(set, i)] == NONE) {
             unit_of[find(set, i)] = units->count;
             for (uint32_t k = 0; k < layers; k++) units->of_layer[k] += units->of_layer[k] == units->count;
             TN_TRY(fill_unit(space, set, find(set, i), arena, &units->unit[units->count++], error));

@@ -5,11 +5,6 @@
  *
  * Objectives: least MACs (ties: the smaller largest intermediate, exactly, where `exact`); least peak live
  * elements over all trees and all execution orders (ties: fewer MACs); least price.
- *
- * Prices. A device's opinion of a merge comes in as a callback on its product shape (tn_product_shape: MACs =
- * batch * rows * reduction * columns), in any unit. Both orientations of a merge are asked, (a, b) and (b, a)
- * with rows and columns changed places, and the cheaper is kept as the order of the pair in the tree. The
- * callback must give the same price for the same shape. The price of a tree is the sum over its merges.
  */
 #ifndef TN_FLOW_SEARCH_H
 #define TN_FLOW_SEARCH_H
@@ -17,55 +12,14 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/public.h"
+#include "flow/search_result.h"
 #include "flow/tree.h"
 #include "tensor/network.h"
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
 TN_PUBLIC_BEGIN
-
-typedef enum tn_objective { TN_LEAST_MACS, TN_LEAST_LIVE, TN_LEAST_PRICE } tn_objective;
-
-typedef struct tn_pricing {
-    uint64_t (*price)(void *user, const tn_product_shape *shape);
-    void *user;
-} tn_pricing;
-
-typedef struct tn_search_options {
-    tn_objective objective;
-    bool no_outer;              /* forbid merging tensors that share no index */
-    uint64_t max_live_elements; /* bound on peak_elements; 0: none. Not with TN_LEAST_PRICE */
-    tn_pricing pricing;         /* of TN_LEAST_PRICE */
-    uint32_t effort;            /* how many times the usual work, memory (up to 4 times) and rounds; 0: 1 */
-    uint64_t work_most; /* pairs the exact search may look at before it gives up the proof; 0: by effort */
-    uint64_t seed;      /* of the anytime search that then takes over */
-} tn_search_options;
-
-/* Why a search ended. */
-typedef enum tn_stop {
-    TN_STOP_PROVEN, /* nothing better exists */
-    TN_STOP_WORK, /* the exact search had done work_most, or had a million sets or 2 million trees in memory; the
-                            anytime search went on */
-    TN_STOP_TOO_LARGE,   /* more tensors or indices than the exact search takes: the anytime search found
-                            the tree, the exact search of a smaller network the bound */
-    TN_STOP_INTERRUPTED, /* tn_interrupt() was called */
-} tn_stop;
-/* One line for people. */
-const char *tn_stop_text(tn_stop stop);
-
-typedef struct tn_search_result {
-    bool found;   /* false: no tree stays within max_live_elements (only then), and lower_bound is the least
-                     peak known to be needed; no tree is given */
-    tn_tree tree; /* in its best execution order */
-    tn_tree_cost cost;
-    uint64_t price;       /* TN_LEAST_PRICE */
-    bool exact;           /* proven optimal (or proven that there is none) */
-    uint64_t lower_bound; /* of the objective; equals the cost where exact */
-    tn_stop stop;
-    uint64_t
-        work; /* done; a unit is about a nanosecond: looking at a pair of sets 1, costing a merge 16 to 200 */
-} tn_search_result;
 
 /* options NULL: least MACs, outer products allowed. TN_INPUT where no_outer forbids every tree; TN_OVERFLOW
  * where every tree found is past 64 bits. */
@@ -89,10 +43,6 @@ typedef tn_status (*tn_tree_visitor)(void *user, const tn_tree *tree, const tn_t
                                      tn_error *error);
 tn_status tn_search_every_tree(const tn_network *network, const tn_search_options *options,
                                tn_tree_visitor visit, void *user, tn_error *error);
-
-/* What the tree costs under the prices of `pricing`, in the orientation of its pairs. */
-tn_status tn_tree_price(const tn_network *network, const tn_tree *tree, const tn_pricing *pricing,
-                        uint64_t *price, tn_error *error);
 
 TN_PUBLIC_END
 

@@ -6,7 +6,7 @@
 #include "flow/exact.h"
 #include "flow/exact_live.h"
 #include "flow/problem.h"
-#include "flow/search.h"
+#include "flow/search_result.h"
 
 typedef struct tn_search_state {
     const tn_network *network;
@@ -30,9 +30,6 @@ tn_status tn_search_state_result(tn_search_state *state, const tn_merge *merge, 
 /* Replaces *best by the tree where that is better: within max_live_elements first, then by the objective. A
  * tree past 64 bits is passed over. */
 tn_status tn_search_state_offer(tn_search_state *state, const tn_merge *merge, tn_search_result *best);
-
-/* Turns every merge of the tree so that it is cheapest under the state's prices. */
-tn_status tn_search_state_orient(tn_search_state *state, tn_tree *tree, tn_arena *scratch);
 
 /* Anytime rounds that sum `goal`, each offered to *best. */
 tn_status tn_search_state_climb(tn_search_state *state, tn_anytime_goal goal, tn_search_result *best);

@@ -1,4 +1,4 @@
-/* The state of a search for training flows, and its two ways. Internal to the room. */
+/* The state of a search for training flows, and its three ways. Internal to the room. */
 #ifndef TN_FLOW_TRAINING_SEARCH_H
 #define TN_FLOW_TRAINING_SEARCH_H
 
@@ -31,6 +31,9 @@ typedef struct tn_training_state {
     tn_error *error;
 } tn_training_state;
 
+/* Every tree of a network of up to TN_TRAINING_EXACT tensors; of a larger one as many as its size allows. */
+tn_status tn_training_find_trees(tn_training_state *state, const tn_network *network,
+                                 const tn_training_options *options);
 /* Writes the flow with these choices into state->flow. */
 void tn_training_look_at(tn_training_state *state, uint32_t forward, uint32_t backward, uint64_t kept,
                          uint64_t shared);

@@ -118,10 +118,13 @@ static tn_status explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena, 
 
 static tn_status put_data(const tn_result *result, tn_arena *arena, tn_json *json, tn_error *error) {
     const tn_space *space = result->space;
+    const char *models, *devices;
     tn_evaluator *evaluator;
+    TN_TRY(tn_space_model_names(space, arena, &models, error));
+    TN_TRY(tn_space_device_names(space, arena, &devices, error));
     tn_json_put_text(json, "space", space->name);
-    tn_json_put_text(json, "model", tn_model_name(space->model));
-    tn_json_put_text(json, "device", tn_device_name(space->device));
+    tn_json_put_text(json, "model", models);
+    tn_json_put_text(json, "device", devices);
     tn_json_key(json, "choices");
     tn_json_array(json);
     for (size_t i = 0; i < space->choices; i++) tn_json_text(json, space->choice[i].key);

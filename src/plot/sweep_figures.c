@@ -55,13 +55,14 @@ static tn_status draw(drawing *with, const char *name, const char *heading, tn_e
 static tn_status draw_front(drawing *with, tn_error *error) {
     const tn_result *result = with->result;
     char text[256];
+    const char *devices;
     size_t shown;
+    TN_TRY(tn_space_device_names(result->space, with->arena, &devices, error));
     TN_TRY(tn_sweep_front(result, with->options->gpu, with->options->epsilon, with->arena, &with->data,
                           &with->definition, &shown, error));
     tn_define_real(&with->definition, "size_x", 1250);
     tn_define_real(&with->definition, "size_y", 560);
-    int length = tn_snprintf(text, sizeof text, "%.60s on %.40s: ", result->space->name,
-                             tn_device_name(result->space->device));
+    int length = tn_snprintf(text, sizeof text, "%.60s on %.40s: ", result->space->name, devices);
     if (shown < result->front_count)
         tn_snprintf(text + length, sizeof text - (size_t)length,
                     "%zu of the %zu designs of the front, each other within %g %% of one", shown,
@@ -192,9 +193,10 @@ static tn_status draw_macs(drawing *with, tn_evaluator *evaluator, tn_error *err
 
 static tn_status draw_resources(drawing *with, tn_error *error) {
     const tn_result *result = with->result;
-    const tn_device *device = result->space->device;
+    const tn_space *space = tn_space_of(result->space, result->recommended[0].id);
+    const tn_device *device = space->device;
     tn_resources has = tn_device_resources(device);
-    const tn_resources *cap = &result->space->budget;
+    const tn_resources *cap = &space->budget;
     const uint64_t available[TN_RESOURCES] = {has.lut, has.ff, has.dsp, has.bram18, has.uram};
     const uint64_t capped[TN_RESOURCES] = {cap->lut, cap->ff, cap->dsp, cap->bram18, cap->uram};
     char text[160];

@@ -78,7 +78,7 @@ static tn_status put_thinned(const figure *of, double epsilon, size_t *shown, tn
 
 /* The model with its own formats, ranks, flow and build. */
 static tn_status put_given(const figure *of, tn_error *error) {
-    const tn_space *space = of->result->space;
+    const tn_space *space = tn_space_of(of->result->space, of->result->recommended[0].id);
     tn_program_cache *cache;
     tn_step step;
     tn_workload *workload;
@@ -119,7 +119,8 @@ static tn_status define_gpu(const figure *of, const tn_roofline *gpu, tn_error *
 
 static void define(const figure *of, size_t shown) {
     const tn_space *space = of->result->space;
-    const tn_resources has = space->budget; /* what the caps leave of the device */
+    const tn_resources has =
+        tn_space_of(space, of->result->recommended[0].id)->budget; /* what the caps leave of the device */
     double capacity_bits =
         (double)has.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS + (double)has.uram * TN_MEMORY_CAPACITY_URAM_BITS;
     bool positive = true;

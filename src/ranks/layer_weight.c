@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "decompose/dense.h"
+#include "decompose/factor.h"
 #include "decompose/fold.h"
 
 #include <math.h>

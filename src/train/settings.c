@@ -32,6 +32,12 @@ static const tn_field train_fields[] = {
            "a step whose gradients, all parameters together, have a greater norm is scaled down to it; 0: "
            "none is",
            TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(REAL, tn_train_settings, rank_penalty,
+           "weight of a penalty under which slices of cores vanish, so that ranks adapt; 0: ranks stay",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1e6)),
+    TN_KEY(REAL, tn_train_settings, rank_penalty_share,
+           "share of the run's steps that the penalty lasts; then what is left goes on without it",
+           TN_DEFAULT("0.5"), TN_WITHIN(0, 1)),
     TN_KEY(TABLE, tn_train_settings, loss_weights,
            "factor of each loss, by the name of its layer with or without `-loss`; absent: 1",
            .sub = &weight_schema),

@@ -5,6 +5,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "train/adapted_model.h"
 #include "train/checkpoint.h"
 #include "train/evaluation.h"
 #include "train/initial.h"
@@ -29,6 +30,7 @@ typedef struct session {
     uint32_t *order;           /* [examples] of train */
     uint32_t *hidden, longest; /* words of an example as the epoch reads them; of each of a batch */
     tn_example *batch;
+    tn_rank_penalty penalty; /* where ranks adapt */
     char identity[TN_DIGEST_TEXT];
     double guess_loss, seconds;
     uint64_t timed_steps, batch_examples, steps_per_epoch, last_epoch;
@@ -76,6 +78,19 @@ static tn_status diverged(session *s, uint64_t epoch, uint64_t step, double loss
                            epoch, s->guess_loss, s->run->settings.learning_rate);
 }
 
+static bool adapts(const session *s) {
+    return s->run->settings.rank_penalty > 0;
+}
+
+/* Behind so many steps of all. */
+static void shrink_ranks(session *s, uint64_t done, uint64_t all, double rate) {
+    const tn_train_settings *set = &s->run->settings;
+    if (!adapts(s) || done % TN_RANK_PENALTY_STEPS != 0 ||
+        (double)done > set->rank_penalty_share * (double)all)
+        return;
+    tn_rank_penalty_shrink(&s->penalty, s->trainer, rate * set->rank_penalty * TN_RANK_PENALTY_STEPS);
+}
+
 static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *to) {
     const tn_training *run = s->run;
     size_t count = run->data->train.count;
@@ -96,6 +111,7 @@ static tn_status train_epoch(session *s, uint64_t epoch, tn_epoch *to) {
         tn_trainer_set_progress(s->trainer, all ? (double)done / (double)all : 0);
         TN_TRY(tn_trainer_step(s->trainer, s->batch, examples, run->settings.lengths == TN_LENGTHS_PADDED,
                                rate, &result, s->error));
+        shrink_ranks(s, done + 1, all, rate);
         s->seconds += tn_clock_seconds() - started;
         s->timed_steps++;
         s->result->steps++;
@@ -173,6 +189,18 @@ static tn_status run_step(session *s, double rate, tn_step_result *result) {
     return tn_trainer_step(s->trainer, s->batch, s->batch_examples, true, rate, result, s->error);
 }
 
+/* One step of the first sort, of a trimmed model; the parameters stay. */
+static tn_status measure_trimmed(session *s, tn_predicted_executed *macs, tn_predicted_executed *peak) {
+    tn_step_result result;
+    TN_TRY(random_batch(s));
+    tn_trainer_set_sort(s->trainer, 0);
+    TN_TRY(run_step(s, 0, &result));
+    tn_trainer_set_sort(s->trainer, TN_SORT_MEAN);
+    *macs = (tn_predicted_executed){result.macs_predicted, result.macs};
+    *peak = (tn_predicted_executed){result.peak_elements_predicted, result.peak_elements};
+    return TN_OK;
+}
+
 /* One step of every sort of the full sequence at rate 0, for what it executes; the parameters are set behind it. */
 static tn_status measure_step(session *s) {
     tn_step_result result;
@@ -230,6 +258,8 @@ static tn_status identify(session *s) {
     const tn_loss_weight *weight = set->loss_weights.item;
     for (size_t i = 0; i < set->loss_weights.count; i++)
         tn_buffer_format(&text, "%s %a\n", weight[i].name, weight[i].weight);
+    if (adapts(s)) tn_buffer_format(&text, "ranks %a %a\n", set->rank_penalty, set->rank_penalty_share);
+    for (size_t i = 0; i < s->penalty.bonds; i++) tn_buffer_format(&text, "%a\n", s->penalty.bond[i].cost);
     tn_buffer_format(&text, "%s %s\n", tn_real_names[run->real], run->weights ? run->weights : "");
     for (size_t i = 0; i < run->data->train.count; i++) {
         const tn_example *e = &run->data->train.example[i];
@@ -275,6 +305,62 @@ static tn_status prepare(session *s) {
     return TN_OK;
 }
 
+static tn_status begin_adapting(session *s) {
+    const tn_training *run = s->run;
+    if (!adapts(s)) return TN_OK;
+    TN_TRY(tn_rank_penalty_new(s->trainer, s->arena, &s->penalty, s->error));
+    return run->device ? tn_slice_costs(s->trainer, run->device, run->build, &s->penalty, s->error) : TN_OK;
+}
+
+/* The run goes on with the trimmed model. */
+static tn_status trim_model(session *s, const tn_model **trimmed) {
+    const tn_training *run = s->run;
+    tn_trainer *made;
+    tn_model *model;
+    tn_rank_penalty_look(&s->penalty, s->trainer);
+    TN_TRY(tn_trimmed_model(s->trainer, &s->penalty, s->arena, &model, s->error));
+    TN_TRY(tn_trainer_new(model, &run->settings, run->real, &made, s->error));
+    tn_status status = tn_trimmed_values(s->trainer, &s->penalty, made, s->error);
+    tn_trainer_set_threads(made, run->threads);
+    tn_trainer_free(s->trainer);
+    s->trainer = made;
+    *trimmed = model;
+    return status;
+}
+
+static tn_status write_model(const session *s, const tn_model *model) {
+    const char *path;
+    tn_buffer text = {0};
+    if (!s->run->folder) return TN_OK;
+    TN_TRY(tn_arena_format(s->arena, &path, s->error, "%s/model.yaml", s->run->folder));
+    tn_yaml_write(tn_model_root(model), &text);
+    tn_status status = tn_file_write_buffer(path, &text, s->error);
+    tn_buffer_free(&text);
+    return status;
+}
+
+/* Leaves the slices that vanished out, and says what that comes to. */
+static tn_status end_adapting(session *s) {
+    const tn_training *run = s->run;
+    tn_adapted *to = &s->result->adapted;
+    const tn_model *model;
+    tn_sameness answers[TN_HEADS_MOST];
+    if (!adapts(s)) return TN_OK;
+    TN_TRY(trim_model(s, &model));
+    to->done = true;
+    to->priced = run->device != NULL;
+    to->parameters = tn_trainer_parameter_elements(s->trainer);
+    TN_TRY(tn_adapted_layers(s->trainer, &s->penalty, s->arena, to, s->error));
+    TN_TRY(measure_trimmed(s, &to->macs_per_step, &to->peak_elements));
+    if (to->priced) {
+        TN_TRY(tn_device_price_of(run->model, run->device, run->build, &to->before, s->error));
+        TN_TRY(tn_device_price_of(model, run->device, run->build, &to->after, s->error));
+    }
+    TN_TRY(score(s, &run->data->dev, &to->dev, answers));
+    TN_TRY(score(s, &run->data->test, &to->test, answers));
+    return write_model(s, model);
+}
+
 static tn_status checkpoint_path(session *s, const char **path) {
     return tn_arena_format(s->arena, path, s->error, "%s/checkpoint.npz", s->run->folder);
 }
@@ -287,6 +373,7 @@ static tn_status train(session *s) {
     tn_sameness answers[TN_HEADS_MOST];
     TN_TRY(make_room(s));
     TN_TRY(prepare(s));
+    TN_TRY(begin_adapting(s));
     TN_TRY(identify(s));
     if (run->folder) TN_TRY(checkpoint_path(s, &path));
     result->epochs = run->settings.epochs;
@@ -308,6 +395,7 @@ static tn_status train(session *s) {
         if (run->watch.finished) run->watch.finished(run->watch.user, epoch);
     }
     TN_TRY(judge(s));
+    if (result->epochs == run->settings.epochs) TN_TRY(end_adapting(s));
     return run->folder ? tn_weights_write(run->folder, s->trainer, s->error) : TN_OK;
 }
 

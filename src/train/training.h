@@ -6,6 +6,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "hardware/build.h"
+#include "hardware/device.h"
 #include "model/model.h"
 #include "train/dataset.h"
 #include "train/settings.h"
@@ -31,6 +33,32 @@ typedef struct tn_predicted_executed {
     uint64_t predicted, executed;
 } tn_predicted_executed;
 
+/* Ranks of a layer that are left. */
+typedef struct tn_adapted_layer {
+    const char *layer;
+    uint32_t ranks;
+    const uint64_t *rank; /* [ranks], ends included */
+    uint64_t parameters;
+} tn_adapted_layer;
+
+/* What a step takes on the device, with the ranks before and behind. */
+typedef struct tn_device_price {
+    double seconds_per_step;
+    uint64_t memory_bytes; /* on the chip and beside it */
+} tn_device_price;
+
+/* Where training.rank_penalty asked for it: the model without the slices that vanished. */
+typedef struct tn_adapted {
+    bool done;
+    uint64_t slices, slices_left; /* of all bonds that were penalised */
+    uint64_t parameters;
+    tn_predicted_executed macs_per_step, peak_elements; /* of a step at the full sequence */
+    bool priced;                                        /* on a device: */
+    tn_device_price before, after;
+    tn_scores dev, test;
+    size_t layers;
+    tn_adapted_layer *layer;
+} tn_adapted;
 /* One sort of the run's steps (model/model.h): what a step of it at the model's full sequence comes to. */
 typedef struct tn_step_sort_result {
     const char *name; /* "true", "predicted", "exit 1" */
@@ -61,8 +89,11 @@ typedef struct tn_training {
     uint32_t threads;    /* that execute a step; 0: one. The result is the same for any number */
     uint64_t stop_after; /* epochs of this run; 0: all */
     const char *weights; /* file of initial parameters; NULL: drawn */
-    const char *folder;  /* of checkpoint and weights; NULL: none */
+    const char *folder;  /* of checkpoint, weights and, where ranks adapt, model.yaml; NULL: none */
     bool resume;
+    const tn_device
+        *device; /* what a slice of a core costs there weighs the rank penalty; NULL: all the same */
+    const tn_build *build;
     tn_training_watch watch;
 } tn_training;
 
@@ -86,6 +117,7 @@ typedef struct tn_training_result {
     double seconds_per_step;    /* of this run */
     const char *diverged;       /* what happened; NULL: it did not */
     const char *collapsed;      /* the last epoch has; what to say of it; NULL: not */
+    tn_adapted adapted;
     size_t epochs;
     tn_epoch *epoch;
 } tn_training_result;

@@ -1,6 +1,7 @@
 /* Ring, Tucker, TT and TTM of small matrices: what they state as their error is their distance, cores are
  * shaped and ordered as tensor/weight.h says (contracted by plain loops over its network), and files give
  * them back. */
+#include "decompose/factor.h"
 #include "decompose/factored.h"
 
 #include "base/memory.h"

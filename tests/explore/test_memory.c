@@ -66,7 +66,8 @@ static void requests_fail_in_turn(void **state) {
 static tn_status recommendation(tn_error *error) {
     enum { DESIGNS = 16, CLOSE = 2 };
     tn_arena arena = {0};
-    tn_space space, *search;
+    tn_space space;
+    const tn_space *search;
     tn_misses misses;
     tn_robustness robustness;
     tn_claims claims;

@@ -91,6 +91,7 @@ static void absent_case(void **state) {
     tn_train_checks checks = {0};
     tn_error error = {0};
     assert_int_equal(tn_train_case("/no/such/folder", NULL, 1, &checks, &error), TN_INPUT);
+    assert_non_null(strstr(error.file, "/no/such/folder/oracle.json"));
     assert_int_equal(checks.count, 0);
     tn_train_checks_free(&checks);
 }

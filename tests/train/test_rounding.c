@@ -292,7 +292,7 @@ static void stochastic_rounding_follows_the_seed(void **state) {
     assert_true(difference("fp32", first, "fp32", "{seed: 1}") == 0); /* nothing is rounded */
 }
 
-/* What has no backward pass can't be trained. */
+/* What has no backward pass can be run, not trained. */
 static void inference_is_refused(void **state) {
     (void)state;
     tn_arena arena = {0};

@@ -1,7 +1,7 @@
 /* Training runs on generated questions: that a model learns, that a run goes on bit for bit, that counts are as
  * predicted, and how runs end that can't go on. */
-#include "support/folder.h"
 #include "support/shared.h"
+#include "support/small_run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,79 +17,19 @@
 
 #include "base/memory.h"
 #include "text/arrays.h"
-#include "train/generated.h"
 #include "train/initial.h"
 #include "train/training.h"
-
-static char data_folder[96];
-
-/* A small model of the same build: one encoder of width 16. */
-static const char model_text[] =
-    "kind: model\nname: small\nsequence: 24\nexamples: 200\nflow: optimal\n"
-    "training: {learning_rate: 0.05, loss_weights: {slot: {weight: 2}}}\n"
-    "weights:\n  square: {format: tt, m: 4x4, n: 4x4, rank: 6}\n"
-    "  table: {format: ttm, m: 16x16, n: 4x4, rank: 8}\n"
-    "layers:\n  - {name: embedding, kind: embedding, vocabulary: 256, width: 16, weight: table}\n"
-    "  - {name: positions, kind: positions}\n"
-    "  - {name: query, kind: linear, outputs: 16, weight: square, input: positions}\n"
-    "  - {name: key, kind: linear, outputs: 16, weight: square, input: positions}\n"
-    "  - {name: value, kind: linear, outputs: 16, weight: square, input: positions}\n"
-    "  - {name: attention, kind: attention, heads: 2, input: [query, key, value]}\n"
-    "  - {name: sum, kind: residual, input: [positions, attention]}\n"
-    "  - {name: norm, kind: layer-norm}\n"
-    "  - {name: first-token, kind: first-token, input: norm}\n"
-    "  - {name: intent-head, kind: linear, outputs: 8}\n"
-    "  - {name: intent-loss, kind: cross-entropy}\n"
-    "  - {name: slot-head, kind: linear, outputs: 64, input: norm}\n"
-    "  - {name: slot-loss, kind: cross-entropy}\n";
-
-static int set_up(void **state) {
-    const tn_generated how = {.train = 200, .dev = 30, .test = 60, .seed = 3};
-    if (test_folder_make(state) != 0) return -1;
-    snprintf(data_folder, sizeof data_folder, "%s/data", test_folder);
-    if (tn_generated_write(data_folder, &how, NULL) != TN_OK) return -1;
-    FILE *file = fopen(test_in_folder("small.yaml"), "w");
-    return file && fputs(model_text, file) >= 0 && fclose(file) == 0 ? 0 : -1;
-}
-
-typedef struct bench {
-    tn_arena arena;
-    tn_model *model;
-    tn_dataset data;
-    tn_training run;
-    tn_training_result result;
-    tn_error error;
-} bench;
-
-static void begin(bench *b, const char *const *set, size_t sets) {
-    *b = (bench){0};
-    tn_status status =
-        tn_model_load(test_in_folder("small.yaml"), set, sets, &b->arena, &b->model, &b->error);
-    if (status != TN_OK) print_error("%s\n", b->error.message);
-    assert_int_equal(status, TN_OK);
-    assert_int_equal(tn_dataset_load(data_folder, 24, &b->arena, &b->data, &b->error), TN_OK);
-    b->run = (tn_training){.model = b->model, .data = &b->data, .real = TN_FLOAT32};
-    assert_int_equal(
-        tn_train_settings_decode(tn_model_training(b->model), &b->arena, &b->run.settings, &b->error), TN_OK);
-    b->run.settings.epochs = 3;
-}
-
-static tn_status run(bench *b) {
-    tn_status status = tn_training_run(&b->run, &b->arena, &b->result, &b->error);
-    if (status != TN_OK) print_message("%s\n", b->error.message);
-    return status;
-}
 
 static void learns(void **state) {
     (void)state;
     static const char *const optimizers[] = {"optimizer=sgd", "optimizer=momentum", "optimizer=adam"};
     static const double rate[] = {0.05, 0.01, 0.005};
     for (int i = 0; i < 3; i++) {
-        bench b;
-        begin(&b, &optimizers[i], 1);
+        test_small_run b;
+        test_small_begin(&b, &optimizers[i], 1);
         b.run.settings.learning_rate = rate[i];
         b.run.settings.epochs = 6;
-        assert_int_equal(run(&b), TN_OK);
+        assert_int_equal(test_small_train(&b), TN_OK);
         assert_null(b.result.diverged);
         assert_int_equal(b.result.epochs, 6);
         assert_int_equal(b.result.steps, 6 * 200);
@@ -115,21 +55,21 @@ static void goes_on(void **state) {
     (void)state;
     static const char *const sets[][2] = {{"optimizer=adam", "batch=1"}, {"optimizer=momentum", "batch=3"}};
     for (int i = 0; i < 2; i++) {
-        bench whole, part, rest;
-        begin(&whole, sets[i], 2);
+        test_small_run whole, part, rest;
+        test_small_begin(&whole, sets[i], 2);
         whole.run.settings.learning_rate = 0.005;
         whole.run.folder = test_in_folder("whole");
-        assert_int_equal(run(&whole), TN_OK);
-        begin(&part, sets[i], 2);
+        assert_int_equal(test_small_train(&whole), TN_OK);
+        test_small_begin(&part, sets[i], 2);
         part.run.settings.learning_rate = 0.005;
         part.run.folder = test_in_folder("part");
         part.run.stop_after = 1;
-        assert_int_equal(run(&part), TN_OK);
-        begin(&rest, sets[i], 2);
+        assert_int_equal(test_small_train(&part), TN_OK);
+        test_small_begin(&rest, sets[i], 2);
         rest.run.settings.learning_rate = 0.005;
         rest.run.folder = test_in_folder("part");
         rest.run.resume = true;
-        assert_int_equal(run(&rest), TN_OK);
+        assert_int_equal(test_small_train(&rest), TN_OK);
         assert_int_equal(rest.result.epochs, 3);
         assert_int_equal(rest.result.steps, whole.result.steps);
         assert_memory_equal(rest.result.epoch, whole.result.epoch, 3 * sizeof *whole.result.epoch);
@@ -138,7 +78,7 @@ static void goes_on(void **state) {
         /* another seed is another run */
         rest.run.settings.seed = 99;
         rest.run.folder = test_in_folder("part");
-        assert_int_equal(run(&rest), TN_INPUT);
+        assert_int_equal(test_small_train(&rest), TN_INPUT);
         assert_non_null(strstr(rest.error.message, "another run"));
         tn_arena_free(&whole.arena);
         tn_arena_free(&part.arena);
@@ -149,19 +89,19 @@ static void goes_on(void **state) {
 /* Weights out and in again: the first loss of a run that begins with them is the same from either file. */
 static void weights_return(void **state) {
     (void)state;
-    bench b;
+    test_small_run b;
     double loss[2];
     static const char *const files[] = {"out/weights.npz", "out/weights.safetensors"};
-    begin(&b, NULL, 0);
+    test_small_begin(&b, NULL, 0);
     b.run.folder = test_in_folder("out");
-    assert_int_equal(run(&b), TN_OK);
+    assert_int_equal(test_small_train(&b), TN_OK);
     tn_arena_free(&b.arena);
     for (int i = 0; i < 2; i++) {
-        begin(&b, NULL, 0);
+        test_small_begin(&b, NULL, 0);
         b.run.weights = test_in_folder(files[i]);
         b.run.settings.epochs = 1;
         b.run.settings.learning_rate = 0;
-        assert_int_equal(run(&b), TN_OK);
+        assert_int_equal(test_small_train(&b), TN_OK);
         loss[i] = b.result.epoch[0].dev.loss;
         tn_arena_free(&b.arena);
     }
@@ -174,12 +114,12 @@ static void padding_is_masked(void **state) {
     (void)state;
     double loss[2];
     for (int i = 0; i < 2; i++) {
-        bench b;
-        begin(&b, NULL, 0);
+        test_small_run b;
+        test_small_begin(&b, NULL, 0);
         b.run.real = TN_FLOAT64;
         b.run.settings.epochs = 1;
         b.run.settings.lengths = i ? TN_LENGTHS_PADDED : TN_LENGTHS_TRUE;
-        assert_int_equal(run(&b), TN_OK);
+        assert_int_equal(test_small_train(&b), TN_OK);
         loss[i] = b.result.epoch[0].loss;
         tn_arena_free(&b.arena);
     }
@@ -188,12 +128,12 @@ static void padding_is_masked(void **state) {
 
 static void diverges(void **state) {
     (void)state;
-    bench b;
-    begin(&b, NULL, 0);
+    test_small_run b;
+    test_small_begin(&b, NULL, 0);
     b.run.settings.learning_rate = 1e4;
     b.run.settings.schedule = TN_RATE_CONSTANT;
     b.run.folder = test_in_folder("diverged");
-    assert_int_equal(run(&b), TN_OK);
+    assert_int_equal(test_small_train(&b), TN_OK);
     assert_non_null(b.result.diverged);
     assert_non_null(strstr(b.result.diverged, "learning rate"));
     assert_int_not_equal(access(test_in_folder("diverged/weights.npz"), F_OK), 0);
@@ -203,12 +143,12 @@ static void diverges(void **state) {
 
 /* The parameters' change in one step of rate 1: the gradient's norm, or what it is clipped to. */
 static double change_of(double clip, const char *optimizer, bool *refused) {
-    bench b;
+    test_small_run b;
     const char *const set[] = {optimizer};
     double squares = 0;
     tn_trainer *t;
     tn_step_result result;
-    begin(&b, set, 1);
+    test_small_begin(&b, set, 1);
     b.run.settings.clip_norm = clip;
     tn_status status = tn_trainer_new(b.model, &b.run.settings, TN_FLOAT64, &t, &b.error);
     *refused = status == TN_INPUT;
@@ -254,10 +194,10 @@ static void too_small(void **state) {
     static const char *const others[] = {"weights.table.m=4x4", "batch=1", "batch=1"};
     static const char *const message[] = {"words", "labels", "classes"};
     for (int i = 0; i < 3; i++) {
-        bench b;
+        test_small_run b;
         const char *const set[] = {sets[i], others[i]};
-        begin(&b, set, 2);
-        assert_int_equal(run(&b), TN_INPUT);
+        test_small_begin(&b, set, 2);
+        assert_int_equal(test_small_train(&b), TN_INPUT);
         assert_non_null(strstr(b.error.message, message[i]));
         tn_arena_free(&b.arena);
     }
@@ -267,12 +207,13 @@ static void no_memory(void **state) {
     (void)state;
     long step = 1;
     for (long n = 1;; n += step) {
-        bench b;
-        begin(&b, NULL, 0);
+        test_small_run b;
+        test_small_begin(&b, NULL, 0);
         b.data.train.count = 3;
         b.data.dev.count = b.data.test.count = 1;
         b.run.settings.epochs = 1;
         b.run.folder = test_in_folder("memory");
+        b.run.settings.rank_penalty = 0.1;
         tn_memory_fail_at(n);
         tn_status status = tn_training_run(&b.run, &b.arena, &b.result, &b.error);
         tn_memory_fail_at(0);
@@ -291,5 +232,5 @@ int main(void) {
         cmocka_unit_test(diverges),       cmocka_unit_test(clips),
         cmocka_unit_test(too_small),      cmocka_unit_test(no_memory),
     };
-    return cmocka_run_group_tests(tests, set_up, test_folder_remove);
+    return cmocka_run_group_tests(tests, test_small_set_up, test_folder_remove);
 }

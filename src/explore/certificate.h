@@ -1,0 +1,15 @@
+/* How far a front can be from the truth, from lower bounds that cover every design (docs/decomposition.md). */
+#ifndef TN_EXPLORE_CERTIFICATE_H
+#define TN_EXPLORE_CERTIFICATE_H
+
+#include "explore/space.h"
+#include "explore/sums.h"
+
+/* `bounds`: every feasible design is at least one of them over `slack` in every objective (values as they are minimised).
+ * own[bound]: the member that is its own design, or UINT32_MAX. Each bound is covered by its own design or, where that
+ * is worse than it, by the member that is least worse of all. factor[objectives]: for every design some member is within
+ * all of them at once; *exact: they are 1. */
+void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, const tn_point *member,
+                size_t members, const uint32_t *own, double *factor, bool *exact);
+
+#endif
