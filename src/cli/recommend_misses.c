@@ -34,7 +34,7 @@ typedef struct {
     const char *choices;
     size_t lacks;
     lack lack[TN_RESOURCES];
-    size_t tried, remedies;
+    size_t tried, weights_left, remedies;
     const char *closest; /* change that helps most where none suffices; NULL */
     double closest_factor;
     remedy remedy[REMEDIES_SHOWN];
@@ -69,6 +69,7 @@ static const tn_column miss_columns[] = {
     TN_COLUMN(miss, choices, NULL),
     TN_ROWS_IN("misfits", miss, lack, lacks, lack_record, NULL),
     TN_COLUMN_AS("changes_tried", miss, tried, NULL),
+    TN_COLUMN_AS("weights_not_tried", miss, weights_left, NULL),
     TN_COLUMN(miss, closest, NULL, TN_OPTIONAL),
     TN_COLUMN(miss, closest_factor, NULL, TN_OPTIONAL),
     TN_ROWS_IN("remedies", miss, remedy, remedies, remedy_record, NULL),
@@ -117,6 +118,7 @@ static tn_status describe(const tn_space *space, tn_evaluator *evaluator, const 
     TN_TRY(tn_remedies_find(tn_evaluator_model(evaluator), variant->device, tn_evaluator_build(evaluator),
                             &variant->budget, arena, &remedies, error));
     to->tried = remedies.tried;
+    to->weights_left = remedies.weights_left;
     to->closest = remedies.count ? NULL : remedies.closest.change;
     to->closest_factor = to->closest ? remedies.closest.ratio : NAN;
     for (size_t i = 0; i < remedies.count && i < REMEDIES_SHOWN; i++)
@@ -145,6 +147,9 @@ static void say_miss(const miss *of) {
     for (size_t i = 0; i < of->remedies; i++)
         tn_say("  %s %s (is %s): %s a step\n", i ? "     or" : "fits with", of->remedy[i].change,
                of->remedy[i].was, tn_si_text(of->remedy[i].seconds_per_step, "s", text));
+    if (of->weights_left)
+        tn_say("  (the ranks of the largest weights were tried; those of %zu smaller ones were not)\n",
+               of->weights_left);
 }
 
 static tn_status print(const answer *of) {

@@ -187,11 +187,12 @@ static uint64_t parameters_at(const search *with, size_t place) {
  * order of the model. A change of one of a thousand small weights makes nothing fit, and each takes a price of
  * the whole step. */
 static tn_status try_largest_weights(search *with) {
-    size_t tried[WEIGHTS_TRIED], count = 0;
+    size_t tried[WEIGHTS_TRIED], count = 0, in_cores = 0;
     for (size_t i = 0; i < tn_model_weights(with->model); i++) {
         const tn_weight *weight = &tn_model_weight_at(with->model, i)->weight;
         size_t smallest = 0;
         if (weight->format == TN_DENSE) continue;
+        in_cores++;
         if (count < WEIGHTS_TRIED) {
             tried[count++] = i;
             continue;
@@ -202,6 +203,7 @@ static tn_status try_largest_weights(search *with) {
         memmove(&tried[smallest], &tried[smallest + 1], (--count - smallest) * sizeof *tried);
         tried[count++] = i;
     }
+    with->out->weights_left = in_cores - count;
     for (size_t k = 0; k < count; k++) TN_TRY(try_ranks(with, tn_model_weight_at(with->model, tried[k])));
     return TN_OK;
 }

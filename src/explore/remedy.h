@@ -26,9 +26,10 @@ typedef struct tn_remedy {
 
 typedef struct tn_remedies {
     size_t count, tried;
-    bool cut;           /* not all were tried: the step is very long */
-    tn_remedy *remedy;  /* fastest design first; of equally fast ones in the order above */
-    double given_ratio; /* without any change */
+    bool cut;            /* not all were tried: the step is very long */
+    size_t weights_left; /* whose ranks were not tried: those of the smaller ones */
+    tn_remedy *remedy;   /* fastest design first; of equally fast ones in the order above */
+    double given_ratio;  /* without any change */
     tn_remedy
         closest; /* of the changes that do not suffice the one that comes nearest; change NULL: none helps */
 } tn_remedies;

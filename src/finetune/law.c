@@ -15,6 +15,7 @@ static const label step_label[] = {
     {"expert_share_of_query", ""},
     {"sharpness", ""},
     {"choices_per_query", ""},
+    {"run_ahead_share", ""},
 };
 
 const char *tn_finetune_law_name(tn_finetune_law law) {
@@ -63,23 +64,32 @@ static double log_touched(double batch, double sparsity, double choices, double 
 }
 
 double tn_step_log_seconds(const double *c, double batch, double sparsity, double *derivative) {
-    double g = c[TN_STEP_EXPERT_FIXED], h = c[TN_STEP_EXPERT_QUERY], p = c[TN_STEP_SHARPNESS];
+    double g = c[TN_STEP_EXPERT_FIXED], h = c[TN_STEP_EXPERT_QUERY], p = c[TN_STEP_SHARPNESS],
+           w = c[TN_STEP_AHEAD];
     double fixed = log(c[TN_STEP_FIXED_S]), query = log(c[TN_STEP_QUERY_S]) + log(batch), by_choices;
-    double touched = log_touched(batch, sparsity, c[TN_STEP_CHOICES], &by_choices);
+    double touched = log_touched(batch, sparsity, c[TN_STEP_CHOICES], &by_choices), v = exp(touched);
+    double all_fixed = 1 - g + g * v, all_query = 1 - h + h * sparsity; /* shares of T and of b C */
     overlap rest = log_overlap(fixed + log1p(-g), query + log1p(-h), p);
     overlap experts = log_overlap(fixed + log(g) + touched, query + log(h) + log(sparsity), p);
+    overlap all = log_overlap(fixed + log(all_fixed), query + log(all_query), p);
     double large = fmax(rest.value, experts.value);
-    double seconds = large + log(exp(rest.value - large) + exp(experts.value - large));
+    double r = exp(rest.value - large), e = exp(experts.value - large), a = exp(all.value - large);
+    double sum = (1 - w) * (r + e) + w * a;
     if (derivative) {
-        double r = exp(rest.value - seconds), e = exp(experts.value - seconds);
-        derivative[TN_STEP_FIXED_S] = (r * rest.by_x + e * experts.by_x) / c[TN_STEP_FIXED_S];
-        derivative[TN_STEP_QUERY_S] = (r * rest.by_y + e * experts.by_y) / c[TN_STEP_QUERY_S];
-        derivative[TN_STEP_EXPERT_FIXED] = e * experts.by_x / g - r * rest.by_x / (1 - g);
-        derivative[TN_STEP_EXPERT_QUERY] = e * experts.by_y / h - r * rest.by_y / (1 - h);
-        derivative[TN_STEP_SHARPNESS] = r * rest.by_p + e * experts.by_p;
-        derivative[TN_STEP_CHOICES] = e * experts.by_x * by_choices;
+        derivative[TN_STEP_AHEAD] = (a - r - e) / sum;
+        r *= (1 - w) / sum;
+        e *= (1 - w) / sum;
+        a *= w / sum;
+        double by_x = a * all.by_x / all_fixed, by_y = a * all.by_y / all_query;
+        derivative[TN_STEP_FIXED_S] = (r * rest.by_x + e * experts.by_x + a * all.by_x) / c[TN_STEP_FIXED_S];
+        derivative[TN_STEP_QUERY_S] = (r * rest.by_y + e * experts.by_y + a * all.by_y) / c[TN_STEP_QUERY_S];
+        derivative[TN_STEP_EXPERT_FIXED] = e * experts.by_x / g - r * rest.by_x / (1 - g) - by_x * (1 - v);
+        derivative[TN_STEP_EXPERT_QUERY] =
+            e * experts.by_y / h - r * rest.by_y / (1 - h) - by_y * (1 - sparsity);
+        derivative[TN_STEP_SHARPNESS] = r * rest.by_p + e * experts.by_p + a * all.by_p;
+        derivative[TN_STEP_CHOICES] = (e * experts.by_x + by_x * g * v) * by_choices;
     }
-    return seconds;
+    return large + log(sum);
 }
 
 double tn_finetune_throughput(tn_finetune_law law, const double *coefficient, double batch, double sparsity) {

@@ -11,8 +11,10 @@
  *
  * The law of the step's time, throughput = b / t(b, s):
  *
- *     t = P( T (1-g),        b C (1-h)   )       all layers but the experts
- *       + P( T g v(b, s),    b C h s     )       the experts
+ *     t = (1-w) (R + E) + w A
+ *     R = P( T (1-g),         b C (1-h)       )      all layers but the experts
+ *     E = P( T g v(b, s),     b C h s         )      the experts
+ *     A = P( T (1-g + g v),   b C (1-h + h s) )      both at once
  *     P(x, y) = (x^p + y^p)^(1/p)
  *     v(b, s) = 1 - (1-s)^(m b),  1 for s = 1
  *
@@ -23,7 +25,13 @@
  * share of the experts that m b independent choices with probability s each touch (tokens of one query choose
  * alike, so that m is far below a query's number of tokens).
  *
- * For T, C > 0, 0 < g, h < 1, p >= 1 and m > 0, throughput rises with b, never falls, and saturates at
+ * Where the host waits in every layer, for the router's choice to be read back, each half overlaps within itself alone
+ * (w = 0). Where it does not, its launches run ahead of the device over the whole step, and the experts' arithmetic
+ * hides the launches of the other layers too (w = 1): a step takes what the host or what the device takes, whichever
+ * is longer. A fast GPU on short sequences is where the two differ most, near the batch at which it stops waiting for
+ * its host.
+ *
+ * For T, C > 0, 0 < g, h < 1, 0 <= w <= 1, p >= 1 and m > 0, throughput rises with b, never falls, and saturates at
  * 1 / (C (1 - h + h s)); it falls as s rises. */
 #ifndef TN_FINETUNE_LAW_H
 #define TN_FINETUNE_LAW_H
@@ -45,6 +53,7 @@ enum {
     TN_STEP_EXPERT_QUERY, /* h, the experts' share of C */
     TN_STEP_SHARPNESS,    /* p */
     TN_STEP_CHOICES,      /* m, independent choices of experts a query makes */
+    TN_STEP_AHEAD,        /* w, the share of the step over whose whole length the parts overlap */
     TN_STEP_COEFFICIENTS
 };
 enum { TN_FINETUNE_MOST_COEFFICIENTS = TN_STEP_COEFFICIENTS };

@@ -12,12 +12,13 @@
 
 /* --- Priors. Normal in the parameters; mean and standard deviation.
  *
- * They are wide: the middle 95 % of a share go from 0.2 to 0.9, of p from 1.2 to 7, of m from 2 to 36. T and
+ * They are wide: the middle 95 % of a share go from 0.2 to 0.9, of w from 0.02 to 0.88, of p from 1.2 to 7, of m from 2 to 36. T and
  * C are about as large as the data's shortest step and least time per query, within a factor of 50 either
  * way. The means of g, h and m are rounded from the seven groups that arXiv 2408.04693 measured, those of a
  * and c from the four GPUs among them. */
 static const double share_deviation = 0.75;
 static const double sharpness_deviation = 0.9;
+static const double ahead_mean = -1, ahead_deviation = 1.5;
 static const double choices_mean = 8, choices_deviation = 0.75;
 static const double scale_deviation = 2;
 static const double bandwidth_exponent_mean = 0.3, peak_exponent_mean = 0.6, exponent_deviation = 0.25;
@@ -40,6 +41,7 @@ double tn_step_coefficient(int coefficient, double parameter) {
     switch (coefficient) {
     case TN_STEP_EXPERT_FIXED:
     case TN_STEP_EXPERT_QUERY:
+    case TN_STEP_AHEAD:
         return logistic(parameter);
     case TN_STEP_SHARPNESS:
         return 1 + exp(parameter);
@@ -61,13 +63,14 @@ double tn_step_log_throughput(const double parameter[TN_STEP_PARAMETERS], const 
     c[TN_STEP_QUERY_S] *= exp(-parameter[TN_STEP_PEAK_EXPONENT] * point->log_peak);
     double log_seconds = tn_step_log_seconds(c, point->batch, point->sparsity, gradient ? by : NULL);
     if (gradient) {
-        double g = c[TN_STEP_EXPERT_FIXED], h = c[TN_STEP_EXPERT_QUERY];
+        double g = c[TN_STEP_EXPERT_FIXED], h = c[TN_STEP_EXPERT_QUERY], w = c[TN_STEP_AHEAD];
         gradient[TN_STEP_FIXED_S] = -by[TN_STEP_FIXED_S] * c[TN_STEP_FIXED_S];
         gradient[TN_STEP_QUERY_S] = -by[TN_STEP_QUERY_S] * c[TN_STEP_QUERY_S];
         gradient[TN_STEP_EXPERT_FIXED] = -by[TN_STEP_EXPERT_FIXED] * g * (1 - g);
         gradient[TN_STEP_EXPERT_QUERY] = -by[TN_STEP_EXPERT_QUERY] * h * (1 - h);
         gradient[TN_STEP_SHARPNESS] = -by[TN_STEP_SHARPNESS] * (c[TN_STEP_SHARPNESS] - 1);
         gradient[TN_STEP_CHOICES] = -by[TN_STEP_CHOICES] * c[TN_STEP_CHOICES];
+        gradient[TN_STEP_AHEAD] = -by[TN_STEP_AHEAD] * w * (1 - w);
         gradient[TN_STEP_BANDWIDTH_EXPONENT] = -gradient[TN_STEP_FIXED_S] * point->log_bandwidth;
         gradient[TN_STEP_PEAK_EXPONENT] = -gradient[TN_STEP_QUERY_S] * point->log_peak;
     }
@@ -138,6 +141,7 @@ static void set_priors(problem *p) {
         {TN_STEP_EXPERT_FIXED, 0, share_deviation},
         {TN_STEP_EXPERT_QUERY, 0.693147180559945, share_deviation},
         {TN_STEP_SHARPNESS, 0, sharpness_deviation},
+        {TN_STEP_AHEAD, ahead_mean, ahead_deviation},
         {TN_STEP_BANDWIDTH_EXPONENT, bandwidth_exponent_mean, exponent_deviation},
         {TN_STEP_PEAK_EXPONENT, peak_exponent_mean, exponent_deviation},
     };

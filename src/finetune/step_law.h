@@ -1,7 +1,7 @@
 /* Fitting the law of the step's time (finetune/law.h) to measured throughputs.
  *
  * The coefficients are functions of parameters without bounds: logarithms of T, C, p - 1 and m, logits of the
- * shares g and h, so that every fitted law rises, saturates and is positive. Two more parameters a and c
+ * shares g, h and w, so that every fitted law rises, saturates and is positive. Two more parameters a and c
  * carry the law from a reference GPU to others: T falls as bandwidth^-a, C as peak^-c.
  *
  * What is maximised is a posterior density. A measurement deviates from the law by the noise times the

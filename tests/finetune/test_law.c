@@ -25,8 +25,9 @@ static void draw(double *c, test_step_law *law) {
                            .g = between(0.02, 0.98),
                            .h = between(0.02, 0.98),
                            .p = between(1, 9),
-                           .m = pow(10, between(-1, 2))};
-    const double values[] = {law->fixed, law->query, law->g, law->h, law->p, law->m};
+                           .m = pow(10, between(-1, 2)),
+                           .w = between(0.01, 0.99)};
+    const double values[] = {law->fixed, law->query, law->g, law->h, law->p, law->m, law->w};
     memcpy(c, values, sizeof values);
 }
 
@@ -104,14 +105,15 @@ static void derivatives_are_those_of_the_law(void **state) {
 /* On another GPU: T falls as bandwidth^-a, C as peak^-c. */
 static void exponents_scale_time(void **state) {
     (void)state;
-    const double x[TN_STEP_PARAMETERS] = {0.3, -1, 0.2, 0.5, 0, 1, 0.4, 0.7};
+    const double x[TN_STEP_PARAMETERS] = {0.3, -1, 0.2, 0.5, 0, 1, 0.6, 0.4, 0.7};
     tn_finetune_point point = {.sparsity = 0.25, .batch = 5, .log_bandwidth = log(3), .log_peak = log(2)};
     test_step_law law = {.fixed = exp(0.3) * pow(3, -0.4),
                          .query = exp(-1) * pow(2, -0.7),
                          .g = 1 / (1 + exp(-0.2)),
                          .h = 1 / (1 + exp(-0.5)),
                          .p = 2,
-                         .m = exp(1)};
+                         .m = exp(1),
+                         .w = 1 / (1 + exp(-0.6))};
     double expected = log(5 / test_step_seconds(&law, 5, 0.25));
     assert_true(fabs(tn_step_log_throughput(x, &point, NULL) - expected) < 1e-12);
 }

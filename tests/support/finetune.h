@@ -4,6 +4,7 @@
 
 #include "finetune/data.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Uniform in [0, 1), and about normal; `state` is any seed, and moves on. */
@@ -12,7 +13,7 @@ double test_noise(uint64_t *state);
 
 /* Seconds of a step by the law of finetune/law.h, straight from its formula. */
 typedef struct test_step_law {
-    double fixed, query, g, h, p, m;
+    double fixed, query, g, h, p, m, w;
 } test_step_law;
 double test_step_seconds(const test_step_law *law, double batch, double sparsity);
 
@@ -29,5 +30,15 @@ typedef enum test_machine {
 } test_machine;
 double test_machine_seconds(test_machine machine, double fixed, double query, double share, double batch,
                             double sparsity);
+
+/* Seconds of a step of a mixture of experts on a fast GPU, kernel by kernel: products in tiles of 128 x 128 on 132
+ * processors, at least as long as their operands take from memory, and a host that launches them all and, where it
+ * need not wait for the router, runs ahead of the device over the whole step. */
+typedef struct test_mixture {
+    double layers, width, inner, experts, tokens; /* tokens: of a query */
+    double launch_s;
+    bool waits; /* the host, for the router in every layer */
+} test_mixture;
+double test_mixture_seconds(const test_mixture *model, double batch, double sparsity);
 
 #endif
