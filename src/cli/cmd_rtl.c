@@ -98,6 +98,11 @@ static tn_status generate(const request *asked, tn_target *target, tn_program_ca
     tn_step step;
     tn_train_settings settings;
     tn_watch watch;
+    if (!asked->layer && tn_step_sorts(target->model) > 1)
+        return tn_fail(error, TN_INPUT,
+                       "the step is the mean of %u sorts of step; hardware runs one program, so leave "
+                       "predicted_gradients, or exit, out, or name a --layer",
+                       (unsigned)tn_step_sorts(target->model));
     TN_TRY(tn_train_settings_decode(tn_model_training(target->model), arena, &settings, error));
     TN_TRY(tn_step_build(target->model, cache, arena, &step, error));
     const tn_rtl_request wanted = {.step = &step,

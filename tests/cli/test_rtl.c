@@ -28,6 +28,8 @@ static void refusals(void **state) {
     (void)state;
     refuses(2, "-o OUT is missing", "--layer encoder1.query");
     refuses(2, "generated for one example", "-o nowhere --set batch=2");
+    refuses(2, "mean of 2 sorts", "-o nowhere --set predicted_gradients.per=1");
+    refuses(2, "mean of 2 sorts", "-o nowhere --set phase=inference --set exit=[0.5,0.5]");
     refuses(2, "train with optimizer: sgd", "-o nowhere --update --set optimizer=adam");
     refuses(2, "its first linear one is encoder1.query", "-o nowhere --layer encoder9.query");
     refuses(2, "powers of two", "-o nowhere --layer encoder1.query --set build.rows=3");
