@@ -110,6 +110,7 @@ static tn_status read_rule(work *w) {
     tn_layer_option_rule *rule = &w->rule;
     rule->seed = asked->seed;
     rule->dense = asked->accuracy == NULL; /* no rank was measured for it */
+    rule->own_ranks = asked->accuracy != NULL;
     TN_TRY(tn_ranks_method(asked->method, &rule->method, w->error));
     if (asked->cap) TN_TRY(read_counts(w, asked->cap, "--cap", &rule->cap, &rule->caps));
     if (asked->tolerance) TN_TRY(read_tolerances(w));

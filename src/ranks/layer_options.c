@@ -229,9 +229,20 @@ static tn_status list_caps(tn_layer_options *of, uint32_t folding, const tn_laye
     return TN_OK;
 }
 
+/* The model's own ranks, where no cap gives the same. */
+static void list_own(tn_layer_options *of) {
+    const tn_weight *own = &of->folding[0];
+    uint64_t greatest = 0;
+    for (uint32_t i = 0; i < own->rank_count; i++)
+        if (own->rank[i] > greatest) greatest = own->rank[i];
+    for (size_t i = 0; i < of->count; i++)
+        if (of->item[i].folding == 0 && tn_weight_equal(&of->item[i].weight, own)) return;
+    of->item[of->count++] = (tn_layer_option){.weight = *own, .cap = greatest, .tolerance = -1};
+}
+
 static tn_status list_candidates(tn_layer_options *of, const tn_layer_option_rule *rule, tn_arena *arena,
                                  tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, of->foldings * (rule->caps + rule->tolerances) + 1, sizeof *of->item,
+    TN_TRY(tn_arena_alloc(arena, of->foldings * (rule->caps + rule->tolerances) + 2, sizeof *of->item,
                           &of->item, error));
     for (uint32_t f = 0; f < of->foldings; f++) {
         if (of->folding[f].format == TN_DENSE) {
@@ -244,6 +255,7 @@ static tn_status list_candidates(tn_layer_options *of, const tn_layer_option_rul
             of->item[of->count++] =
                 (tn_layer_option){.weight = of->folding[f], .tolerance = rule->tolerance[i], .folding = f};
     }
+    if (rule->own_ranks && !rule->formats) list_own(of);
     return TN_OK;
 }
 

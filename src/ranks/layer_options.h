@@ -33,6 +33,7 @@ typedef struct tn_layer_option_rule {
     const uint64_t *depth;
     const tn_weight *folding; /* m and n alone count; tried where they fit a layer's size */
     const tn_format *format;  /* of all candidates; none: the layer's own */
+    bool own_ranks;           /* the model's own folding at the model's own ranks is a candidate too */
     bool dense;               /* the matrix as it is, without error, is a candidate too */
     tn_svd_method method;
     uint64_t seed;
@@ -64,6 +65,8 @@ typedef struct tn_layer_options {
     double squared_norm; /* of the matrix, in its measure */
     double excess;       /* bound on how much of a squared error exact cuts might have saved */
     bool randomised;
+    bool
+        stays; /* with measured accuracies: nothing was measured of it, it keeps the model's folding and ranks */
     size_t foldings;
     tn_weight folding[TN_FOLDINGS_MOST];
     size_t count;

@@ -34,18 +34,27 @@ static tn_status label_of(const tn_weight *weight, tn_arena *arena, const char *
                            list_text(weight->rank, weight->rank_count, ' ', ranks));
 }
 
+enum { FOLDING_TEXT = 2 * LIST_TEXT + 1 };
+
+static const char *folding_text(const tn_weight *weight, char text[FOLDING_TEXT]) {
+    char m[LIST_TEXT], n[LIST_TEXT];
+    snprintf(text, FOLDING_TEXT, "%s,%s", list_text(weight->m, weight->d, 'x', m),
+             list_text(weight->n, weight->d, 'x', n));
+    return text;
+}
+
 /* What a candidate adds to the sum that is made least; *usable = false where accuracies do not cover it. */
 static tn_status objective_of(const tn_rank_plan *plan, const tn_layer_options *of,
                               const tn_layer_option *candidate, bool in_range, double *objective,
                               bool *usable, tn_error *error) {
     double least, most, rank = (double)candidate->cap;
+    char folding[FOLDING_TEXT];
     *usable = true;
     *objective = candidate->squared_error;
     if (!plan->accuracy) return TN_OK;
-    char m[LIST_TEXT], n[LIST_TEXT], folding[2 * LIST_TEXT + 1];
-    const tn_weight *weight = &candidate->weight;
-    snprintf(folding, sizeof folding, "%s,%s", list_text(weight->m, weight->d, 'x', m),
-             list_text(weight->n, weight->d, 'x', n));
+    *objective = 0;
+    if (of->stays) return TN_OK;
+    folding_text(&candidate->weight, folding);
     if (in_range && !tn_accuracy_covers(plan->accuracy, of->name, folding)) {
         *usable = false;
         return TN_OK;
@@ -53,7 +62,38 @@ static tn_status objective_of(const tn_rank_plan *plan, const tn_layer_options *
     TN_TRY(tn_accuracy_range(plan->accuracy, of->name, folding, &least, &most, error));
     *usable = !in_range || (rank >= least && rank <= most);
     if (!*usable) return TN_OK;
-    return tn_accuracy_loss(plan->accuracy, of->name, folding, plan->layers, rank, objective, error);
+    return tn_accuracy_loss(plan->accuracy, of->name, folding, plan->measured, rank, objective, error);
+}
+
+static bool is_measured(const tn_rank_plan *plan, const tn_layer_options *of) {
+    char folding[FOLDING_TEXT];
+    for (size_t i = 0; i < of->count; i++)
+        if (tn_accuracy_covers(plan->accuracy, of->name, folding_text(&of->item[i].weight, folding)))
+            return true;
+    return false;
+}
+
+static bool has_own_ranks(const tn_rank_plan *plan, const tn_layer_options *of,
+                          const tn_layer_option *candidate) {
+    return candidate->folding == 0 &&
+           tn_weight_equal(&candidate->weight, &tn_model_layer_at(plan->model, of->layer).weight->weight);
+}
+
+/* Layers of which nothing was measured keep what they have, unless that is all of them. */
+static void keep_unmeasured(tn_rank_plan *plan) {
+    plan->measured = plan->layers;
+    if (!plan->accuracy) return;
+    plan->measured = 0;
+    for (size_t l = 0; l < plan->layers; l++) plan->measured += is_measured(plan, &plan->candidates[l]);
+    for (size_t l = 0; l < plan->layers && plan->measured; l++) {
+        tn_layer_options *of = &plan->candidates[l];
+        bool found = false; /* a tolerance may have led to the same ranks */
+        of->stays = !is_measured(plan, of);
+        for (size_t i = 0; of->stays && i < of->count; i++) {
+            of->item[i].usable &= !found && has_own_ranks(plan, of, &of->item[i]);
+            found |= of->item[i].usable;
+        }
+    }
 }
 
 static tn_status drop_uncovered(tn_rank_plan *plan, bool in_range, tn_error *error) {
@@ -117,6 +157,7 @@ static tn_status fill(tn_rank_plan *plan, tn_arena *arena, tn_error *error) {
 static tn_status build_problem(tn_rank_plan *plan, bool in_range, tn_arena *arena, tn_error *error) {
     tn_rank_problem *p = &plan->problem;
     size_t candidates = 0;
+    keep_unmeasured(plan);
     TN_TRY(drop_uncovered(plan, in_range, error));
     for (size_t l = 0; l < plan->layers; l++) candidates += plan->candidates[l].count;
     p->layers = plan->layers;

@@ -33,13 +33,14 @@ typedef struct tn_rank_plan {
     const tn_accuracy *accuracy; /* NULL: truncation error counts */
     tn_layer_options *candidates;
     double *cost; /* of all candidates, usable or not */
-    size_t layers;
+    size_t layers, measured; /* measured: layers that accuracies were measured of; all without accuracies */
     double squared_norm; /* of all layers' matrices, in their measure */
     tn_rank_problem problem;
     const tn_layer_option **candidate; /* of the problem's candidates */
 } tn_rank_plan;
 
-/* Everything lives in `arena` but what tn_rank_plan_free frees. accuracy and device may be NULL. With
+/* Everything lives in `arena` but what tn_rank_plan_free frees. accuracy and device may be NULL. A layer of
+ * which the accuracies have no curve keeps the model's folding and ranks, with which the others were measured. With
  * `in_range` the candidates whose rank the measured accuracies do not cover are left out instead of refused.
  */
 tn_status tn_rank_plan_make(const tn_model *model, const tn_trained *trained,

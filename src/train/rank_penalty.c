@@ -111,24 +111,36 @@ static void clear_states(const tn_rank_penalty *penalty, const tn_trainer *t, co
     }
 }
 
+/* Of a slice's norm: that of both factors, once they are equal. Returns the root mean square of those that live. */
+static double find_norms(const tn_rank_penalty *penalty, const tn_trainer *t, const tn_rank_bond *bond,
+                         double *norm) {
+    double squares = 0, living = 0;
+    for (uint64_t r = 0; r < bond->rank; r++) {
+        double left, right;
+        slice_norms(penalty, t, bond, r, &left, &right);
+        norm[r] = sqrt(2 * left * right);
+        squares += norm[r] * norm[r];
+        living += norm[r] > 0;
+    }
+    return living > 0 ? sqrt(squares / living) : 0;
+}
+
 /* What each slice is scaled by for the penalty; of slices that all vanish the greatest stays as it is. */
 static void find_factors(const tn_rank_penalty *penalty, const tn_trainer *t, const tn_rank_bond *bond,
                          double amount) {
-    double greatest = -1;
+    double *factor = penalty->factor, mean = find_norms(penalty, t, bond, factor), greatest = -1;
     uint64_t best = 0;
     bool any = false;
     for (uint64_t r = 0; r < bond->rank; r++) {
-        double a, b;
-        slice_norms(penalty, t, bond, r, &a, &b);
-        double norm = sqrt(2 * a * b), taken = amount * sqrt(bond->cost);
-        penalty->factor[r] = norm > taken ? 1 - taken / norm : 0;
-        any |= penalty->factor[r] > 0;
+        double norm = factor[r], taken = norm > 0 ? amount * sqrt(bond->cost) * mean / norm : 0;
+        factor[r] = norm > taken ? 1 - taken / norm : 0;
+        any |= factor[r] > 0;
         if (norm > greatest) {
             greatest = norm;
             best = r;
         }
     }
-    if (!any) penalty->factor[best] = 1;
+    if (!any) factor[best] = 1;
 }
 
 static void shrink_bond(const tn_rank_penalty *penalty, const tn_trainer *t, const tn_rank_bond *bond,

@@ -1,17 +1,22 @@
 /* Ranks that adapt while a model is trained: a penalty under which slices of cores vanish.
  *
  * Slice r of a bond between two cores is what the bond's index r joins: left[.., r] of the one before it and right[r, ..]
- * of the one behind it. The penalty is the group lasso over slices: the sum over all bonds and r of
- *     penalty * sqrt(cost of the slice) * norm of the slice
- * The cost is the slice's elements, the group's size of the group lasso, or what it costs on a device, scaled to the same
- * mean (train/adapted_model.h). The penalty is applied as its proximal step, which brings slices to exactly zero: both factors of the slice are given the same
- * norm, which leaves the matrix as it is, and shrink by what the penalty takes off. A slice that is zero stays so, since
- * the gradient of each factor has the other one as a factor; leaving it out changes no output. A bond keeps its greatest
- * slice.
+ * of the one behind it. The penalty is the sum over all bonds and r of
+ *     penalty * sqrt(cost of the slice) * mean * log(norm of the slice)
+ * with the root mean square of the norms of the bond's slices as mean: a group lasso, reweighted by the norms as they are,
+ * so that a slice as large as the others shrinks as under the lasso, a small one faster, and a large one hardly; the
+ * logarithm is also what is left of a prior with a scale of its own for every slice. The cost is the slice's elements, the
+ * group's size of the group lasso, or what it costs on a device, scaled to the same mean (train/adapted_model.h).
+ *
+ * The penalty is applied as its proximal step, which brings slices to exactly zero: both factors of the slice are given the
+ * same norm, which leaves the matrix as it is, and shrink by what the penalty takes off. A slice that is zero stays so,
+ * since the gradient of each factor has the other one as a factor; leaving it out changes no output. A bond keeps its
+ * greatest slice.
  *
  * Sources: group lasso, Yuan and Lin, Model selection and estimation in regression with grouped variables, 2006;
- * one scale for the slices of a bond in both neighbouring cores, Hawkins, Liu and Zhang, Towards compact neural networks via
- * end-to-end training: a Bayesian tensor approach with automatic rank determination, 2022. Internal to the room.
+ * reweighting, Candes, Wakin and Boyd, Enhancing sparsity by reweighted l1 minimization, 2008; one scale for the slices of a
+ * bond in both neighbouring cores, Hawkins, Liu and Zhang, Towards compact neural networks via end-to-end training: a
+ * Bayesian tensor approach with automatic rank determination, 2022. Internal to the room.
  */
 #ifndef TN_TRAIN_RANK_PENALTY_H
 #define TN_TRAIN_RANK_PENALTY_H

@@ -78,6 +78,7 @@ static tn_status make_plan(world *w, bool aware, const char *device, tn_accuracy
                                      .tolerance = tolerances,
                                      .depths = 2,
                                      .depth = depths,
+                                     .own_ranks = accuracy != NULL,
                                      .seed = 1};
     if (device) TN_TRY(tn_device_load(device, NULL, 0, &w->arena, &loaded, &error));
     TN_TRY(tn_arrays_open(test_in_folder("weights.npz"), &w->trained.weights, &error));
@@ -425,6 +426,37 @@ static void measured_accuracy_decides(void **state) {
     close_world(&w);
 }
 
+/* A table of one layer's foldings: the others, of which nothing was measured, stay as the model has them. */
+static void unmeasured_layers_stay(void **state) {
+    (void)state;
+    world w = {0};
+    tn_accuracy *accuracy;
+    FILE *file = fopen(test_in_folder("one.csv"), "w");
+    assert_non_null(file);
+    fputs("layer,rank,accuracy\nblock1.query,1,0.5\nblock1.query,2,0.7\nblock1.query,64,0.9\n", file);
+    assert_int_equal(fclose(file), 0);
+    w.model = test_model_named("transformer", &w.arena);
+    assert_int_equal(tn_accuracy_load(test_in_folder("one.csv"), &w.arena, &accuracy, &error), TN_OK);
+    if (make_plan(&w, false, NULL, accuracy) != TN_OK) fail_msg("%s", error.message);
+    const tn_rank_problem *p = &w.plan.problem;
+    size_t varied = 0;
+    assert_int_equal(w.plan.measured, 1);
+    for (size_t l = 0; l < w.plan.layers; l++) {
+        size_t first = p->first[l], count = p->first[l + 1] - first;
+        const tn_weight *own = &tn_model_layer_at(w.model, w.plan.candidates[l].layer).weight->weight;
+        if (strcmp(p->layer[l], "block1.query") == 0) {
+            varied++;
+            assert_true(count > 2);
+            continue;
+        }
+        assert_int_equal(count, 1);
+        assert_true(p->error[first] == 0);
+        assert_true(tn_weight_equal(&w.plan.candidate[first]->weight, own));
+    }
+    assert_int_equal(varied, 1);
+    close_world(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(candidates_state_their_errors),
@@ -437,6 +469,7 @@ int main(void) {
         cmocka_unit_test(error_table_of_entries),
         cmocka_unit_test(formats_to_try),
         cmocka_unit_test(measured_accuracy_decides),
+        cmocka_unit_test(unmeasured_layers_stay),
     };
     int failed = cmocka_run_group_tests(tests, make_files, remove_files);
     test_models_end();

@@ -51,7 +51,8 @@ static double slice_norm(const tn_trainer *t, const tn_rank_bond *bond, bool lef
     return sqrt(sum);
 }
 
-/* Balanced, the slice's norm is sqrt(2 a b) whatever the gauge; the step takes amount * sqrt(cost) off it. */
+/* Balanced, the slice's norm is sqrt(2 a b) whatever the gauge; the step takes
+ * amount * sqrt(cost) * mean / norm off it. */
 static void one_step(void **state) {
     (void)state;
     enum { SLICES_MOST = 64 };
@@ -64,21 +65,26 @@ static void one_step(void **state) {
     for (double amount = 0; amount < 0.4; amount += 0.06) {
         for (size_t i = 0; i < penalty.bonds; i++) {
             const tn_rank_bond *bond = &penalty.bond[i];
-            double before[SLICES_MOST], greatest = 0;
+            double before[SLICES_MOST], greatest = 0, squares = 0, living = 0;
             bool any = false;
             for (uint64_t r = 0; r < bond->rank; r++) {
                 before[r] = sqrt(2 * slice_norm(t, bond, true, r) * slice_norm(t, bond, false, r));
                 greatest = fmax(greatest, before[r]);
+                squares += before[r] * before[r];
+                living += before[r] > 0;
             }
             tn_rank_penalty one = penalty;
             one.bond = &penalty.bond[i];
             one.bonds = 1;
             tn_rank_penalty_shrink(&one, t, amount);
-            double taken = amount * sqrt(bond->cost);
-            for (uint64_t r = 0; r < bond->rank; r++) any |= before[r] > taken;
+            double all = amount * sqrt(bond->cost * squares / living), taken[SLICES_MOST];
+            for (uint64_t r = 0; r < bond->rank; r++) {
+                taken[r] = before[r] > 0 ? all / before[r] : 0;
+                any |= before[r] > taken[r];
+            }
             for (uint64_t r = 0; r < bond->rank; r++) {
                 double a = slice_norm(t, bond, true, r), c = slice_norm(t, bond, false, r);
-                double expected = fmax(0, before[r] - taken);
+                double expected = fmax(0, before[r] - taken[r]);
                 if (!any && before[r] == greatest) expected = before[r];
                 assert_true(fabs(a - c) <= 1e-12 * (a + 1e-30));
                 assert_true(fabs(sqrt(a * a + c * c) - expected) <= 1e-12 * before[r]);
