@@ -64,6 +64,10 @@ static void print_cost(const tn_result_row *row, const tn_explanation *why) {
     tn_say("  model     %s parameters; the weights that the choices vary have %s degrees of freedom\n",
            tn_count_text((uint64_t)value_of(row, "parameters"), parameters),
            tn_count_text((uint64_t)value_of(row, "degrees_of_freedom"), dof));
+    if (!isnan(value_of(row, "accuracy")))
+        tn_say("  accuracy  %.1f %% by the space's table, %s\n", 100 * value_of(row, "accuracy"),
+               value_of(row, "accuracy_interpolated") > 0 ? "interpolated between measured ranks"
+                                                          : "measured at this rank");
 }
 
 /* The kernel that the step waits for longest. */
