@@ -32,9 +32,9 @@ typedef struct tn_rank_plan {
     const tn_device *device;     /* NULL: none; else its blocks bound every design */
     const tn_accuracy *accuracy; /* NULL: truncation error counts */
     tn_layer_options *candidates;
-    double *cost; /* of all candidates, usable or not */
+    double *cost;            /* of all candidates, usable or not */
     size_t layers, measured; /* measured: layers that accuracies were measured of; all without accuracies */
-    double squared_norm; /* of all layers' matrices, in their measure */
+    double squared_norm;     /* of all layers' matrices, in their measure */
     tn_rank_problem problem;
     const tn_layer_option **candidate; /* of the problem's candidates */
 } tn_rank_plan;
