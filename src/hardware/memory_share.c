@@ -49,7 +49,8 @@ struct tn_share_memo {
     uint32_t *next_row;  /* [memories] */
     uint32_t *at;        /* [memories]: slot of the row that stands */
     uint32_t *hint;      /* [memories][HINTS]: where a row of that shape was last */
-    kept_share *share;   /* [memories][rows][PLACES] */
+    kept_share **share;  /* [memories][rows]: [PLACES], made when first filled: most steps are priced once */
+    tn_arena *arena;
 };
 
 /* A map of very many memories keeps few shares of each: all of them took gigabytes. */
@@ -68,7 +69,8 @@ tn_status tn_share_memo_make(uint32_t memories, tn_arena *arena, tn_share_memo *
     TN_TRY(tn_arena_alloc(arena, memories, sizeof *made->next_row, &made->next_row, error));
     TN_TRY(tn_arena_alloc(arena, memories, sizeof *made->at, &made->at, error));
     TN_TRY(tn_arena_alloc(arena, (size_t)memories * HINTS, sizeof *made->hint, &made->hint, error));
-    TN_TRY(tn_arena_alloc(arena, rows * PLACES, sizeof *made->share, &made->share, error));
+    TN_TRY(tn_arena_alloc(arena, rows, sizeof *made->share, &made->share, error));
+    made->arena = arena;
     *memo = made;
     return TN_OK;
 }
@@ -103,21 +105,23 @@ uint32_t tn_share_memo_place(tn_share_memo *memo, const tn_place *place, uint64_
     return slot;
 }
 
-static kept_share *slot_of(const tn_share_memo *memo, uint32_t memory, uint32_t place, size_t *row) {
-    *row = (size_t)memory * memo->rows + memo->at[memory];
-    return &memo->share[*row * PLACES + place];
+static size_t row_at(const tn_share_memo *memo, uint32_t memory) {
+    return (size_t)memory * memo->rows + memo->at[memory];
 }
 
-bool tn_share_memo_find(const tn_share_memo *memo, uint32_t memory, uint32_t place, tn_memory_share **share) {
-    size_t row;
-    kept_share *kept = slot_of(memo, memory, place, &row);
+tn_status tn_share_memo_find(tn_share_memo *memo, uint32_t memory, uint32_t place, tn_memory_share **share,
+                             bool *found, tn_error *error) {
+    size_t row = row_at(memo, memory);
+    if (!memo->share[row])
+        TN_TRY(tn_arena_alloc(memo->arena, PLACES, sizeof **memo->share, &memo->share[row], error));
+    kept_share *kept = &memo->share[row][place];
     *share = &kept->share;
-    return kept->row == memo->row[row].number && kept->place == memo->place[place].number;
+    *found = kept->row == memo->row[row].number && kept->place == memo->place[place].number;
+    return TN_OK;
 }
 
 void tn_share_memo_keep(tn_share_memo *memo, uint32_t memory, uint32_t place) {
-    size_t row;
-    kept_share *kept = slot_of(memo, memory, place, &row);
-    kept->row = memo->row[row].number;
-    kept->place = memo->place[place].number;
+    size_t row = row_at(memo, memory);
+    memo->share[row][place].row = memo->row[row].number;
+    memo->share[row][place].place = memo->place[place].number;
 }

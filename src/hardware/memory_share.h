@@ -45,8 +45,9 @@ void tn_share_memo_set_row(tn_share_memo *memo, uint32_t memory, const tn_row *r
 /* The slot of a place with so many read ports. */
 uint32_t tn_share_memo_place(tn_share_memo *memo, const tn_place *place, uint64_t read_ports);
 
-/* Where the share of the memory at that place is kept; true: it is there. Else the caller prices it, and says so. */
-bool tn_share_memo_find(const tn_share_memo *memo, uint32_t memory, uint32_t place, tn_memory_share **share);
+/* Where the share of the memory at that place is kept; *found: it is there. Else the caller prices it, and says so. */
+tn_status tn_share_memo_find(tn_share_memo *memo, uint32_t memory, uint32_t place, tn_memory_share **share,
+                             bool *found, tn_error *error);
 void tn_share_memo_keep(tn_share_memo *memo, uint32_t memory, uint32_t place);
 
 #endif

@@ -12,8 +12,6 @@
 
 const char *const tn_resource_names[] = {"lut", "ff", "dsp", "bram18", "uram", NULL};
 
-enum { PRODUCT_PLACES = 128, VECTOR_PLACES = 16, WORK_PLACES = 64, MEMORY_PLACES = 1024 };
-
 typedef struct {
     bool filled;
     unsigned stores; /* of a memory part: which stores it is of */
@@ -21,7 +19,7 @@ typedef struct {
 } part_key;
 
 typedef struct {
-    part_key key;
+    part_key key; /* first in every kind of part */
     tn_work_price price;
 } work_part;
 
@@ -30,15 +28,29 @@ typedef struct {
     tn_memory_price price;
 } memory_part;
 
+/* Parts of one kind. Tables begin small, since most steps are priced once or twice, and grow as parts come. */
+typedef struct {
+    size_t part_bytes, places_most;
+    size_t places, fills;
+    char *part; /* [places] */
+} part_table;
+
 struct tn_price_memo {
-    work_part product[PRODUCT_PLACES], vector[VECTOR_PLACES]; /* where work splits */
-    work_part work[WORK_PLACES];                              /* where it does not */
-    memory_part memory[MEMORY_PLACES];
+    tn_arena *arena;
+    part_table product, vector; /* where work splits */
+    part_table work;            /* where it does not */
+    part_table memory;
     tn_work_price sum; /* of a product's and a vector's part */
 };
 
 tn_status tn_price_memo_make(tn_arena *arena, tn_price_memo **memo, tn_error *error) {
-    return tn_arena_alloc(arena, 1, sizeof **memo, memo, error);
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof **memo, memo, error));
+    **memo = (tn_price_memo){.arena = arena,
+                             .product = {sizeof(work_part), 128, 0, 0, NULL},
+                             .vector = {sizeof(work_part), 16, 0, 0, NULL},
+                             .work = {sizeof(work_part), 64, 0, 0, NULL},
+                             .memory = {sizeof(memory_part), 1024, 0, 0, NULL}};
+    return TN_OK;
 }
 
 /* Multilinear hashing: the words of the key by odd factors of their own, so that none waits for another. */
@@ -56,6 +68,34 @@ static size_t place_of(const tn_build *key, unsigned stores, size_t places) {
 
 static bool is_same(const part_key *a, const tn_build *key, unsigned stores) {
     return a->filled && a->stores == stores && memcmp(&a->key, key, sizeof *key) == 0;
+}
+
+static part_key *part_at(const part_table *table, const tn_build *key, unsigned stores) {
+    return (part_key *)(table->part + place_of(key, stores, table->places) * table->part_bytes);
+}
+
+/* Where the part of that key is; *found: it is filled. Else the caller fills it, and then its key. */
+static tn_status find_part(tn_arena *arena, part_table *table, const tn_build *key, unsigned stores,
+                           part_key **part, bool *found, tn_error *error) {
+    enum { FIRST = 8, GROWTH = 8 };
+    if (table->places > 0) {
+        *part = part_at(table, key, stores);
+        *found = is_same(*part, key, stores);
+        if (*found) return TN_OK;
+    }
+    if (table->fills == 2 * table->places && table->places < table->places_most) {
+        size_t places = table->places ? table->places * GROWTH : FIRST;
+        if (places > table->places_most) places = table->places_most;
+        char *room;
+        TN_TRY(tn_arena_alloc(arena, places, table->part_bytes, &room, error));
+        table->part = room;
+        table->places = places;
+        table->fills = 0;
+        *part = part_at(table, key, stores);
+    }
+    table->fills++;
+    (*part)->filled = *found = false;
+    return TN_OK;
 }
 
 static tn_build parallelism_of(const tn_build *build) {
@@ -116,15 +156,16 @@ typedef tn_status price_half(tn_workload *workload, const tn_build *build, tn_wo
                              tn_error *error);
 
 /* The work of products or of vector kernels. */
-static tn_status recall_half(tn_workload *workload, work_part *table, size_t places, price_half *price,
-                             const tn_build *key, const tn_build *build, const tn_work_price **found,
-                             tn_error *error) {
-    work_part *part = &table[place_of(key, 0, places)];
-    *found = &part->price;
-    if (is_same(&part->key, key, 0)) return TN_OK;
-    part->key.filled = false;
-    TN_TRY(price(workload, build, &part->price, error));
-    part->key = (part_key){true, 0, *key};
+static tn_status recall_half(tn_workload *workload, part_table *table, price_half *price, const tn_build *key,
+                             const tn_build *build, const tn_work_price **half, tn_error *error) {
+    part_key *part;
+    bool found;
+    TN_TRY(find_part(workload->memo->arena, table, key, 0, &part, &found, error));
+    work_part *kept = (work_part *)part;
+    *half = &kept->price;
+    if (found) return TN_OK;
+    TN_TRY(price(workload, build, &kept->price, error));
+    *part = (part_key){true, 0, *key};
     return TN_OK;
 }
 
@@ -140,10 +181,8 @@ static tn_status recall_halves(tn_workload *workload, const tn_build *build, con
                                  .vector_units = (uint32_t)tn_build_shares_vectors(build)};
     tn_price_memo *memo = workload->memo;
     const tn_work_price *products, *vectors;
-    TN_TRY(recall_half(workload, memo->product, PRODUCT_PLACES, tn_price_products, &product_key, build,
-                       &products, error));
-    TN_TRY(recall_half(workload, memo->vector, VECTOR_PLACES, tn_price_vectors, &vector_key, build, &vectors,
-                       error));
+    TN_TRY(recall_half(workload, &memo->product, tn_price_products, &product_key, build, &products, error));
+    TN_TRY(recall_half(workload, &memo->vector, tn_price_vectors, &vector_key, build, &vectors, error));
     memo->sum = *products;
     memo->sum.cycles_per_step += vectors->cycles_per_step;
     memo->sum.vectors = vectors->vectors;
@@ -157,29 +196,32 @@ static tn_status recall_work(tn_workload *workload, tn_plan *plan, const tn_buil
                              const tn_work_price **price, tn_error *error) {
     if (tn_work_splits(workload, plan, build)) return recall_halves(workload, build, price, error);
     tn_build key = work_key(build);
-    work_part *part = &workload->memo->work[place_of(&key, 0, WORK_PLACES)];
-    *price = &part->price;
-    if (is_same(&part->key, &key, 0)) return TN_OK;
-    part->key.filled = false;
+    part_key *part;
+    bool found;
+    TN_TRY(find_part(workload->memo->arena, &workload->memo->work, &key, 0, &part, &found, error));
+    work_part *kept = (work_part *)part;
+    *price = &kept->price;
+    if (found) return TN_OK;
     if (build->layouts == TN_LAID_AS_FOUND || build->schedule != TN_SCHEDULE_SEQUENTIAL)
         TN_TRY(tn_plan_lay(workload, plan, build, error));
-    TN_TRY(tn_price_work(workload, plan, build, &part->price, error));
-    part->key = (part_key){true, 0, key};
+    TN_TRY(tn_price_work(workload, plan, build, &kept->price, error));
+    *part = (part_key){true, 0, key};
     return TN_OK;
 }
 
 static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_build *build, unsigned stores,
                                  const tn_work_price *work, tn_memory_price *sum, tn_error *error) {
     tn_build key = memory_key(build, stores);
-    memory_part *kept = &workload->memo->memory[place_of(&key, stores, MEMORY_PLACES)];
-    const tn_memory_price *part = &kept->price;
-    if (!is_same(&kept->key, &key, stores)) {
-        kept->key.filled = false;
+    part_key *kept;
+    bool found;
+    TN_TRY(find_part(workload->memo->arena, &workload->memo->memory, &key, stores, &kept, &found, error));
+    tn_memory_price *part = &((memory_part *)kept)->price;
+    if (!found) {
         TN_TRY(tn_plan_lay(workload, plan, build, error));
         if (build->placement == TN_PLACE_SEARCHED)
             TN_TRY(tn_price_places(workload, plan, build, work, NULL, error));
-        TN_TRY(tn_price_memories(workload, plan, build, stores, &kept->price, error));
-        kept->key = (part_key){true, stores, key};
+        TN_TRY(tn_price_memories(workload, plan, build, stores, part, error));
+        *kept = (part_key){true, stores, key};
     }
     sum->bram18 += part->bram18;
     sum->uram += part->uram;

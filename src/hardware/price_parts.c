@@ -348,7 +348,8 @@ static tn_status recall_share(const tn_workload *workload, const tn_plan *plan, 
                               const tn_build *build, const tn_place *place, uint32_t slot,
                               const tn_memory_share **share, tn_error *error) {
     tn_memory_share *kept;
-    bool found = tn_share_memo_find(plan->shares, at, slot, &kept);
+    bool found;
+    TN_TRY(tn_share_memo_find(plan->shares, at, slot, &kept, &found, error));
     *share = kept;
     if (found) return TN_OK;
     TN_TRY(tn_price_share(workload->device, workload->word_bits, &plan->map.memory[at], tn_plan_row(plan, at),
