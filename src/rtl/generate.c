@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "hardware/device_data.h"
 #include "hardware/workload.h"
+#include "rtl/buildable.h"
 #include "rtl/files.h"
 #include "rtl/generate_step.h"
 #include "rtl/layer.h"
@@ -59,12 +60,6 @@ static tn_status read_options(const generator *with, tn_rtl_layer_options *optio
     const tn_operator_row *multiply, *add;
     tn_workload *workload;
     tn_plan *plan;
-    if (r->build->array != TN_ARRAY_LANES)
-        return tn_fail(with->error, TN_INPUT,
-                       "build.array is systolic, of which there are no templates; set it to lanes");
-    if (!tn_number_format_same(&r->step->formats->accumulate, &tn_fp32))
-        return tn_fail(with->error, TN_INPUT, "precision %s; the templates compute in fp32",
-                       r->step->precision);
     TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_MULTIPLY, &multiply, with->error));
     TN_TRY(tn_device_operator(r->device, &tn_fp32, TN_ADDER, &add, with->error));
     *options = (tn_rtl_layer_options){.rows = r->build->rows,
@@ -293,6 +288,7 @@ static bool is_linear(const tn_rtl_request *request) {
 
 tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
                           tn_error *error) {
+    TN_TRY(tn_rtl_check_buildable(request->step, request->build, error));
     if (!is_linear(request)) return tn_rtl_generate_step(request, arena, answer, error);
     generator with = {.request = request, .arena = arena, .error = error, .answer = answer};
     *answer = (tn_rtl_answer){

@@ -130,10 +130,11 @@ static tn_status read_memories(const tn_rtl_engine *engine, const char *folder, 
 static tn_status check_width(const tn_rtl_engine *engine, tn_error *error) {
     enum { ELEMENTS_MOST = 4096 };
     if (engine->banks * engine->word <= ELEMENTS_MOST) return TN_OK;
-    return tn_fail(error, TN_INPUT,
-                   "memories of %" PRIu64 " banks and of %" PRIu64 "-element words share ports of %" PRIu64
-                   " elements, of which a simulation takes %d; let build.layouts be word, rows or skew",
-                   engine->banks, engine->word, engine->banks * engine->word, ELEMENTS_MOST);
+    return tn_fail(
+        error, TN_INPUT,
+        "memories of %" PRIu64 " banks and of %" PRIu64 "-element words share ports of %" PRIu64
+        " elements, of which a simulation takes %d; let build.split be reshape, banks or partition",
+        engine->banks, engine->word, engine->banks * engine->word, ELEMENTS_MOST);
 }
 
 bool tn_rtl_simulates_circuits(const tn_rtl_engine *engine) {
@@ -148,6 +149,7 @@ tn_status tn_rtl_simulate(const tn_rtl_engine *engine, const char *folder, const
     double begin = tn_clock_seconds();
     TN_TRY(check_width(engine, error));
     TN_TRY(need("verilator", "verilator", error));
+    TN_TRY(need("make", "make", error));
     TN_TRY(make(folder, "simulate", tn_rtl_simulates_circuits(engine) ? "FLOATS=circuit" : "FLOATS=c",
                 progress, &child, error));
     tn_status status = TN_OK;
@@ -197,6 +199,7 @@ tn_status tn_rtl_synthesise(const char *folder, tn_arena *arena, tn_rtl_synthesi
     *synthesis = (tn_rtl_synthesis){0};
     double begin = tn_clock_seconds();
     TN_TRY(need("yosys", "yosys", error));
+    TN_TRY(need("make", "make", error));
     TN_TRY(make(folder, "synthesise", NULL, NULL, &child, error));
     tn_status status = TN_OK;
     if (child.status != 0)

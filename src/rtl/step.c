@@ -90,17 +90,6 @@ static tn_status check_step(const maker *with) {
     if (step->batch != 1)
         return tn_fail(with->error, TN_INPUT, "batch %" PRIu64 "; the step is generated for one example",
                        step->batch);
-    bool fp32 = tn_number_format_same(&step->formats->accumulate, &tn_fp32);
-    for (int value = 0; value < TN_VALUES; value++)
-        fp32 = fp32 && tn_number_format_same(&step->formats->operand[value], &tn_fp32);
-    if (!fp32)
-        return tn_fail(with->error, TN_INPUT, "precision %s; the templates compute in fp32 alone",
-                       step->precision);
-    for (uint32_t i = 0; i < step->operations; i++)
-        if (step->operation[i].arithmetic)
-            return tn_fail(with->error, TN_INPUT,
-                           "%s multiplies in a precision of its own, which no template does",
-                           step->layer[step->operation[i].layer].name);
     if (o->plan->off_chip)
         return tn_fail(with->error, TN_INPUT,
                        "arrays off chip have no template; leave build.off_chip_over_bytes out");

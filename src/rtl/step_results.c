@@ -1,0 +1,137 @@
+/* Files of a generated step, and its simulation against the reference. */
+#include "rtl/step_run.h"
+
+#include "base/file.h"
+#include "rtl/files.h"
+#include "rtl/vector_files.h"
+#include "text/arrays.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- files ---- */
+
+static tn_status put_image(tn_rtl_step_run *with, double *const *values, tn_rtl_image *image) {
+    const tn_rtl_design *design = &with->program.design;
+    TN_TRY(tn_rtl_image_make(design, with->arena, image, with->error));
+    for (uint32_t a = 0; a < design->arrays; a++) {
+        if (design->array[a].view_of) continue;
+        uint64_t elements = tn_rtl_run_elements(&design->array[a]);
+        float *single;
+        TN_TRY(tn_arena_alloc(with->arena, elements, sizeof *single, &single, with->error));
+        for (uint64_t i = 0; i < elements; i++) single[i] = (float)values[a][i];
+        tn_rtl_image_put(design, &design->array[a], single, image);
+    }
+    return TN_OK;
+}
+
+/* Arrays of the step under their names: what the program begins with, or parameters and gradients at its end. */
+static tn_status write_arrays(tn_rtl_step_run *with, const char *part, bool operands, double *const *values) {
+    const tn_step *step = with->request->step;
+    const char *folder, *path;
+    TN_TRY(tn_arena_format(with->arena, &folder, with->error, "%s/%s", with->request->folder, part));
+    TN_TRY(tn_folder_make(folder, with->error));
+    for (uint32_t a = 0; a < step->arrays; a++) {
+        uint32_t array = with->program.array_of[a];
+        if (array == TN_RTL_NONE) continue;
+        bool parameter = step->array[a].role == TN_ARRAY_PARAMETER;
+        bool wanted =
+            operands ? parameter || (with->layer != UINT32_MAX && !with->written[array])
+                     : parameter || with->layer != UINT32_MAX || step->array[a].role == TN_ARRAY_GRADIENT;
+        if (!wanted) continue;
+        const tn_rtl_array *of = &with->program.design.array[array];
+        uint64_t shape[TN_BANK_LAYOUT_AXES];
+        memcpy(shape, of->layout.dims, sizeof shape);
+        const tn_array_out out = {.name = of->name,
+                                  .axes = of->layout.axes,
+                                  .shape = shape,
+                                  .values = values[array],
+                                  .single = true};
+        TN_TRY(tn_arena_format(with->arena, &path, with->error, "%s/%s.npy", folder, of->name));
+        TN_TRY(tn_npy_write(path, &out, with->error));
+    }
+    return TN_OK;
+}
+
+tn_status tn_rtl_run_write(tn_rtl_step_run *with) {
+    const char *folder = with->request->folder;
+    tn_rtl_image begin, end;
+    TN_TRY(tn_folder_make(folder, with->error));
+    TN_TRY(put_image(with, with->begin, &begin));
+    TN_TRY(put_image(with, with->values, &end));
+    TN_TRY(write_arrays(with, "operands", true, with->begin));
+    TN_TRY(tn_rtl_files_write(&with->engine, &begin, &end, with->runs, folder, with->error));
+    return tn_rtl_vector_files_write(&with->engine, &with->program, with->sample, with->runs,
+                                     with->no_scalars, with->scalars, folder, with->error);
+}
+
+/* ---- the simulation against it ---- */
+
+static bool differs(double found, double expected) {
+    float a = (float)found, b = (float)expected;
+    return memcmp(&a, &b, sizeof a) != 0;
+}
+
+/* |found - exact| / |exact| over all that operations write: of a whole step with updates over its parameters. */
+static double error_of(const tn_rtl_step_run *with, double *const *found) {
+    const tn_rtl_design *design = &with->program.design;
+    double difference = 0, norm = 0;
+    for (uint32_t a = 0; a < with->request->step->arrays; a++) {
+        uint32_t array = with->program.array_of[a];
+        bool parameters = with->layer == UINT32_MAX && with->request->update;
+        if (array == TN_RTL_NONE || !with->written[array] ||
+            (parameters && with->request->step->array[a].role != TN_ARRAY_PARAMETER))
+            continue;
+        for (uint64_t i = 0; i < tn_rtl_run_elements(&design->array[array]); i++) {
+            double off = found[array][i] - with->exact[array][i];
+            difference += off * off;
+            norm += with->exact[array][i] * with->exact[array][i];
+        }
+    }
+    return norm > 0 ? sqrt(difference / norm) : sqrt(difference);
+}
+
+static tn_status read_back(tn_rtl_step_run *with, const tn_rtl_simulation *simulation, double **found) {
+    const tn_rtl_design *design = &with->program.design;
+    for (uint32_t a = 0; a < design->arrays; a++) {
+        if (design->array[a].view_of) continue;
+        uint64_t elements = tn_rtl_run_elements(&design->array[a]);
+        float *single;
+        TN_TRY(tn_arena_alloc(with->arena, elements, sizeof *single, &single, with->error));
+        tn_rtl_image_get(design, &design->array[a], &simulation->memories, single);
+        for (uint64_t i = 0; i < elements; i++) found[a][i] = (double)single[i];
+    }
+    return TN_OK;
+}
+
+tn_status tn_rtl_run_compare(tn_rtl_step_run *with, const tn_rtl_simulation *simulation) {
+    const tn_rtl_design *design = &with->program.design;
+    tn_rtl_answer *answer = with->answer;
+    double **found, *scalars;
+    uint64_t count = TN_ROW_SCALARS * design->scalar_rows;
+    TN_TRY(tn_rtl_run_new_values(with, &found));
+    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *scalars, &scalars, with->error));
+    TN_TRY(read_back(with, simulation, found));
+    TN_TRY(tn_rtl_vector_files_read(&with->engine, with->request->folder, with->arena, scalars, with->error));
+    for (uint32_t a = 0; a < design->arrays; a++) {
+        if (design->array[a].view_of) continue;
+        uint64_t elements = tn_rtl_run_elements(&design->array[a]);
+        for (uint64_t i = 0; i < elements; i++)
+            answer->wrong_words += differs(found[a][i], with->values[a][i]);
+        answer->words += elements;
+    }
+    for (uint64_t i = 0; i < count; i++) answer->wrong_words += differs(scalars[i], with->scalars[i]);
+    answer->words += count;
+    if (answer->losses)
+        answer->loss[with->runs - 1].hardware = tn_rtl_run_loss(with, with->runs - 1, scalars);
+    answer->relative_error = error_of(with, found);
+    answer->cycles_simulated = simulation->total;
+    answer->ok = answer->wrong_words == 0;
+    for (uint32_t i = 0, line = 0; i < design->operations; i++) {
+        if (i > 0 && with->program.of_operation[i] != with->program.of_operation[i - 1]) line++;
+        answer->operation[line].cycles_simulated += simulation->cycles[i];
+        answer->operation[line].is_simulated = true;
+        answer->ok = answer->ok && simulation->cycles[i] == with->engine.step[i].cycles;
+    }
+    return write_arrays(with, "results", false, found);
+}

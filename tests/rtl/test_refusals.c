@@ -1,0 +1,61 @@
+/* What has no template is refused with the reason, exit 2; a program that is missing is named with its package, exit 3. */
+#include "support/program.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void check(const char *before, const char *arguments, int status, const char *said) {
+    char command[1024];
+    snprintf(command, sizeof command, "%s '%s' rtl '%s' -o refused %s", before, TEST_PROGRAM,
+             test_source("tests/rtl/data/kernels.yaml"), arguments);
+    test_run run = test_shell(command);
+    if (run.status != status || !strstr(run.err, said))
+        fail_msg("%s: exit %d for %d, '%s' for '%s'", arguments, run.status, status, run.err, said);
+    test_run_free(&run);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    static const struct {
+        char arguments[72], said[56];
+    } cases[] = {
+        {"--set precision=bf16", "sums in bf16; the templates compute in fp32"},
+        {"--set precision.products=bfp16,8,4", "weights in bfp16,8,4"},
+        {"--layer query --set precision.products=bfp16,8,4", "weights in bfp16,8,4"},
+        {"--layer query --set precision.weights=int8", "weights in int8"},
+        {"--layer query --set build.array=systolic", "build.array is systolic"},
+        {"--layer query --set build.rows=3", "takes powers of two"},
+        {"--set build.vector=3", "takes powers of two"},
+        {"--set build.split=banks", "set build.split=reshape"},
+        {"--set build.off_chip_over_bytes=50", "arrays off chip have no template"},
+        {"--set batch=2", "generated for one example"},
+        {"--update --set optimizer=adam", "train with optimizer: sgd"},
+        {"--layer nothing", "the model has no such layer"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check("", cases[i].arguments, 2, cases[i].said);
+}
+
+static void test_missing(void **state) {
+    (void)state;
+    check("env PATH=/nowhere", "--layer query --simulate", 3, "install the package verilator");
+    check("env PATH=/nowhere", "--layer query --synthesise", 3, "install the package yosys");
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    test_run run = test_shell("rm -rf refused");
+    test_run_free(&run);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_missing)};
+    return cmocka_run_group_tests(tests, NULL, tear_down);
+}
