@@ -112,12 +112,14 @@ static tn_layout_demand demand_of(const layer_out *with, uint32_t layer, uint32_
     const tn_program *program = with->arrays->program[layer];
     uint32_t array = with->arrays->of_tensor[layer][tensor],
              memory = array == NONE ? NONE : with->map->memory_of[array];
-    if (memory == NONE) return (tn_layout_demand){.is_updated = true};
+    const bool looked_up = program != with->step->layer[layer].program;
+    if (memory == NONE) return (tn_layout_demand){.is_updated = true, .is_looked_up = looked_up};
     uint8_t row_log = with->row_log[memory];
     if (with->arrays->columns[array] == 0 || program->tensor[tensor].indices.count == 0)
-        return (tn_layout_demand){.has_row = true, .is_updated = true, .row_log = row_log};
+        return (tn_layout_demand){
+            .has_row = true, .is_updated = true, .is_looked_up = looked_up, .row_log = row_log};
     tn_layout_demand demand = demand_of_matrix(with, array, row_log);
-    if (program == with->step->layer[layer].program) return demand;
+    if (!looked_up) return demand;
     demand.row_log = demand.feature_log; /* of one token: a word's other rows are those of other tokens */
     demand.token_log = 0;
     return demand;

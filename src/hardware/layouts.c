@@ -49,12 +49,16 @@ static bool contains(const tn_program_tensor *of, uint32_t index) {
     return false;
 }
 
-static uint32_t core_of(const tn_program *program, uint32_t gradient) {
-    for (uint32_t t = 0; t < gradient; t++)
-        if (program->tensor[t].role == TN_ROLE_CORE &&
-            program->tensor[t].core == program->tensor[gradient].core)
-            return t;
-    return gradient;
+/* The core whose gradient a tensor is, if it is to lie as that does; else the tensor itself. */
+static uint32_t lies_as(const tn_program *program, uint32_t tensor, const tn_layout_demand *demand) {
+    const tn_program_tensor *of = &program->tensor[tensor];
+    bool first = of->role == TN_ROLE_DX && demand->is_looked_up;
+    if (!demand->is_updated || (of->role != TN_ROLE_CORE_GRADIENT && !first)) return tensor;
+    for (uint32_t t = 0; t < tensor; t++) {
+        const tn_program_tensor *core = &program->tensor[t];
+        if (first ? core->role == TN_ROLE_X : core->role == TN_ROLE_CORE && core->core == of->core) return t;
+    }
+    return tensor;
 }
 
 static tn_status read_tensor(tn_layout_search *with, uint32_t t, const tn_layout_demand *demand,
@@ -62,8 +66,7 @@ static tn_status read_tensor(tn_layout_search *with, uint32_t t, const tn_layout
     const tn_program_tensor *from = &with->program->tensor[t];
     tn_searched_tensor *of = &with->tensor[t];
     if (demand) of->demand = demand[t];
-    bool follows = from->role == TN_ROLE_CORE_GRADIENT && of->demand.is_updated;
-    of->stands_for = follows ? core_of(with->program, t) : t;
+    of->stands_for = lies_as(with->program, t, &of->demand);
     of->demand.is_shared = of->demand.is_shared && of->demand.has_row && from->indices.count > 0;
     for (uint32_t i = 0; i < from->indices.count; i++) {
         if (with->size[from->indices.index[i]] == 1) continue;

@@ -93,10 +93,11 @@ typedef struct tn_layouts {
 
 /* What a design asks of a tensor's layout; all zeros: nothing. */
 typedef struct tn_layout_demand {
-    uint8_t row_log; /* its memory's rows have 2^this elements */
-    bool has_row;    /* else the widest block that a use asks for, or another tensor's */
-    bool is_updated; /* a core's gradient: it lies as the core does, so that the update goes word by word */
-    bool is_shared;  /* other layers want it, too: its words are 2^token_log values of the first index by
+    uint8_t row_log;   /* its memory's rows have 2^this elements */
+    bool has_row;      /* else the widest block that a use asks for, or another tensor's */
+    bool is_updated;   /* a core's gradient: it lies as the core does, so that the update goes word by word */
+    bool is_looked_up; /* X is a look-up's first core, and its gradient dX likewise */
+    bool is_shared;    /* other layers want it, too: its words are 2^token_log values of the first index by
                           2^feature_log elements of the last ones, these in C order */
     uint8_t token_log, feature_log;
 } tn_layout_demand;

@@ -76,6 +76,28 @@ static tn_status check_cut(const tn_rtl_cut *cut, uint64_t lanes, const char *na
     return TN_OK;
 }
 
+/* What goes word by word must lie alike: the same words in the same banks, but for the axis of which one has a slice. */
+static bool lies_alike(const tn_bank_layout *a, const tn_bank_layout *b, uint32_t sliced) {
+    tn_bank_layout whole = *a;
+    if (sliced < whole.axes && sliced < b->axes) whole.dims[sliced] = b->dims[sliced];
+    return same_layout(&whole, b);
+}
+
+static tn_status check_words(const tn_rtl_design *design, const tn_rtl_operation *operation,
+                             tn_error *error) {
+    const uint32_t array[] = {operation->left, operation->right, operation->extra};
+    const tn_rtl_array *result = &design->array[operation->result];
+    uint32_t sliced = TN_RTL_NONE;
+    for (int i = 0; i < 3; i++)
+        if (operation->look[i].used) sliced = operation->look[i].axis;
+    for (int i = 0; i < 3; i++)
+        if (operation->pass->reads[i] &&
+            !lies_alike(&design->array[array[i]].layout, &result->layout, sliced))
+            return tn_fail(error, TN_INPUT, "%s: %s and %s must lie alike in their memories", operation->name,
+                           design->array[array[i]].name, result->name);
+    return TN_OK;
+}
+
 static tn_status check_pass(const tn_rtl_design *design, const tn_rtl_operation *operation, tn_error *error) {
     const uint32_t read[] = {operation->left, operation->right, operation->extra};
     for (int i = 0; i < 3; i++)
@@ -85,6 +107,7 @@ static tn_status check_pass(const tn_rtl_design *design, const tn_rtl_operation 
                 return tn_fail(error, TN_INPUT,
                                "%s: its operands %s and %s lie in one memory, which gives one at a time",
                                operation->name, design->array[read[k]].name, design->array[read[i]].name);
+    if (operation->pass->by_word) return check_words(design, operation, error);
     return check_cut(&operation->column, design->vector, operation->name, error);
 }
 
