@@ -148,6 +148,8 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     tn_json_put_text(&json, "tightest_resource", tn_resource_names[tightest]);
     tn_json_put_real(&json, "tightest_resource_share", share[tightest]);
     tn_record_keys(&tn_grounds_record, grounds, &json);
+    tn_json_key(&json, "memories");
+    tn_record_rows(&tn_cost_memory_record, why->memory, why->memories, &json);
     tn_json_end(&json);
     return tn_output(&out, error);
 }

@@ -53,6 +53,62 @@ static void show_use(const void *at, tn_buffer *cell) {
     tn_buffer_format(cell, "%.1f", use_of(placed->stored_bits, placed->capacity_bits));
 }
 
+static const tn_column use_columns[] = {
+    TN_COLUMN(tn_array_use, layer, NULL),        TN_COLUMN(tn_array_use, phase, NULL),
+    TN_COLUMN(tn_array_use, as, NULL),           TN_COLUMN(tn_array_use, blocks, NULL),
+    TN_COLUMN(tn_array_use, block_cycles, NULL),
+};
+static const tn_record use_record = TN_RECORD(tn_array_use, use_columns);
+
+static void show_product(const uint64_t *factor, uint32_t count, tn_buffer *cell) {
+    for (uint32_t k = 0; k < count; k++) tn_buffer_format(cell, "%s%" PRIu64, k ? "x" : "", factor[k]);
+}
+
+static void show_axes(const void *at, tn_buffer *cell) {
+    const tn_array_layout *of = at;
+    show_product(of->size, of->axes, cell);
+    for (uint32_t k = 0; k < of->axes; k++) tn_buffer_format(cell, "%s%s", k ? ", " : " (", of->axis[k]);
+    tn_buffer_text(cell, of->axes ? ")" : "1");
+}
+
+static void show_word(const void *at, tn_buffer *cell) {
+    const tn_array_layout *of = at;
+    show_product(of->word, of->axes, cell);
+}
+
+static void show_skew(const void *at, tn_buffer *cell) {
+    const tn_array_layout *of = at;
+    if (of->banks > 1) show_product(of->skew, of->axes, cell);
+}
+
+static void show_cycles(const void *at, tn_buffer *cell) {
+    const tn_array_layout *of = at;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < of->uses; i++)
+        if (of->use[i].block_cycles > most) most = of->use[i].block_cycles;
+    if (most) tn_buffer_format(cell, "%" PRIu64, most);
+}
+
+static const tn_column layout_columns[] = {
+    TN_COLUMN_AS("array", tn_array_layout, name, "array"),
+    TN_WRITTEN(NULL, NULL, "axes", .cell = show_axes),
+    TN_LIST("axes", tn_array_layout, axis, axes, NULL),
+    TN_LIST("size", tn_array_layout, size, axes, NULL),
+    TN_WRITTEN(NULL, NULL, "word", .cell = show_word),
+    TN_LIST("word", tn_array_layout, word, axes, NULL),
+    TN_COLUMN(tn_array_layout, banks, "banks"),
+    TN_WRITTEN(NULL, NULL, "skew", .cell = show_skew),
+    TN_LIST("skew", tn_array_layout, skew, axes, NULL),
+    TN_LIST("divide", tn_array_layout, divide, axes, NULL),
+    TN_COLUMN(tn_array_layout, slices, NULL),
+    TN_COLUMN(tn_array_layout, words, "words"),
+    TN_COLUMN(tn_array_layout, padded_elements, "elements with padding"),
+    TN_COLUMN(tn_array_layout, depth, "rows"),
+    TN_WRITTEN(NULL, NULL, "cycles a block, at most", .cell = show_cycles),
+    TN_ROWS("uses", tn_array_layout, use, uses, use_record, NULL),
+};
+static const tn_record layout_record = TN_RECORD(tn_array_layout, layout_columns);
+
 static const tn_column line_columns[] = {
     TN_COLUMN(tn_memory_line, name, "memory of"),
     TN_COLUMN(tn_memory_line, role, "role"),
@@ -72,6 +128,7 @@ static const tn_column line_columns[] = {
     TN_COLUMN_AS("stored_bits", tn_memory_line, placed.stored_bits, NULL),
     TN_COLUMN_AS("capacity_bits", tn_memory_line, placed.capacity_bits, NULL),
     TN_WRITTEN(NULL, NULL, "used, %", .cell = show_use),
+    TN_ROWS("layouts", tn_memory_line, layout, layouts, layout_record, NULL),
 };
 const tn_record tn_cost_memory_record = TN_RECORD(tn_memory_line, line_columns);
 
@@ -96,6 +153,19 @@ static void add_rest(tn_table *table, const tn_memory_line *const *line, uint32_
     tn_table_format(table, "%.1f", use_of(stored, capacity));
 }
 
+/* Of each memory's largest array; nothing where layouts are ideal. */
+static tn_status print_layouts(const tn_memory_line *const *line, uint32_t count, tn_error *error) {
+    tn_table table;
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < count; i++) told += line[i]->largest != NULL;
+    if (told == 0) return TN_OK;
+    tn_say_heading("Layouts (of each memory's largest array; --json has all)");
+    tn_record_head(&layout_record, NULL, &table);
+    for (uint32_t i = 0; i < count; i++)
+        if (line[i]->largest) tn_record_cells(&layout_record, line[i]->largest, NULL, &table);
+    return tn_table_end(&table, error);
+}
+
 static tn_status print_lines(const tn_explanation *why, tn_error *error) {
     tn_arena arena = {0};
     const tn_memory_line **line;
@@ -108,8 +178,10 @@ static tn_status print_lines(const tn_explanation *why, tn_error *error) {
     tn_record_head(&tn_cost_memory_record, NULL, &table);
     for (uint32_t i = 0; i < shown; i++) tn_record_cells(&tn_cost_memory_record, line[i], NULL, &table);
     if (shown < why->memories) add_rest(&table, line + shown, why->memories - shown);
+    tn_status status = tn_table_end(&table, error);
+    if (status == TN_OK) status = print_layouts(line, shown, error);
     tn_arena_free(&arena);
-    return tn_table_end(&table, error);
+    return status;
 }
 
 static void show_grouping(const void *at, tn_buffer *cell) {

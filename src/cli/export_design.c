@@ -33,8 +33,21 @@ static void put_memory(const tn_handed_memory *m, tn_json *json) {
     tn_json_end(json);
 }
 
-/* The layout of an array: element e, in C order of its shape, lies in row offset + e / row_elements, in bank
- * (e mod row_elements) / elements of a bank's word, at what remains within the word. */
+static void put_searched(const tn_array_layout *of, tn_json *json) {
+    tn_json_key(json, "axes");
+    tn_json_row(json);
+    for (uint32_t k = 0; k < of->axes; k++) tn_json_text(json, of->axis[k]);
+    tn_json_end(json);
+    tn_json_put_counts(json, "size", of->size, of->axes);
+    tn_json_put_counts(json, "word", of->word, of->axes);
+    tn_json_put_counts(json, "skew", of->skew, of->axes);
+    tn_json_put_counts(json, "divide", of->divide, of->axes);
+    tn_json_put_count(json, "slices", of->slices);
+    tn_json_put_count(json, "padded_elements", of->padded_elements);
+}
+
+/* Where every element lies: hardware/array_layout.h says how; with ideal layouts element e, in C order of the shape, in
+ * row offset + e / row_elements, in bank (e mod row_elements) / word_elements, at what remains within the word. */
 static void put_layout(const tn_export *of, const tn_handed_array *a, tn_json *json) {
     tn_json_key(json, "layout");
     if (a->memory == TN_HANDED_NONE) {
@@ -42,11 +55,13 @@ static void put_layout(const tn_export *of, const tn_handed_array *a, tn_json *j
         return;
     }
     const tn_handed_memory *m = &of->design->memory[a->memory];
+    uint64_t banks = a->layout ? a->layout->banks : m->banks;
     tn_json_object(json);
-    tn_json_put_text(json, "order", "C");
+    tn_json_put_text(json, "order", a->layout ? "words" : "C");
+    if (a->layout) put_searched(a->layout, json);
     tn_json_put_count(json, "row_elements", m->row_elements);
-    tn_json_put_count(json, "word_elements", m->row_elements / m->banks);
-    tn_json_put_count(json, "banks", m->banks);
+    tn_json_put_count(json, "word_elements", m->row_elements / banks);
+    tn_json_put_count(json, "banks", banks);
     tn_json_put_count(json, "rows", a->rows);
     tn_json_end(json);
 }
@@ -187,26 +202,54 @@ static void put_list(const tn_export *of, const char *name, int which, tn_buffer
 
 static void put_header_types(tn_buffer *out) {
     tn_buffer_text(
-        out, "typedef struct {\n    const char *name, *style;\n    uint64_t banks, width_bits, depth, "
-             "row_elements;\n"
-             "    uint32_t bram18, bram36, uram, lutram;\n} tenfold_memory;\n\n"
-             "/* memory: place in tenfold_memories, or TENFOLD_OFF_CHIP. offset, rows: of that memory. "
-             "first, last: operations. */\n"
-             "typedef struct {\n    const char *tensor;\n    uint32_t memory;\n    uint64_t elements, "
-             "offset, rows;\n"
-             "    uint32_t first, last, axes, shape; /* shape: where its axes begin in tenfold_shapes */\n} "
-             "tenfold_array;\n\n"
-             "/* reads, writes, waits: where its own begin in the lists of that name, and how many. */\n"
-             "typedef struct {\n    const char *layer, *kind, *kernel;\n    uint64_t batch, rows, columns, "
-             "reduction;\n"
-             "    uint32_t reads, read_count, writes, write_count, waits, wait_count;\n    uint64_t start, "
-             "finish;\n"
-             "} tenfold_operation;\n\n");
+        out,
+        "typedef struct {\n    const char *name, *style;\n    uint64_t banks, width_bits, depth, "
+        "row_elements;\n"
+        "    uint32_t bram18, bram36, uram, lutram;\n} tenfold_memory;\n\n"
+        "/* memory: place in tenfold_memories, or TENFOLD_OFF_CHIP. offset, rows: of that memory. "
+        "first, last: operations. */\n"
+        "typedef struct {\n    const char *tensor;\n    uint32_t memory;\n    uint64_t elements, "
+        "offset, rows;\n"
+        "    uint32_t first, last, axes, shape; /* shape: where its axes begin in tenfold_shapes */\n"
+        "    /* Its layout: axes that begin at `layout` in tenfold_sizes, _words, _skews and _divides. "
+        "Element x lies "
+        "in\n"
+        "     * the word c = x / word, in bank (sum of skew c) mod banks, in row c / divide in C order, in C "
+        "order "
+        "within\n"
+        "     * the word; its slices one behind the other. layout_axes 0: in C order, row behind row. */\n"
+        "    uint64_t banks, slices;\n    uint32_t layout_axes, layout;\n} "
+        "tenfold_array;\n\n"
+        "/* reads, writes, waits: where its own begin in the lists of that name, and how many. */\n"
+        "typedef struct {\n    const char *layer, *kind, *kernel;\n    uint64_t batch, rows, columns, "
+        "reduction;\n"
+        "    uint32_t reads, read_count, writes, write_count, waits, wait_count;\n    uint64_t start, "
+        "finish;\n"
+        "} tenfold_operation;\n\n");
+}
+
+/* One number of each axis of every array's layout. */
+static void put_header_layouts(const tn_export *of, const char *name, size_t member, tn_buffer *out) {
+    bool any = false;
+    tn_buffer_format(out, "static const uint64_t tenfold_%s[] = {", name);
+    for (uint32_t i = 0; i < of->design->arrays; i++) {
+        const tn_array_layout *layout = of->design->array[i].layout;
+        for (uint32_t k = 0; layout && k < layout->axes; k++) {
+            const uint64_t *const *numbers = (const uint64_t *const *)((const char *)layout + member);
+            tn_buffer_format(out, "%s%" PRIu64, any ? ", " : "", (*numbers)[k]);
+            any = true;
+        }
+    }
+    tn_buffer_text(out, any ? "};\n" : "0};\n");
 }
 
 static void put_header_arrays(const tn_export *of, tn_buffer *out) {
     const tn_handover *d = of->design;
-    uint32_t at = 0;
+    uint32_t at = 0, laid = 0;
+    put_header_layouts(of, "sizes", offsetof(tn_array_layout, size), out);
+    put_header_layouts(of, "words", offsetof(tn_array_layout, word), out);
+    put_header_layouts(of, "skews", offsetof(tn_array_layout, skew), out);
+    put_header_layouts(of, "divides", offsetof(tn_array_layout, divide), out);
     tn_buffer_text(out, "static const uint64_t tenfold_shapes[] = {");
     for (uint32_t i = 0; i < d->arrays; i++)
         for (uint32_t k = 0; k < d->array[i].axes; k++)
@@ -218,9 +261,13 @@ static void put_header_arrays(const tn_export *of, tn_buffer *out) {
         tn_json_quote(a->name, out);
         tn_buffer_format(out,
                          ", %" PRIu32 "u, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu32 "u, %" PRIu32
-                         "u, %" PRIu32 ", %" PRIu32 "},\n",
-                         a->memory, a->elements, a->offset, a->rows, a->first, a->last, a->axes, at);
+                         "u, %" PRIu32 ", %" PRIu32 ", %" PRIu64 ", %" PRIu64 ", %" PRIu32 ", %" PRIu32
+                         "},\n",
+                         a->memory, a->elements, a->offset, a->rows, a->first, a->last, a->axes, at,
+                         a->layout ? a->layout->banks : 1, a->layout ? a->layout->slices : 1,
+                         a->layout ? a->layout->axes : 0, laid);
         at += a->axes;
+        if (a->layout) laid += a->layout->axes;
     }
     tn_buffer_text(out, "};\n");
 }

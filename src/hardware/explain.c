@@ -117,6 +117,33 @@ static tn_status tell_descriptors(teller *with) {
     return TN_OK;
 }
 
+/* Deals the arrays' layouts to the memories that hold them. */
+static tn_status tell_layouts(teller *with) {
+    const tn_map *map = &with->plan->map;
+    const uint32_t arrays = with->workload->step->arrays;
+    const tn_array_layout *told;
+    tn_array_layout *dealt;
+    TN_TRY(tn_array_layouts_tell(with->workload, with->plan, with->arena, &told, with->error));
+    if (!told) return TN_OK;
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *dealt, &dealt, with->error));
+    for (uint32_t a = 0; a < arrays; a++)
+        if (told[a].memory != NONE) with->memory[told[a].memory].layouts++;
+    for (uint32_t i = 0; i < map->memories; i++) {
+        tn_memory_line *line = &with->memory[i];
+        line->layout = dealt;
+        dealt += line->layouts;
+        line->layouts = 0;
+    }
+    for (uint32_t a = 0; a < arrays; a++) {
+        if (told[a].memory == NONE) continue;
+        tn_memory_line *line = &with->memory[told[a].memory];
+        tn_array_layout *to = (tn_array_layout *)&line->layout[line->layouts++];
+        *to = told[a];
+        if (a == map->memory[told[a].memory].array) line->largest = to;
+    }
+    return TN_OK;
+}
+
 static tn_status tell_memories(teller *with) {
     const tn_map *map = &with->plan->map;
     const tn_workload *workload = with->workload;
@@ -133,6 +160,7 @@ static tn_status tell_memories(teller *with) {
     }
     with->out->memory = with->memory;
     with->out->memories = map->memories;
+    TN_TRY(tell_layouts(with));
     return tell_descriptors(with);
 }
 

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/public.h"
+#include "hardware/array_layout.h"
 #include "hardware/energy.h"
 #include "hardware/place.h"
 #include "hardware/price.h"
@@ -32,6 +33,9 @@ typedef struct tn_memory_line {
     const char *role; /* of that array; "staging" */
     uint32_t arrays;  /* that live in it, its copies and groups */
     tn_placed placed; /* style, split, group, shape, blocks */
+    /* Of its arrays, in the order of the step, the largest one's too; none where layouts are ideal. */
+    uint32_t layouts;
+    const tn_array_layout *layout, *largest;
 } tn_memory_line;
 
 enum { TN_LARGEST = 5 };

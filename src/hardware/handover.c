@@ -9,6 +9,7 @@
 typedef struct {
     tn_workload *workload;
     const tn_build *build;
+    const tn_plan *plan;
     const tn_map *map;
     tn_handover *out;
     tn_arena *arena;
@@ -17,6 +18,7 @@ typedef struct {
     uint64_t *copy_depth; /* [map memories]: rows of one copy */
     uint64_t *slot_rows;  /* [map slots]: rows of a slot */
     uint64_t *slot_at;    /* [map slots]: its first row */
+    const tn_laid *laid;  /* NULL: elements lie in C order, row behind row */
 } maker;
 
 /* ---- memories ---- */
@@ -73,6 +75,13 @@ static tn_status list_memories(maker *with) {
 
 /* ---- where arrays lie ---- */
 
+/* Rows of its memory that an array takes. */
+static uint64_t rows_of(const maker *with, uint32_t array) {
+    if (with->laid && with->laid->depth[array]) return with->laid->depth[array];
+    return tn_ceil_div(with->out->step->array[array].elements,
+                       row_elements(with, with->map->memory_of[array]));
+}
+
 /* The slots of a pooled memory lie one behind the other, in the order of their numbers. */
 static tn_status place_slots(maker *with) {
     const tn_map *map = with->map;
@@ -87,7 +96,7 @@ static tn_status place_slots(maker *with) {
     for (uint32_t i = 0; i < step->arrays; i++) {
         uint32_t slot = map->slot_of[i], m = map->memory_of[i];
         if (slot == UINT32_MAX || m == UINT32_MAX || map->memory[m].grouped) continue;
-        uint64_t rows = tn_ceil_div(step->array[i].elements, row_elements(with, m));
+        uint64_t rows = rows_of(with, i);
         if (rows > with->slot_rows[slot]) with->slot_rows[slot] = rows;
         memory[slot] = m;
     }
@@ -110,7 +119,7 @@ static void place_array(maker *with, uint32_t i) {
     made->offset = copy % group * with->copy_depth[m];
     if (map->slot_of[i] != UINT32_MAX && !map->memory[m].grouped)
         made->offset += with->slot_at[map->slot_of[i]];
-    made->rows = tn_ceil_div(made->elements, with->out->memory[made->memory].row_elements);
+    made->rows = rows_of(with, i);
     with->out->memory[made->memory].arrays++;
 }
 
@@ -172,13 +181,16 @@ static tn_status list_arrays(maker *with) {
     TN_TRY(
         tn_arena_alloc(with->arena, step->arrays, sizeof *with->out->array, &with->out->array, with->error));
     with->out->arrays = step->arrays;
+    const tn_array_layout *layout;
+    TN_TRY(tn_array_layouts_tell(with->workload, with->plan, with->arena, &layout, with->error));
     for (uint32_t i = 0; i < step->arrays; i++) {
         const tn_array *of = &step->array[i];
         tn_handed_array *made = &with->out->array[i];
         *made = (tn_handed_array){.role = tn_array_role_names[of->role],
                                   .elements = of->elements,
                                   .first = of->first,
-                                  .last = of->last};
+                                  .last = of->last,
+                                  .layout = layout ? &layout[i] : NULL};
         TN_TRY(tn_step_array_name(step, i, with->arena, &made->name, with->error));
         place_array(with, i);
     }
@@ -223,9 +235,12 @@ tn_status tn_handover_make(tn_workload *workload, const tn_build *build, const t
     tn_plan *plan;
     *handover = (tn_handover){.step = workload->step, .why = why, .element_bits = workload->word_bits};
     TN_TRY(tn_workload_plan(workload, build, &plan, error));
+    TN_TRY(tn_plan_lay(workload, plan, build, error));
     maker with = {.workload = workload,
                   .build = build,
+                  .plan = plan,
                   .map = &plan->map,
+                  .laid = plan->laid,
                   .out = handover,
                   .arena = arena,
                   .error = error};

@@ -2,8 +2,9 @@
  * kernel that runs it and what it waits for, every memory that is built. The same map, places and schedule as the price.
  *
  * Memories are listed one by one: a class of the map that has copies, or groups of them, becomes as many. A memory has
- * `banks` of words of width_bits, one word a cycle each; a row is one word of every bank, rows_elements elements. An array
- * lies from row `offset` of its memory, row r of it holding its elements r * row_elements .. in C order. */
+ * `banks` of words of width_bits, one word a cycle each; a row is one word of every bank, row_elements elements. An array
+ * lies from row `offset` of its memory, as its layout says (hardware/array_layout.h); with ideal layouts row r of it holds
+ * its elements r * row_elements .. in C order. */
 #ifndef TN_HARDWARE_HANDOVER_H
 #define TN_HARDWARE_HANDOVER_H
 
@@ -38,6 +39,7 @@ typedef struct tn_handed_array {
     uint32_t axes;
     uint64_t shape[TN_HANDED_AXES];
     const char *axis[TN_HANDED_AXES]; /* names; equal ones are the same index of its layer's contraction */
+    const tn_array_layout *layout;    /* NULL where layouts are ideal */
 } tn_handed_array;
 
 typedef struct tn_handed_operation {
