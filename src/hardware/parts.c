@@ -19,11 +19,15 @@ struct tn_parting {
     bool fits;         /* no demand ran out of room */
 };
 
+#define SPLITS                                                                                               \
+    "; prices split with set: [build.schedule=sequential, build.buffers=separate, "                          \
+    "build.placement=as-built, build.layouts=ideal]"
+
 const char *tn_parting_refuses(const tn_build *build) {
-    if (build->schedule != TN_SCHEDULE_SEQUENTIAL) return "build.schedule is not sequential";
-    if (build->buffers != TN_BUFFERS_SEPARATE) return "build.buffers is not separate";
-    if (build->placement != TN_PLACE_AS_BUILT) return "build.placement is not as-built";
-    if (build->layouts != TN_LAID_IDEALLY) return "build.layouts is not ideal";
+    if (build->schedule != TN_SCHEDULE_SEQUENTIAL) return "build.schedule is not sequential" SPLITS;
+    if (build->buffers != TN_BUFFERS_SEPARATE) return "build.buffers is not separate" SPLITS;
+    if (build->placement != TN_PLACE_AS_BUILT) return "build.placement is not as-built" SPLITS;
+    if (build->layouts != TN_LAID_IDEALLY) return "build.layouts is not ideal" SPLITS;
     return NULL;
 }
 

@@ -55,7 +55,7 @@ typedef struct tn_common_memory {
 
 typedef struct tn_parting tn_parting;
 
-/* NULL, or why a build's prices do not split. */
+/* NULL, or why a build's prices do not split, and the keys with which they do. */
 const char *tn_parting_refuses(const tn_build *build);
 
 /* unit_of[layer]: below `units`, or `units` for none. Workload and arena must outlive the parting. */

@@ -31,6 +31,7 @@ static uint64_t below(uint32_t count) {
 typedef struct {
     tn_buffer text;
     uint64_t designs, most;
+    bool tied; /* two layers have their flow in common */
 } writer;
 
 /* A choice with 2 or more of the values, where there is room for it. */
@@ -57,6 +58,15 @@ static void add_choices(writer *to) {
     if (below(2)) ADD("build.reduction", "1", "2", "4", "8");
     if (below(4) == 0) ADD("build.off_chip_over_bytes", "0", "256", "1024");
     if (below(4) == 0) ADD("build.core_memory", "auto", "block");
+    if (below(5) == 0) ADD("build.activation_memory", "auto", "block", "ultra");
+    if (below(5) == 0) ADD("build.split", "partition", "reshape", "banks");
+    if (below(5) == 0) ADD("build.vector", "2", "4", "16");
+    if (below(4) == 0 && 2 * to->designs <= to->most) {
+        to->tied = true;
+        to->designs *= 2;
+        tn_buffer_text(&to->text, "  layers.query.flow: [right-to-left, bidirectional]\n"
+                                  "  layers.key.flow: [right-to-left, bidirectional]\n");
+    }
     if (below(5) == 0) ADD("optimizer", "sgd", "momentum");
     ADD("layers.query.rank", "2", "3", "4", "6", "8");
     if (below(2)) ADD("layers.key.folding", "4x6,6x4", "3x8,8x3", "2x3x4,4x3x2", "2x12,12x2");
@@ -85,8 +95,12 @@ static void add_space(writer *to, bool grouped) {
     if (below(3) == 0) tn_buffer_format(&to->text, "caps: {bram18: %d}\n", 40 + (int)below(120));
     if (below(4) == 0)
         tn_buffer_format(&to->text, "constraints: [\"macs_per_step <= %d\"]\n", 90000 + (int)below(60000));
+    else if (below(4) == 0)
+        tn_buffer_format(&to->text, "constraints: [\"bram18 <= %d\", \"degrees_of_freedom >= %d\"]\n",
+                         60 + (int)below(100), (int)below(900));
     tn_buffer_text(&to->text, "choices:\n");
     add_choices(to);
+    if (to->tied) tn_buffer_text(&to->text, "tied: [[layers.query.flow, layers.key.flow]]\n");
 }
 
 typedef struct {
