@@ -14,15 +14,13 @@ typedef struct {
 static const char default_device[] = "u50@user-area";
 
 static tn_status load(const request *asked, tn_arena *arena, tn_target *target, tn_error *error) {
-    if (asked->point && asked->device)
-        return tn_fail(error, TN_INPUT, "a sweep's folder has its own device; --device goes with a model");
-    TN_TRY(tn_target_load(asked->common.argument[0], asked->point,
-                          asked->device ? asked->device : default_device, &asked->set, arena, target, error));
+    TN_TRY(tn_target_load(asked->common.argument[0], asked->point, asked->device, default_device, &asked->set,
+                          arena, target, error));
     if (tn_device_kind_of(target->device) == TN_DEVICE_FPGA) return TN_OK;
     return tn_fail(
         error, TN_INPUT,
         "device %s is no FPGA; `tenfold roofline step %s --device %s` predicts a training step on it",
-        tn_device_name(target->device), asked->common.argument[0], asked->device);
+        tn_device_name(target->device), asked->common.argument[0], tn_device_name(target->device));
 }
 
 static tn_status price(const tn_target *target, tn_program_cache *cache, tn_arena *arena, tn_cost *cost,

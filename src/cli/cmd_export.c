@@ -58,10 +58,8 @@ static tn_status run(request *asked, tn_target *target, tn_program_cache *cache,
     tn_explanation why;
     tn_handover design;
     const char *path[FILES];
-    if (asked->point && asked->device)
-        return tn_fail(error, TN_INPUT, "a sweep's folder has its own device; --device goes with a model");
-    TN_TRY(tn_target_load(asked->common.argument[0], asked->point,
-                          asked->device ? asked->device : default_device, &asked->set, arena, target, error));
+    TN_TRY(tn_target_load(asked->common.argument[0], asked->point, asked->device, default_device, &asked->set,
+                          arena, target, error));
     if (tn_device_kind_of(target->device) != TN_DEVICE_FPGA)
         return tn_fail(error, TN_INPUT, "device %s is no FPGA; designs are of FPGAs",
                        tn_device_name(target->device));

@@ -7,6 +7,8 @@
 enum { DEFAULT_SEED = 1, DEFAULT_TOKENS = 32, OF_MODEL = 1, OF_MATRIX = 2, OF_TABLE = 4 };
 
 static const tn_option options[] = {
+    {"--point", TN_INTO(tn_ranks_asked, point), "ID",
+     "with the folder of a sweep: this design's foldings and device"},
     {"--weights", TN_INTO(tn_ranks_asked, weights), "FILE", "trained weights: .npy, .npz or .safetensors"},
     {"--budget", TN_INTO(tn_ranks_asked, budget), "KEY=VALUE",
      "most that all layers may take together: params=300000, 12MB, '80 %', bram18=50%; repeatable"},
@@ -20,7 +22,7 @@ static const tn_option options[] = {
     {"--accuracy", TN_INTO(tn_ranks_asked, accuracy), "FILE.csv",
      "measured accuracy by rank (rank,accuracy[,layer]) instead of the truncation error"},
     {"--device", TN_INTO(tn_ranks_asked, device), "DEVICE",
-     "for budgets of bram18, uram and cycles (default u50)"},
+     "for budgets of bram18, uram and cycles (default the design's; of a model u50)"},
     {"--set", TN_INTO(tn_ranks_asked, set), "KEY=VALUE", "override a key of the model or device; repeatable"},
     {"--depth", TN_INTO(tn_ranks_asked, depth), "D,D,..|own",
      "also try the balanced folding of so many factors (default 2,3,4); own: none"},
@@ -53,7 +55,9 @@ static const struct {
     int modes;
     const char *goes_with, *option[GROUP_MOST];
 } groups[] = {
-    {OF_MODEL, "MODEL", {"--weights", "--covariance", "--accuracy", "--device", "--set", "--depth"}},
+    {OF_MODEL,
+     "MODEL",
+     {"--point", "--weights", "--covariance", "--accuracy", "--device", "--set", "--depth"}},
     {OF_MATRIX, "--matrix", {"--tensor", "--transpose", "--case-out", "--tokens"}},
     {OF_MODEL | OF_TABLE, "MODEL or --table", {"--budget", "--max-error", "--minimise", "--states"}},
     {OF_MODEL | OF_MATRIX,

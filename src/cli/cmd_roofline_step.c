@@ -160,8 +160,8 @@ static void divide_sets(request *r) {
 static tn_status work(request *r, tn_target *target, tn_program_cache *cache, tn_error *error) {
     divide_sets(r);
     TN_TRY(tn_roofline_load(r->device_name, &r->device_set, &r->common.arena, &r->roofline, error));
-    TN_TRY(tn_target_load(r->common.argument[0], r->point, NULL, &r->model_set, &r->common.arena, target,
-                          error));
+    TN_TRY(tn_target_load(r->common.argument[0], r->point, NULL, NULL, &r->model_set, &r->common.arena,
+                          target, error));
     TN_TRY(tn_step_build(target->model, cache, &r->common.arena, &r->step, error));
     TN_TRY(
         tn_roofline_step_predict(r->roofline, &r->step, r->launches, &r->common.arena, &r->predicted, error));

@@ -128,8 +128,8 @@ static tn_status generate(const request *asked, tn_target *target, tn_program_ca
 static tn_status run(request *asked, tn_target *target, tn_program_cache *cache, int *answer_status,
                      tn_error *error) {
     tn_rtl_answer answer;
-    TN_TRY(tn_target_load(asked->common.argument[0], asked->point, asked->device, &asked->set,
-                          &asked->common.arena, target, error));
+    TN_TRY(tn_target_load(asked->common.argument[0], asked->point, asked->device, "u50@user-area",
+                          &asked->set, &asked->common.arena, target, error));
     TN_TRY(generate(asked, target, cache, &asked->common.arena, &answer, error));
     *answer_status = answer.ok ? 0 : 1;
     TN_TRY(write_report(asked, &answer, error));
@@ -149,10 +149,11 @@ static tn_status answer(void *request_asked, int *answer_status, tn_error *error
     return status;
 }
 
-static const request defaults = {.device = "u50@user-area", .seed = 1, .steps = 1};
+static const request defaults = {.seed = 1, .steps = 1};
 static const tn_option options[] = {
     {"--layer", TN_INTO(request, layer), "NAME", "a layer, such as encoder1.query (the whole step)"},
-    {"--device", TN_INTO(request, device), "DEVICE", "whose operators' latencies are built (u50@user-area)"},
+    {"--device", TN_INTO(request, device), "DEVICE",
+     "whose operators' latencies are built (the design's; of a model u50@user-area)"},
     {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design"},
     {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model or the device (repeatable)"},
     {"--update", TN_INTO(request, update), NULL, "with SGD of every core behind the gradients"},

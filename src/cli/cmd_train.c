@@ -336,7 +336,7 @@ static tn_status run_training(const request *asked, int *status_answer, tn_error
     tn_target target = {0};
     answer_data answer;
     tn_status status =
-        tn_target_load(asked->target, asked->point, asked->device, &asked->set, &arena, &target, error);
+        tn_target_load(asked->target, asked->point, asked->device, NULL, &asked->set, &arena, &target, error);
     if (status == TN_OK) status = train(asked, &target, &arena, &answer, error);
     if (status == TN_OK && answer.result.diverged) {
         fprintf(stderr, "tenfold: %s\n", answer.result.diverged);

@@ -18,8 +18,8 @@ enum { TN_RANKS_LIST = 256 };
 
 typedef struct tn_ranks_asked {
     tn_common common;
-    const char *model;                                            /* allocate for a model's layers */
-    const char *weights, *covariance, *accuracy, *device, *depth; /* with it */
+    const char *model;                                                    /* allocate for a model's layers */
+    const char *point, *weights, *covariance, *accuracy, *device, *depth; /* with it */
     const char *cores;                         /* type of cores.safetensors: f32, f16, bf16; NULL: none */
     tn_half half;                              /* from it */
     const char *matrix, *tensor, *case_folder; /* decompose one matrix */

@@ -4,6 +4,7 @@
 #include "cli/ranks.h"
 #include "cli/ranks_solution.h"
 #include "cli/sets.h"
+#include "cli/target.h"
 #include "cli/watch.h"
 #include "hardware/price.h"
 #include "plot/rank_figures.h"
@@ -26,7 +27,8 @@ typedef struct {
     const tn_ranks_asked *asked;
     tn_arena arena;
     tn_error *error;
-    tn_model *model;
+    tn_target target;
+    tn_model *model;   /* of it */
     tn_device *device; /* NULL: no budget needs one */
     tn_accuracy *accuracy;
     tn_trained trained;
@@ -111,6 +113,7 @@ static tn_status read_rule(work *w) {
     rule->seed = asked->seed;
     rule->dense = asked->accuracy == NULL; /* no rank was measured for it */
     rule->own_ranks = asked->accuracy != NULL;
+    rule->low_rank = rule->dense && !asked->depth && !asked->format;
     TN_TRY(tn_ranks_method(asked->method, &rule->method, w->error));
     if (asked->cap) TN_TRY(read_counts(w, asked->cap, "--cap", &rule->cap, &rule->caps));
     if (asked->tolerance) TN_TRY(read_tolerances(w));
@@ -152,16 +155,19 @@ static bool needs_device(const tn_ranks_asked *asked) {
 
 static tn_status load_model(work *w) {
     const tn_ranks_asked *asked = w->asked;
-    tn_sets sets;
-    TN_TRY(tn_sets_divide(&asked->set, &sets, w->error));
-    TN_TRY(tn_model_load(asked->model, sets.model.item, sets.model.count, &w->arena, &w->model, w->error));
-    if (!needs_device(asked)) {
-        if (sets.device.count == 0) return TN_OK;
-        return tn_fail(w->error, TN_INPUT, "--set %.100s is a key of a device; add --device DEVICE",
-                       sets.device.item[0]);
+    const bool needed = needs_device(asked);
+    if (!needed && !asked->point) {
+        tn_sets sets;
+        TN_TRY(tn_sets_divide(&asked->set, &sets, w->error));
+        if (sets.device.count)
+            return tn_fail(w->error, TN_INPUT, "--set %.100s is a key of a device; add --device DEVICE",
+                           sets.device.item[0]);
     }
-    TN_TRY(tn_device_load(asked->device ? asked->device : "u50", sets.device.item, sets.device.count,
-                          &w->arena, &w->device, w->error));
+    TN_TRY(tn_target_load(asked->model, asked->point, asked->device, needed ? "u50" : NULL, &asked->set,
+                          &w->arena, &w->target, w->error));
+    w->model = w->target.model;
+    if (!needed) return TN_OK;
+    w->device = w->target.device;
     if (tn_device_kind_of(w->device) == TN_DEVICE_FPGA) return TN_OK;
     return tn_fail(w->error, TN_INPUT, "device %s is no FPGA; cycles and blocks are counted for FPGAs",
                    tn_device_name(w->device));
@@ -469,6 +475,7 @@ static tn_status write_files(const work *w) {
     TN_TRY(tn_rank_write_allocation(folder, &w->plan.problem, &solution->best, w->error));
     if (solution->best.met) TN_TRY(write_choice(w));
     TN_TRY(write_front(w));
+    TN_TRY(tn_formats_figure(folder, &w->plan, w->error));
     return tn_errors_figure(folder, &w->plan, solution->best.met ? solution : NULL, w->error);
 }
 
@@ -489,6 +496,7 @@ tn_status tn_ranks_model(const tn_ranks_asked *asked, int *answer, tn_error *err
     tn_status status = run(&w);
     if (status == TN_OK) *answer = w.outcome.fits ? 0 : 1;
     tn_rank_plan_free(&w.plan);
+    tn_target_free(&w.target);
     tn_arrays_close(w.trained.weights);
     tn_arrays_close(w.trained.moments);
     tn_arena_free(&w.arena);

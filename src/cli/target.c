@@ -21,8 +21,8 @@ static tn_status load_model(const char *name, const char *device, const tn_optio
     return tn_build_decode(tn_model_build(target->model), arena, &target->build, error);
 }
 
-static tn_status load_design(const char *folder, const char *point, tn_arena *arena, tn_target *target,
-                             tn_error *error) {
+static tn_status load_design(const char *folder, const char *point, const char *device, tn_arena *arena,
+                             tn_target *target, tn_error *error) {
     uint64_t id;
     tn_space *space;
     tn_evaluation evaluation;
@@ -35,20 +35,21 @@ static tn_status load_design(const char *folder, const char *point, tn_arena *ar
     target->id = id;
     target->model = tn_evaluator_model(target->evaluator);
     target->device = tn_space_of(space, id)->device;
+    if (device) TN_TRY(tn_device_load(device, NULL, 0, arena, &target->device, error));
     target->build = *tn_evaluator_build(target->evaluator);
     return TN_OK;
 }
 
-tn_status tn_target_load(const char *name, const char *point, const char *device, const tn_option_list *set,
-                         tn_arena *arena, tn_target *target, tn_error *error) {
+tn_status tn_target_load(const char *name, const char *point, const char *device, const char *usual,
+                         const tn_option_list *set, tn_arena *arena, tn_target *target, tn_error *error) {
     *target = (tn_target){0};
     if (is_folder(name)) {
         if (set->count)
             return tn_fail(error, TN_INPUT, "a sweep's folder says its keys itself; --set goes with a model");
-        return load_design(name, point, arena, target, error);
+        return load_design(name, point, device, arena, target, error);
     }
     if (point) return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
-    return load_model(name, device, set, arena, target, error);
+    return load_model(name, device ? device : usual, set, arena, target, error);
 }
 
 tn_status tn_target_choices(const tn_target *target, tn_arena *arena, const char **choices, tn_error *error) {

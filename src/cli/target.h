@@ -17,10 +17,11 @@ typedef struct tn_target {
     uint64_t id;
 } tn_target;
 
-/* `name`: a model, or a sweep's folder with `point`, the id of one of its designs. `set` belongs to a model (and to
- * its device, where `device` is not NULL); a folder says its keys itself, its device too. */
-tn_status tn_target_load(const char *name, const char *point, const char *device, const tn_option_list *set,
-                         tn_arena *arena, tn_target *target, tn_error *error);
+/* `name`: a model, or a sweep's folder with `point`, the id of one of its designs. `device`: the one that was asked for;
+ * NULL: `usual` of a model (NULL: none is wanted), its own of a design. `set` belongs to a model, and to its device where
+ * there is one; a folder says its keys itself. */
+tn_status tn_target_load(const char *name, const char *point, const char *device, const char *usual,
+                         const tn_option_list *set, tn_arena *arena, tn_target *target, tn_error *error);
 /* The choices of a sweep's design: "build.rows=4 build.columns=4 ..", in the arena; "" of a model. */
 tn_status tn_target_choices(const tn_target *target, tn_arena *arena, const char **choices, tn_error *error);
 void tn_target_free(tn_target *target);

@@ -155,6 +155,136 @@ tn_status tn_errors_figure(const char *folder, const tn_rank_plan *plan, const t
     return draw(folder, "errors", &c, error);
 }
 
+/* --- formats --- */
+
+/* A format as people compare them: a train of one factor a side is plain low rank. */
+enum { LOW_RANK = TN_FORMATS, FAMILIES };
+
+static unsigned family_of(const tn_layer_option *option) {
+    return option->weight.format == TN_TT && option->weight.d == 1 ? LOW_RANK : option->weight.format;
+}
+
+static const char *family_name(unsigned family) {
+    return family == LOW_RANK ? "low-rank" : tn_format_names[family];
+}
+
+/* The candidate of least error by that cap (dense has none), of equal ones that of fewest parameters; NULL: none. */
+static const tn_layer_option *best_of(const tn_layer_options *of, unsigned family, uint64_t cap) {
+    const tn_layer_option *best = NULL;
+    for (size_t i = 0; i < of->count; i++) {
+        const tn_layer_option *k = &of->item[i];
+        if (!k->usable || k->tolerance >= 0 || family_of(k) != family) continue;
+        if (family != TN_DENSE && k->cap > cap) continue;
+        if (!best || k->squared_error < best->squared_error ||
+            (k->squared_error == best->squared_error && k->parameters < best->parameters))
+            best = k;
+    }
+    return best;
+}
+
+static bool has_family(const tn_rank_plan *plan, size_t layer, unsigned family) {
+    return best_of(&plan->candidates[layer], family, UINT64_MAX) != NULL;
+}
+
+/* A layer that lacks a format that others have would make the lines ones of different layers. */
+static bool is_compared(const tn_rank_plan *plan, size_t layer) {
+    for (unsigned f = 0; f < FAMILIES; f++) {
+        bool any = false;
+        for (size_t l = 0; l < plan->layers; l++) any |= has_family(plan, l, f);
+        if (any && !has_family(plan, layer, f)) return false;
+    }
+    return true;
+}
+
+/* The next cap of any candidate of the family above `cap`; 0: none. */
+static uint64_t next_cap(const tn_rank_plan *plan, unsigned family, uint64_t cap) {
+    uint64_t next = 0;
+    for (size_t l = 0; l < plan->layers; l++)
+        for (size_t i = 0; i < plan->candidates[l].count; i++) {
+            const tn_layer_option *k = &plan->candidates[l].item[i];
+            if (k->usable && k->tolerance < 0 && family_of(k) == family && k->cap > cap &&
+                (next == 0 || k->cap < next))
+                next = k->cap;
+        }
+    return next;
+}
+
+/* One point of a line: all compared layers by that cap. False where one has no candidate yet. */
+static bool point_of(const tn_rank_plan *plan, const bool *compared, unsigned family, uint64_t cap,
+                     uint64_t *parameters, double *error) {
+    double squares = 0, norms = 0;
+    *parameters = 0;
+    for (size_t l = 0; l < plan->layers; l++) {
+        const tn_layer_option *k = compared[l] ? best_of(&plan->candidates[l], family, cap) : NULL;
+        if (!compared[l]) continue;
+        if (!k) return false;
+        *parameters += k->parameters;
+        squares += fmax(0, k->squared_error);
+        norms += plan->candidates[l].squared_norm;
+    }
+    *error = norms > 0 ? sqrt(squares / norms) : 0;
+    return norms > 0;
+}
+
+/* Appends the line to both; returns whether it has a point. */
+static bool put_family(const tn_rank_plan *plan, const bool *compared, unsigned family, tn_buffer *data,
+                       tn_buffer *csv) {
+    uint64_t parameters, cap = family == TN_DENSE ? 0 : next_cap(plan, family, 0);
+    bool any = false;
+    do {
+        double error;
+        if (!point_of(plan, compared, family, cap, &parameters, &error)) continue;
+        if (!any) next_index(data);
+        any = true;
+        tn_buffer_format(data, "%" PRIu64 " %.9g\n", parameters, error);
+        tn_csv_put(csv, family_name(family));
+        tn_csv_put_count(csv, cap);
+        tn_csv_put_count(csv, parameters);
+        tn_csv_put_real(csv, error);
+        tn_csv_put_real(csv, 1 - error * error);
+        tn_csv_line(csv);
+    } while (cap && (cap = next_cap(plan, family, cap)) > 0);
+    return any;
+}
+
+static void put_families(const tn_rank_plan *plan, const bool *compared, canvas *c, tn_buffer *csv) {
+    static const char *const head[] = {"format", "cap", "parameters", "relative_error", "retained_energy"};
+    size_t lines = 0;
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++) tn_csv_put(csv, head[i]);
+    tn_csv_line(csv);
+    tn_buffer_text(&c->data, "NaN NaN\n");
+    for (unsigned family = 0; family < FAMILIES; family++) {
+        char name[32];
+        if (!put_family(plan, compared, family, &c->data, csv)) continue;
+        snprintf(name, sizeof name, "format_%zu", ++lines);
+        tn_define_text(&c->definition, name, family_name(family));
+    }
+    tn_define_real(&c->definition, "lines", (double)lines);
+}
+
+tn_status tn_formats_figure(const char *folder, const tn_rank_plan *plan, tn_error *error) {
+    canvas c = {0};
+    tn_buffer csv = {0};
+    tn_arena arena = {0};
+    bool *compared;
+    char path[1200];
+    tn_status status = tn_arena_alloc(&arena, plan->layers, sizeof *compared, &compared, error);
+    if (status == TN_OK) {
+        size_t layers = 0;
+        for (size_t l = 0; l < plan->layers; l++) layers += compared[l] = is_compared(plan, l);
+        put_families(plan, compared, &c, &csv);
+        tn_define_real(&c.definition, "layers", (double)layers);
+        snprintf(path, sizeof path, "%.1000s/formats.csv", folder);
+        status = tn_file_write_buffer(path, &csv, error);
+    }
+    tn_buffer_free(&csv);
+    tn_arena_free(&arena);
+    if (status == TN_OK) return draw(folder, "formats", &c, error);
+    tn_buffer_free(&c.data);
+    tn_buffer_free(&c.definition);
+    return status;
+}
+
 /* --- spectra --- */
 
 typedef struct {

@@ -95,6 +95,13 @@ static tn_status find_foldings(tn_layer_options *of, const tn_weight *own, const
     return TN_OK;
 }
 
+static tn_status add_low_rank(tn_layer_options *of, tn_error *error) {
+    static const tn_format train = TN_TT;
+    static const tn_layer_option_rule one = {.formats = 1, .format = &train};
+    const tn_weight factors = {.d = 1, .m = {of->rows}, .n = {of->columns}};
+    return add_folding(of, &factors, &one, error);
+}
+
 static tn_status add_dense(tn_layer_options *of, tn_error *error) {
     if (of->foldings == TN_FOLDINGS_MOST)
         return tn_fail(error, TN_LIMIT, "more than %d foldings and formats for layer %s; try fewer",
@@ -270,6 +277,7 @@ static tn_status list_layers(const tn_model *model, const tn_layer_option_rule *
         of[*count] =
             (tn_layer_options){.layer = i, .name = layer.name, .rows = layer.rows, .columns = layer.columns};
         TN_TRY(find_foldings(&of[*count], &layer.weight->weight, rule, arena, error));
+        if (rule->low_rank && !layer.looked_up) TN_TRY(add_low_rank(&of[*count], error));
         if (rule->dense) TN_TRY(add_dense(&of[*count], error));
         TN_TRY(list_candidates(&of[(*count)++], rule, arena, error));
     }

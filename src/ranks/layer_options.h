@@ -34,7 +34,8 @@ typedef struct tn_layer_option_rule {
     const tn_weight *folding; /* m and n alone count; tried where they fit a layer's size */
     const tn_format *format;  /* of all candidates; none: the layer's own */
     bool own_ranks;           /* the model's own folding at the model's own ranks is a candidate too */
-    bool dense;               /* the matrix as it is, without error, is a candidate too */
+    bool dense;               /* the matrix as it is, without error, is a candidate too, */
+    bool low_rank;            /* and two plain factors: a train of one factor a side; not of tables */
     tn_svd_method method;
     uint64_t seed;
 } tn_layer_option_rule;

@@ -225,10 +225,10 @@ static void a_model(void **state) {
         test_program_json(0, "validate", test_in_folder("out/model.yaml"), "--quiet", "--json", NULL);
     assert_true(json_is_true(json_object_get(checks, "ok")));
     json_decref(checks);
-    static const char *const files[] = {"allocation.csv",     "candidates.csv",      "error.csv",
-                                        "front.csv",          "singular_values.csv", "cores.npz",
-                                        "figures/errors.png", "figures/front.png",   "figures/allocation.png",
-                                        "figures/spectra.png"};
+    static const char *const files[] = {
+        "allocation.csv",         "candidates.csv",      "error.csv",           "front.csv",
+        "singular_values.csv",    "cores.npz",           "figures/errors.png",  "figures/front.png",
+        "figures/allocation.png", "figures/spectra.png", "figures/formats.png", "formats.csv"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char name[64];
         snprintf(name, sizeof name, "out/%s", files[i]);
