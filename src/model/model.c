@@ -124,6 +124,20 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
     return TN_OK;
 }
 
+tn_status tn_model_resize(const tn_model *model, uint64_t batch, uint64_t sequence, tn_arena *arena,
+                          tn_model **resized, tn_error *error) {
+    const char *text;
+    tn_yaml *over, *merged;
+    TN_TRY(
+        tn_arena_format(arena, &text, error, "batch: %" PRIu64 "\nsequence: %" PRIu64 "\n", batch, sequence));
+    TN_TRY(tn_yaml_parse("size of a step", text, strlen(text), arena, &over, error));
+    TN_TRY(tn_yaml_merge(model->root, over, arena, &merged, error));
+    TN_TRY(tn_model_decode(merged, arena, resized, error));
+    TN_TRY(tn_model_split_like(*resized, model, arena, error));
+    for (size_t i = 0; i < model->weights; i++) *tn_model_weight_at(*resized, i) = model->weight[i].entry;
+    return TN_OK;
+}
+
 const char *tn_model_name(const tn_model *model) {
     return model->name;
 }

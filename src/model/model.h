@@ -132,6 +132,10 @@ tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena
 tn_status tn_step_build_part(const tn_model *model, tn_program_cache *cache, uint32_t transformations,
                              tn_arena *arena, tn_step *step, tn_error *error);
 
+/* The model with another batch and sequence; its weights as they stand in this one. Lives in `arena`. */
+tn_status tn_model_resize(const tn_model *model, uint64_t batch, uint64_t sequence, tn_arena *arena,
+                          tn_model **resized, tn_error *error);
+
 /* The sorts of step that a run consists of, each with its share of the steps: one, or with predicted gradients the true
  * steps and those that predict; in inference with early exits one for each exit, in their order. tn_step_build gives the
  * mean of them, which is what is priced; a sort is what is executed. Resident arrays are the same in all. */

@@ -104,6 +104,14 @@ typedef struct tn_predictor {
     uint64_t width, before, rows, behind, left, right;
 } tn_predictor;
 
+/* A look-up of the tokens and heads that stay (model/pruning.c): of every `from_tokens` rows `tokens`, of the `heads` parts of
+ * a row `kept_heads`, side by side; or the heads back into their places among all. `chooses`: which they are follows
+ * from what this one reads. */
+typedef struct tn_gather {
+    uint64_t from_tokens, tokens, heads, kept_heads;
+    bool chooses, spreads;
+} tn_gather;
+
 typedef struct tn_operation {
     tn_operation_kind kind;
     tn_phase phase;
@@ -120,6 +128,7 @@ typedef struct tn_operation {
     double cycle_ratio; /* of a product: its cycles by those of the dense one; 0: 1 */
     uint64_t times,
         of_times; /* it is done in so many of so many steps, or for so many of so many inputs; 0: all */
+    const tn_gather *gather;       /* of a look-up that leaves out what is pruned; NULL otherwise */
     const tn_predictor *predictor; /* of a product of one; NULL otherwise */
     uint32_t read_count, write_count;
     uint32_t reads[TN_OPERATION_READS], writes[TN_OPERATION_WRITES]; /* arrays */

@@ -1,6 +1,7 @@
 #include "train/lowered_step.h"
 
 #include "base/checked.h"
+#include "model/attention.h"
 #include "model/graph.h"
 #include "train/axis_order.h"
 
@@ -23,52 +24,39 @@ typedef struct lowering {
     tn_error *error;
 } lowering;
 
-/* The axes of attention's arrays: e example, h head, q token of the query, k of the key, d width of a head, v of
- * a value's head. */
-typedef struct attention_product {
-    const char *result; /* the part it makes */
-    const char *a, *b, *out;
-} attention_product;
-static const attention_product attention_products[] = {
-    {"scores", "eqhd", "ekhd", "ehqk"},         {"output", "ehqk", "ekhv", "eqhv"},
-    {"value-gradient", "ehqk", "eqhv", "ekhv"}, {"scores-gradient", "eqhv", "ekhv", "ehqk"},
-    {"query-gradient", "ehqk", "ekhd", "eqhd"}, {"key-gradient", "ehqk", "eqhd", "ekhd"},
-};
-
-static tn_status view_of_letters(const lowering *l, const tn_layer *layer, const char *letters,
-                                 tn_view *view) {
-    const tn_layer *query = &l->model->layer[layer->input[0]], *key = &l->model->layer[layer->input[1]];
+/* Sizes of the six letters are those of the operation, which may see fewer heads and tokens than the layers have. */
+static tn_status attention_view(const lowering *l, const tn_operation *operation,
+                                const tn_attention_product *product, int side, tn_view *view) {
+    const uint64_t size[] = {operation->rows, operation->columns, operation->reduction};
     *view = (tn_view){0};
-    for (const char *letter = letters; *letter; letter++) {
-        uint64_t size = *letter == 'e'   ? l->model->batch
-                        : *letter == 'h' ? layer->heads
-                        : *letter == 'q' ? query->sequence
-                        : *letter == 'k' ? key->sequence
-                        : *letter == 'd' ? query->width / layer->heads
-                                         : layer->width / layer->heads;
-        TN_TRY(tn_view_add(view, (uint32_t)*letter, size, l->error));
+    TN_TRY(tn_view_add(view, 'e', l->model->batch, l->error));
+    for (const char *letter = product->letters[side]; *letter; letter++) {
+        uint64_t of = operation->batch / l->model->batch; /* h */
+        for (int group = 0; group < 3; group++)
+            if (*letter == tn_attention_letter(product, group)) of = size[group];
+        TN_TRY(tn_view_add(view, (uint32_t)*letter, of, l->error));
     }
     tn_view_lay(view, 0);
     return TN_OK;
 }
 
 static tn_status attention_views(const lowering *l, const tn_operation *operation, tn_view view[3]) {
-    const tn_layer *layer = &l->model->layer[operation->layer];
     const char *part = l->to->step.array[operation->writes[0]].part;
-    for (size_t i = 0; i < sizeof attention_products / sizeof *attention_products; i++) {
-        const attention_product *product = &attention_products[i];
-        if (strcmp(product->result, part) != 0) continue;
-        TN_TRY(view_of_letters(l, layer, product->a, &view[0]));
-        TN_TRY(view_of_letters(l, layer, product->b, &view[1]));
-        return view_of_letters(l, layer, product->out, &view[2]);
-    }
-    return tn_fail(l->error, TN_INPUT, "layer %s makes %s, which is not known how to train", layer->name,
-                   part);
+    const tn_attention_product *product = tn_attention_product_of(part);
+    if (!product)
+        return tn_fail(l->error, TN_INPUT, "layer %s makes %s, which is not known how to train",
+                       l->model->layer[operation->layer].name, part);
+    for (int side = 0; side < 3; side++) TN_TRY(attention_view(l, operation, product, side, &view[side]));
+    return TN_OK;
 }
 
 /* Of the products of a predictor (model/step.h, tn_predictor), by what they make: f row, x and y features before and
  * behind it, a and c elements of the parameter left and right of it, w hidden unit. */
-static const attention_product predictor_products[] = {
+typedef struct predictor_product {
+    const char *result; /* the part it makes */
+    const char *a, *b, *out;
+} predictor_product;
+static const predictor_product predictor_products[] = {
     {"predictor-hidden", "xfy", "wxy", "fw"},
     {"predicted", "fw", "wac", "afc"},
     {"predictor-hidden-gradient", "afc", "wac", "fw"},
@@ -94,7 +82,7 @@ static tn_status predictor_view(const lowering *l, const tn_predictor *of, const
 
 static tn_status predictor_views(const lowering *l, const tn_operation *operation, tn_view view[3]) {
     const char *part = l->to->step.array[operation->writes[0]].part;
-    const attention_product *product = predictor_products;
+    const predictor_product *product = predictor_products;
     while (strcmp(product->result, part) != 0) product++;
     TN_TRY(predictor_view(l, operation->predictor, product->a, &view[0]));
     TN_TRY(predictor_view(l, operation->predictor, product->b, &view[1]));
@@ -165,6 +153,8 @@ static tn_status lower_operation(lowering *l, uint32_t position) {
     const tn_layer *layer = &l->model->layer[operation->layer];
     to->operation = operation;
     if (operation->kind == TN_OP_PRODUCT) return lower_product(l, to);
+    if (operation->gather && operation->gather->tokens < operation->gather->from_tokens)
+        l->to->kept_tokens = operation->gather->tokens;
     if (operation->kind == TN_OP_SOFTMAX || operation->kind == TN_OP_SOFTMAX_GRADIENT)
         to->scale = 1 / sqrt((double)(l->model->layer[layer->input[0]].width / layer->heads));
     for (uint32_t h = 0; operation->kind == TN_OP_CROSS_ENTROPY && h < l->to->heads; h++)
@@ -179,11 +169,12 @@ static void find_heads(lowering *l) {
         const tn_layer *layer = &l->model->layer[i];
         if (!layer->kind->is_loss) continue;
         uint32_t logits = l->to->step.layer[layer->input[0]].output;
+        uint64_t outputs = l->model->layer[layer->input[0]].width;
         l->stays[logits] = true;
         l->to->head[l->to->heads++] = (tn_head){.layer = i,
                                                 .logits = logits,
-                                                .rows = layer->tokens,
-                                                .outputs = l->to->step.array[logits].elements / layer->tokens,
+                                                .rows = l->to->step.array[logits].elements / outputs,
+                                                .outputs = outputs,
                                                 .of_example = layer->sequence == 1};
     }
 }

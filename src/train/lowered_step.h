@@ -61,6 +61,7 @@ typedef struct tn_lowered_step {
     const tn_number_format
         *kept;               /* what operations make is rounded to it; NULL: no wider than the run's own */
     size_t rounded_elements; /* of the largest array that is rounded */
+    uint64_t kept_tokens;    /* of an example, behind the first attention; 0: all */
     uint32_t heads;
     tn_head *head;
     uint32_t tables;

@@ -5,6 +5,7 @@
  */
 #include "base/blas.h"
 #include "model/graph.h"
+#include "train/gather.h"
 #include "train/selection.h"
 #include "train/trainer_state.h"
 
@@ -95,8 +96,9 @@ static void lookup(const tn_step_run *r, const tn_operation *o) {
     const char *from = at(r, o->reads[0]);
     char *to = at(r, o->writes[0]);
     bool table = r->sized->lowered.step.array[o->reads[0]].role == TN_ARRAY_PARAMETER;
+    uint64_t tokens = elements(r, o->reads[0]) / o->columns / r->sized->batch;
     for (uint64_t i = 0; i < o->rows; i++)
-        memcpy(to + i * row, from + (table ? r->t->batch.token[i] : i * r->sized->tokens) * row, row);
+        memcpy(to + i * row, from + (table ? r->t->batch.token[i] : i * tokens) * row, row);
 }
 
 /* rows x columns of `from`, row i added to row target(i) of `to`. */
@@ -133,7 +135,10 @@ static void softmax(const member *m, const tn_instruction *to) {
 }
 
 static int32_t label_of(const tn_step_run *r, bool of_example, uint64_t row) {
-    return of_example ? r->t->batch.intent[row] : r->t->batch.slot[row];
+    uint64_t stay = r->sized->lowered.kept_tokens;
+    if (of_example) return r->t->batch.intent[row];
+    if (stay) row = row / stay * r->sized->tokens + tn_kept_token(r, row / stay, row % stay);
+    return r->t->batch.slot[row];
 }
 
 /* Loss and, where `gradient` is not NULL, gradient of the logits of every labelled row. */
@@ -318,7 +323,7 @@ static void execute(member *m, const tn_instruction *to) {
                            m->r->t->rounding.values);
         break;
     case TN_OP_LOOKUP:
-        lookup(m->r, o);
+        o->gather ? tn_run_gather(m->r, o) : lookup(m->r, o);
         break;
     case TN_OP_SCATTER:
         scatter(m->r, o);

@@ -20,22 +20,6 @@ tn_status tn_trainer_memory(size_t bytes, void **memory, char **aligned, tn_erro
     return TN_OK;
 }
 
-/* The model with another batch and sequence; its weights as they stand in the trainer's model. */
-static tn_status resize_model(tn_trainer *t, uint64_t batch, uint64_t tokens, tn_model **model,
-                              tn_error *error) {
-    const char *text;
-    tn_yaml *over, *merged;
-    TN_TRY(tn_arena_format(&t->arena, &text, error, "batch: %" PRIu64 "\nsequence: %" PRIu64 "\n", batch,
-                           tokens));
-    TN_TRY(tn_yaml_parse("size of a step", text, strlen(text), &t->arena, &over, error));
-    TN_TRY(tn_yaml_merge(tn_model_root(t->model), over, &t->arena, &merged, error));
-    TN_TRY(tn_model_decode(merged, &t->arena, model, error));
-    TN_TRY(tn_model_split_like(*model, t->model, &t->arena, error));
-    for (size_t i = 0; i < tn_model_weights(t->model); i++)
-        *tn_model_weight_at(*model, i) = t->model->weight[i].entry;
-    return TN_OK;
-}
-
 /* Grows the memory that all steps share. */
 static tn_status make_room(tn_trainer *t, const tn_lowered_step *lowered, tn_error *error) {
     void *memory;
@@ -77,7 +61,7 @@ tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, uint3
     }
     tn_model *model;
     tn_sized_step *made;
-    TN_TRY(resize_model(t, batch, tokens, &model, error));
+    TN_TRY(tn_model_resize(t->model, batch, tokens, &t->arena, &model, error));
     TN_TRY(tn_arena_alloc(&t->arena, 1, sizeof *made, &made, error));
     made->batch = batch;
     made->tokens = tokens;
@@ -230,14 +214,22 @@ static tn_status check_tables(const tn_trainer *t, tn_error *error) {
                    tables);
 }
 
-/* Techniques of inference whose choice of tokens, heads or codes nothing here makes. */
+/* Techniques of inference that are a price alone. */
 static tn_status refuse_unexecuted(const tn_model *model, tn_error *error) {
-    bool pruned = model->pruning.tokens < 1 || model->pruning.heads < 1;
-    if (!pruned && model->outliers == 0 && model->flat_gemm.block == 0) return TN_OK;
+    if (model->outliers == 0 && model->flat_gemm.block == 0) return TN_OK;
     return tn_fail(error, TN_INPUT, "\"%s\" is priced and not executed; leave it out here",
-                   pruned            ? "pruning"
-                   : model->outliers ? "outliers"
-                                     : "flat_gemm");
+                   model->outliers ? "outliers" : "flat_gemm");
+}
+
+/* Room for the choice of tokens and heads. */
+static tn_status make_choices(tn_trainer *t, tn_error *error) {
+    uint64_t heads = 1, examples = t->model->batch;
+    for (uint32_t i = 0; i < t->model->layers; i++)
+        if (t->model->layer[i].heads > heads) heads = t->model->layer[i].heads;
+    TN_TRY(tn_arena_alloc(&t->arena, examples * t->model->sequence, sizeof *t->kept_token, &t->kept_token,
+                          error));
+    TN_TRY(tn_arena_alloc(&t->arena, examples * heads, sizeof *t->kept_head, &t->kept_head, error));
+    return tn_arena_alloc(&t->arena, heads + t->model->sequence, sizeof *t->weight_of, &t->weight_of, error);
 }
 
 static tn_status fill(tn_trainer *t, tn_error *error) {
@@ -252,6 +244,7 @@ static tn_status fill(tn_trainer *t, tn_error *error) {
             "training.clip_norm needs all gradients of a step at once; with `update.when: "
             "write-back`, or predicted_gradients, a parameter is updated as soon as its own is there");
     TN_TRY(check_heads(t, error));
+    TN_TRY(make_choices(t, error));
     t->zeros.layers = t->whole->lowered.step.layers;
     TN_TRY(tn_arena_alloc(&t->arena, t->zeros.layers, sizeof *t->zeros.layer, &t->zeros.layer, error));
     return make_parameters(t, error);

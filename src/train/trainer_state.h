@@ -46,6 +46,9 @@ struct tn_trainer {
     size_t pool_bytes, scratch_elements;
     tn_rounding_room rounding;
     tn_zero_counter zeros;
+    uint32_t *kept_token,
+        *kept_head;    /* of each example, ascending, where tokens and heads are pruned (gather.h) */
+    double *weight_of; /* of each token or head of an example, to choose by */
     tn_batch batch;
     double weight[TN_HEADS_MOST];
     uint64_t steps;

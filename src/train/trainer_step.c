@@ -1,6 +1,7 @@
 /* One training step or forward pass: the examples laid out, the operations of their step executed, the answers read. */
 #include "base/random.h"
 #include "model/graph.h"
+#include "train/gather.h"
 #include "train/selection.h"
 #include "train/trainer_state.h"
 
@@ -150,6 +151,13 @@ tn_status tn_trainer_step(tn_trainer *t, const tn_example *example, uint64_t cou
     return TN_OK;
 }
 
+/* The row of logits of an example, or of a token of it; UINT64_MAX: of a token that was pruned. */
+static uint64_t row_of(const tn_step_run *r, const tn_head *head, uint64_t example, uint64_t token) {
+    uint64_t stay = r->sized->lowered.kept_tokens, row = tn_kept_row(r, example, token);
+    if (head->of_example || row == UINT64_MAX) return head->of_example ? example : row;
+    return example * (stay ? stay : r->sized->tokens) + row;
+}
+
 /* Of the softmax of a row of logits, over the logarithm of their number. */
 static double row_entropy(const tn_kernels *k, const char *logits, uint64_t outputs) {
     enum { PIECE = 64 };
@@ -178,8 +186,10 @@ static double entropy_of(const tn_step_run *r, const tn_example *example, uint64
         double head_sum = 0;
         uint64_t rows = 0;
         for (uint64_t e = 0; e < count; e++)
-            for (uint64_t i = 0; i < (head->of_example ? 1 : example[e].tokens); i++, rows++) {
-                uint64_t row = head->of_example ? e : e * r->sized->tokens + i;
+            for (uint64_t i = 0; i < (head->of_example ? 1 : example[e].tokens); i++) {
+                uint64_t row = row_of(r, head, e, i);
+                if (row == UINT64_MAX) continue;
+                rows++;
                 head_sum += row_entropy(r->t->kernels, logits + row * head->outputs * r->t->kernels->bytes,
                                         head->outputs);
             }
@@ -196,9 +206,11 @@ static void classify(const tn_step_run *r, const tn_example *example, uint64_t c
         uint32_t *next = r->class_of ? r->class_of[h] : NULL;
         for (uint64_t e = 0; next && e < count; e++)
             for (uint64_t i = 0; i < (head->of_example ? 1 : example[e].tokens); i++) {
-                uint64_t row = head->of_example ? e : e * r->sized->tokens + i;
+                uint64_t row = row_of(r, head, e, i);
                 const char *logits = tn_array_values(r, head->logits);
-                *next++ = (uint32_t)k->greatest(logits + row * head->outputs * k->bytes, head->outputs);
+                *next++ = row == UINT64_MAX
+                              ? UINT32_MAX
+                              : (uint32_t)k->greatest(logits + row * head->outputs * k->bytes, head->outputs);
             }
     }
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "train/generated.h"
+#include "train/initial.h"
 #include "train/training.h"
 
 static char data_folder[96], trained_folder[96], weights[128];
@@ -158,6 +159,91 @@ static void wanted_shares_leave(void **state) {
     tn_arena_free(&b.arena);
 }
 
+/* Counts are as predicted whatever is left out; shares that leave all in change no answer. */
+static void pruned_passes(void **state) {
+    (void)state;
+    static const char *const pruned[] = {"pruning.tokens=0.5", "pruning.heads=0.5",
+                                         "pruning={tokens: 0.7, heads: 0.3}",
+                                         "pruning={tokens: 0.999, heads: 0.999}"};
+    static const char *const exits[] = {"exit=[0.5, 0.3, 0.2]", "batch=1"};
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 2; k++) {
+            const char *const set[] = {"phase=inference", pruned[i], exits[k]};
+            bench b;
+            assert_int_equal(run(&b, "3.yaml", set, 3, weights, NULL), TN_OK);
+            check_counts(&b.result);
+            assert_true(isfinite(b.result.test.loss));
+            if (i == 3 && k == 1) check_same(&b.result.test, &trained_test);
+            if (i < 3 && k == 1) assert_true(b.result.test.loss != trained_test.loss);
+            tn_arena_free(&b.arena);
+        }
+}
+
+/* What the watcher sees of one pass with half of the tokens and heads. */
+typedef struct look {
+    double *given;
+    uint64_t rows, found, heads_gone;
+} look;
+
+static void watch(void *user, const tn_step *step, uint32_t operation, uint32_t array, const void *values) {
+    look *l = user;
+    const tn_operation *o = &step->operation[operation];
+    const float *value = values;
+    const tn_array *of = &step->array[array];
+    if (strcmp(step->layer[of->layer].name, "positions") == 0 && !o->gather) {
+        assert_true(of->elements <= 24 * 16);
+        for (uint64_t i = 0; i < of->elements; i++) l->given[i] = (double)value[i];
+        l->rows = of->elements / 16;
+    }
+    /* Every row that stays is a row of what was given, in its order, the first token's first. */
+    if (strcmp(step->layer[of->layer].name, "positions") == 0 && o->gather) {
+        uint64_t next = 0;
+        for (uint64_t i = 0; i < o->rows; i++) {
+            bool same = false;
+            for (; next < l->rows && !same; next++) {
+                same = true;
+                for (uint64_t c = 0; c < 16; c++)
+                    same = same && l->given[next * 16 + c] == (double)value[i * 16 + c];
+            }
+            assert_true(same && (i > 0 || next == 1));
+            l->found++;
+        }
+    }
+    if (o->gather && o->gather->spreads)
+        for (uint64_t h = 0; h < 4; h++) {
+            bool none = true;
+            for (uint64_t i = 0; i < o->rows; i++)
+                for (uint64_t c = 0; c < 4; c++) none = none && value[i * 16 + h * 4 + c] == 0;
+            l->heads_gone += none;
+        }
+}
+
+static void rows_and_heads_that_stay(void **state) {
+    (void)state;
+    static const char *const set[] = {"phase=inference", "pruning={tokens: 0.5, heads: 0.5}"};
+    tn_arena arena = {0};
+    tn_model *model;
+    tn_train_settings settings;
+    tn_trainer *trainer;
+    tn_step_result result;
+    uint32_t token[] = {2, 9, 4, 7, 30, 5, 11, 8};
+    int32_t slot[] = {0, 1, 0, 2, 0, 1, 0, 3};
+    double given[24 * 16];
+    look l = {.given = given};
+    const tn_example example = {.tokens = 8, .token = token, .slot = slot, .intent = 1};
+    assert_int_equal(tn_model_load(test_in_folder("3.yaml"), set, 2, &arena, &model, NULL), TN_OK);
+    assert_int_equal(tn_train_settings_decode(NULL, &arena, &settings, NULL), TN_OK);
+    assert_int_equal(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, NULL), TN_OK);
+    assert_int_equal(tn_initialise(trainer, &settings, NULL), TN_OK);
+    tn_trainer_watch(trainer, watch, &l);
+    assert_int_equal(tn_trainer_forward(trainer, &example, 1, false, NULL, &result, NULL), TN_OK);
+    assert_int_equal(l.found, 4);
+    assert_int_equal(l.heads_gone, 3 * 2);
+    assert_int_equal(result.labels[0] + result.labels[1], 1 + 4);
+    tn_trainer_free(trainer);
+    tn_arena_free(&arena);
+}
+
 static void slips_are_refused(void **state) {
     (void)state;
     static const char *const set[] = {"phase=inference"};
@@ -172,10 +258,9 @@ static void slips_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_are_those_of_training),
-        cmocka_unit_test(all_leave_as_a_shorter_model),
-        cmocka_unit_test(wanted_shares_leave),
-        cmocka_unit_test(slips_are_refused),
+        cmocka_unit_test(answers_are_those_of_training), cmocka_unit_test(all_leave_as_a_shorter_model),
+        cmocka_unit_test(wanted_shares_leave),           cmocka_unit_test(pruned_passes),
+        cmocka_unit_test(rows_and_heads_that_stay),      cmocka_unit_test(slips_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, test_folder_remove);
 }
