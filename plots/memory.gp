@@ -6,7 +6,7 @@ set title heading noenhanced
 set xlabel "capacity of the blocks taken (light) and what is stored in them (dark), KiB"
 set style fill solid 1 noborder
 set yrange [rows - 0.4 : -0.6]
-set xrange [0 : most * 1.3]
+set xrange [0 : most * 1.7]
 set ytics noenhanced nomirror scale 0
 set grid xtics linetype 1 linecolor rgb "#e4e4e4"
 set key bottom right samplen 1.5

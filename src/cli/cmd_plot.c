@@ -78,6 +78,12 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     drawn.gpu = gpu;
     TN_TRY(tn_result_load(asked->common.argument[0], arena, &result, error));
     tn_print_incomplete(&result, true);
+    if (result.front_count == 0) {
+        if (!asked->common.json)
+            tn_say("%s holds no design that fits; there is nothing to draw\n", result.folder);
+        *answer = 1;
+        return asked->common.json ? tn_output_names("figures", NULL, 0, true, error) : TN_OK;
+    }
     if (asked->x) return draw_points(asked, &result, drawn.format, drawn.style, answer, error);
     TN_TRY(tn_sweep_figures(&result, &drawn, arena, path, &count, error));
     return tn_output_names("figures", path, count, asked->common.json, error);

@@ -21,11 +21,21 @@ static int by_capacity(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* ", words of 4x1x4": of the memory's largest array. */
+static void word_text(const tn_memory_line *line, char *text, size_t size) {
+    size_t length = 0;
+    *text = 0;
+    if (!line->largest || line->largest->row_elements == 1) return;
+    for (uint32_t k = 0; k < line->largest->axes && length < size; k++)
+        length += (size_t)tn_snprintf(text + length, size - length, "%s%" PRIu64, k ? "x" : ", words of ",
+                                      line->largest->word[k]);
+}
+
 static void put_memory(const tn_memory_line *line, tn_buffer *data) {
     static const int kind[] = {
         [TN_STYLE_AUTO] = 0, [TN_STYLE_BLOCK] = 0, [TN_STYLE_ULTRA] = 1, [TN_STYLE_DISTRIBUTED] = 2};
     const tn_placed *placed = &line->placed;
-    char name[160], layout[160];
+    char name[160], layout[240], word[96];
     if (line->arrays > 1)
         tn_snprintf(name, sizeof name, "%.110s and %" PRIu32 " more", line->name, line->arrays - 1);
     else
@@ -33,8 +43,9 @@ static void put_memory(const tn_memory_line *line, tn_buffer *data) {
     char copies[32] = "", banks[48] = "";
     if (placed->memories > 1) tn_snprintf(copies, sizeof copies, "%" PRIu64 " of ", placed->memories);
     if (placed->banks > 1) tn_snprintf(banks, sizeof banks, "%" PRIu64 " banks of ", placed->banks);
-    tn_snprintf(layout, sizeof layout, "%s%s%" PRIu64 " bits x %" PRIu64, copies, banks, placed->width_bits,
-                placed->depth);
+    word_text(line, word, sizeof word);
+    tn_snprintf(layout, sizeof layout, "%s%s%" PRIu64 " bits x %" PRIu64 "%s", copies, banks,
+                placed->width_bits, placed->depth, word);
     tn_figure_cell(data, name);
     tn_buffer_format(data, " %.9g %.9g %d ", placed->capacity_bits / bits_per_KiB,
                      placed->stored_bits / bits_per_KiB, kind[placed->place.style]);

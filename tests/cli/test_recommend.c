@@ -120,6 +120,10 @@ static void nothing_fits(void **state) {
     assert_int_equal(run.status, 1);
     assert_non_null(strstr(run.out, "nearest misses"));
     test_run_free(&run);
+    run = test_program("plot", test_in_folder("none"), NULL); /* an answer, as validate's */
+    assert_int_equal(run.status, 1);
+    assert_non_null(strstr(run.out, "nothing to draw"));
+    test_run_free(&run);
 }
 
 static void refusals(void **state) {
