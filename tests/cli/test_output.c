@@ -148,11 +148,77 @@ static void a_closed_pipe_ends_silently(void **state) {
     }
 }
 
+/* A quick command line of every command; those that need data of people's own are asked for their help alone. */
+static const char *const lines_of_all[] = {
+    "sweep \"$SOURCE/tests/explore/data/mini.yaml\" -o \"$FOLDER/alike\"",
+    "cost atis-2enc",
+    "order --layer tt:m=4x4,n=4x4,rank=4,tokens=8",
+    "list models",
+    "doctor",
+    "completion zsh",
+    "hardware memory --width 32 --depth 512 --style block",
+    "roofline step atis-2enc --device h200",
+    "technique checkpointing --layers 12 --segments 3",
+    "query \"$FOLDER/alike\" 'dsp > 0'",
+    "recommend \"$FOLDER/alike\"",
+    "export \"$FOLDER/alike\" --point 3 -o \"$FOLDER/alike-3\"",
+    "report \"$FOLDER/alike\" -o \"$FOLDER/alike.html\"",
+    "compare \"$FOLDER/alike\" \"$FOLDER/alike\"",
+    "plot \"$FOLDER/alike\" --x dsp --y seconds_per_step --format csv",
+    "validate \"$FOLDER/alike\" --point 3",
+    "merge \"$FOLDER/alike\" -o \"$FOLDER/alike-merged\"",
+    "slurm \"$SOURCE/tests/explore/data/mini.yaml\" -o \"$FOLDER/alike-tasks\" --tasks 2",
+    "finetune cost llama3-8b --gpu a100 --method lora --tokens 512 --queries 50000 --epochs 1",
+    "ranks --table \"$SOURCE/docs/examples/candidates.csv\" --budget params=4000",
+    "train \"$SOURCE/tests/explore/data/small-transformer.yaml\" --steps 1 --data none",
+    "rtl \"$SOURCE/tests/explore/data/small-transformer.yaml\" --layer query -o \"$FOLDER/alike-rtl\"",
+};
+enum { LINES_OF_ALL = sizeof lines_of_all / sizeof *lines_of_all };
+
+static void answer_alike(const char *line) {
+    char command[1024];
+    snprintf(command, sizeof command, "SOURCE='%s'; \"$TENFOLD\" %s --json --quiet", TEST_SOURCE_DIR, line);
+    test_run run = shell(0, command);
+    json_t *json = parsed(&run);
+    assert_true(json_is_object(json));
+    if (run.err[0]) fail_msg("%s is not quiet: %s", line, run.err);
+    json_decref(json);
+    test_run_free(&run);
+}
+
+/* With --json one object on standard output, with --quiet nothing on standard error, whatever the command. */
+static void commands_answer_alike(void **state) {
+    static const char *const helped[] = {"help", "accuracy", "model"};
+    (void)state;
+    for (int i = 0; i < LINES_OF_ALL; i++) answer_alike(lines_of_all[i]);
+    test_run run =
+        shell(0, "\"$TENFOLD\" completion bash | sed -n \"s/.*commands='\\(.*\\)'/\\1/p\" | head -1");
+    size_t seen = 0;
+    for (char *rest = run.out, *name; (name = strtok_r(rest, " \n", &rest)) != NULL; seen++) {
+        bool known = false;
+        char command[128];
+        for (int i = 0; i < LINES_OF_ALL; i++)
+            known |=
+                strncmp(lines_of_all[i], name, strlen(name)) == 0 && lines_of_all[i][strlen(name)] == ' ';
+        known |= strcmp(name, "doctor") == 0;
+        for (size_t i = 0; i < sizeof helped / sizeof *helped; i++) known |= strcmp(helped[i], name) == 0;
+        if (!known) fail_msg("no command line of %s is tried", name);
+        if (strcmp(name, "help") == 0) continue;
+        snprintf(command, sizeof command,
+                 "\"$TENFOLD\" help %s >\"$FOLDER/help\"; grep -q -e '--json' \"$FOLDER/help\" && "
+                 "grep -q -e '--quiet' \"$FOLDER/help\"",
+                 name);
+        quiet(0, command);
+    }
+    assert_true(seen > 20);
+    test_run_free(&run);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_holds_any_name),           cmocka_unit_test(yaml_holds_any_name),
         cmocka_unit_test(names_do_not_steer_a_terminal), cmocka_unit_test(a_failed_write_is_told),
-        cmocka_unit_test(a_closed_pipe_ends_silently),
+        cmocka_unit_test(a_closed_pipe_ends_silently),   cmocka_unit_test(commands_answer_alike),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }
