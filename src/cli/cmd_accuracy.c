@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "cli/watch.h"
 #include "explore/space.h"
+#include "plot/study_figures.h"
 #include "train/accuracy_study.h"
 
 #include <stdio.h>
@@ -11,9 +12,9 @@
 
 typedef struct request {
     tn_common common;
-    const char *data, *folder, *shard;
+    const char *data, *folder, *shard, *format;
     uint64_t effort, seeds;
-    bool resume;
+    bool resume, plot;
     tn_option_list set, loss_weight;
 } request;
 
@@ -114,6 +115,8 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     if (asked->seeds == 0) return tn_fail(error, TN_INPUT, "--seeds 0; at least one is needed");
     if (!asked->resume && has_candidates(asked->folder))
         return tn_fail(error, TN_INPUT, "%s holds a study; --resume goes on with it", asked->folder);
+    tn_figure_format format;
+    TN_TRY(tn_figure_format_find(asked->format, &format, error));
     tn_study_options options = {.folder = asked->folder, .effort = asked->effort, .seeds = asked->seeds};
     TN_TRY(read_shard(asked->shard, &options, error));
     TN_TRY(split_settings(asked, &set, &sets, &training, arena, error));
@@ -138,6 +141,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     status = tn_file_write_buffer(path, &table, error);
     tn_buffer_free(&table);
     TN_TRY(status);
+    if (asked->plot) TN_TRY(tn_study_figures(asked->folder, &space, &study, format, error));
     if (asked->common.json) return tn_output_json(&study_record, &study, error);
     tn_say("%zu of %llu combinations, %llu epochs, seed %llu\n", study.count,
            (unsigned long long)study.combinations, (unsigned long long)study.epochs,
@@ -145,7 +149,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     return tn_output_rows(&row_record, study.row, study.count, error);
 }
 
-static const request defaults = {.effort = 64, .seeds = 1};
+static const request defaults = {.effort = 64, .seeds = 1, .format = "png"};
 static const tn_option options[] = {
     {"--data", TN_INTO(request, data), "FOLDER", "train, dev and test with seq.in, seq.out, label"},
     {"-o", TN_INTO(request, folder), "DIR", "folder of checkpoints and of accuracy.csv"},
@@ -153,6 +157,8 @@ static const tn_option options[] = {
     {"--seeds", TN_INTO(request, seeds), "N", "with which the last survivors are trained (1)"},
     {"--shard", TN_INTO(request, shard), "I/N", "every N-th candidate, from the I-th"},
     {"--resume", TN_INTO(request, resume), NULL, "go on with the study in DIR"},
+    {"--plot", TN_INTO(request, plot), NULL, "draw accuracy by parameters and by epochs into DIR/figures"},
+    {"--format", TN_INTO(request, format), "png|svg|pdf", "picture format of --plot (png)"},
     {"--loss-weight", TN_INTO(request, loss_weight), "NAME=FACTOR", "factor of a loss, slot=4 (repeatable)"},
     {"--set", TN_INTO(request, set), "KEY=VALUE",
      "override a key of the space, or training.KEY of the runs (repeatable)"},

@@ -111,6 +111,11 @@ static tn_status advance(session *s, tn_study_row *row, uint64_t epochs) {
     row->dev = last ? last->dev : no_scores;
     row->test = last ? last->test : no_scores;
     row->accuracy = accuracy_of(&row->dev);
+    double *curve;
+    row->curve_epochs = epochs < result.epochs ? epochs : result.epochs;
+    TN_TRY(tn_arena_alloc(s->arena, row->curve_epochs, sizeof *curve, &curve, s->error));
+    for (size_t i = 0; i < row->curve_epochs; i++) curve[i] = accuracy_of(&result.epoch[i].dev);
+    row->curve = curve;
     return TN_OK;
 }
 

@@ -35,6 +35,8 @@ typedef struct tn_study_row {
         collapsed;           /* collapsed: seeds that diverged or give one answer to all */
     double accuracy, spread; /* spread: standard deviation over seeds; NAN for one */
     tn_scores dev, test;
+    size_t curve_epochs;
+    const double *curve; /* [curve_epochs] accuracy of the first seed after each epoch */
 } tn_study_row;
 
 typedef struct tn_study {

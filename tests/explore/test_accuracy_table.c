@@ -251,30 +251,26 @@ static void odd_tables_are_refused(void **state) {
     assert_int_not_equal(load(none, 1, &space), TN_OK);
 }
 
-/* Each row of the shipped table that counts is a measured value of its space. */
+/* Each row of the shipped table that counts is a measured value of the demo's space, every folding of which has some. */
 static void shipped_table_speaks_of_its_space(void **state) {
     (void)state;
     tn_space space;
-    tn_evaluator *evaluator;
-    size_t measured = 0, between = 0;
-    ok(tn_space_load(test_source("spaces/atis-2enc-u50-accuracy.yaml"), NULL, 0, NULL, &arena, &space,
-                     &error));
-    ok(tn_evaluator_new(&space, &evaluator, &error));
-    for (size_t f = 0; f < space.choice[0].count; f++)
-        for (size_t r = 0; r < space.choice[1].count; r++) {
-            tn_evaluation found;
-            uint64_t id = f * space.stride[0] + r * space.stride[1];
-            ok(tn_evaluate_design(evaluator, id, &found, &error));
-            assert_true(isnan(found.accuracy) || (found.accuracy > 0.85 && found.accuracy < 0.96));
-            measured += found.accuracy_interpolated == 0;
-            between += found.accuracy_interpolated == 1;
+    size_t digit[TN_AXES_MOST] = {0}, measured = 0, between = 0, points = 0;
+    ok(tn_space_load(test_source("spaces/atis-2enc-u50.yaml"), NULL, 0, NULL, &arena, &space, &error));
+    for (digit[0] = 0; digit[0] < space.choice[0].count; digit[0]++)
+        for (digit[1] = 0; digit[1] < space.choice[1].count; digit[1]++) {
+            double accuracy;
+            bool interpolated;
+            ok(tn_accuracy_table_at(&space.accuracy_table, space.choice, space.choices, digit, &accuracy,
+                                    &interpolated, &error));
+            assert_true(isnan(accuracy) || (accuracy > 0.7 && accuracy < 0.96));
+            measured += !isnan(accuracy) && !interpolated;
+            between += interpolated;
         }
-    tn_evaluator_free(evaluator);
-    size_t points = 0;
     for (size_t i = 0; i < space.accuracy_table.curves; i++) points += space.accuracy_table.curve[i].count;
-    assert_int_equal(space.accuracy_table.curves, 3);
+    assert_int_equal(space.accuracy_table.curves, space.choice[0].count);
     assert_int_equal(measured, points);
-    assert_true(between > 20);
+    assert_true(between > 5 * measured);
 }
 
 int main(void) {
