@@ -1,7 +1,10 @@
 /* Whether a certificate holds: random designs of a space, priced one by one, against the front in a folder of
  * `tenfold sweep`.
  *
- *     bench_cover DIR [DESIGNS [SEED]]      default 1000000 designs, seed 1 */
+ *     bench_cover DIR [DESIGNS [SEED [BUILDS]]]      default 1000000 designs, seed 1
+ *
+ * BUILDS (1): so many designs in a row have the same choices of layers, with builds drawn anew: the step is the larger
+ * part of a price. */
 #include "base/clock.h"
 #include "base/random.h"
 #include "explore/archive.h"
@@ -37,21 +40,27 @@ static int read_factors(const char *folder, const tn_space *space, double *facto
 
 typedef struct {
     uint64_t feasible, uncovered;
-
 } tally;
 
+/* The i-th design: choices of the model and its layers from one stream, of the build from another. */
+static void draw_digits(const tn_space *space, uint64_t i, uint64_t seed, uint64_t builds, uint32_t *digit) {
+    uint64_t layers = seed * UINT64_C(1000000007) + i / builds, build = ~(seed * UINT64_C(1000000007) + i);
+    for (size_t c = 0; c < space->choices; c++) {
+        uint64_t *state = space->choice[c].kind == TN_AXIS_BUILD ? &build : &layers;
+        digit[c] = tn_splitmix_below(state, (uint32_t)space->choice[c].count);
+    }
+}
+
 static tn_status draw(const tn_space *space, tn_archive *front, const double *factor, uint64_t from,
-                      uint64_t to, uint64_t seed, tally *of, tn_error *error) {
+                      uint64_t to, uint64_t seed, uint64_t builds, tally *of, tn_error *error) {
     tn_evaluator *evaluator;
     TN_TRY(tn_evaluator_new(space, &evaluator, error));
     tn_status status = TN_OK;
     for (uint64_t i = from; status == TN_OK && i < to; i++) {
-        uint64_t state = seed * UINT64_C(1000000007) + i;
         uint32_t digit[TN_AXES_MOST], cause;
         tn_evaluation evaluation;
         tn_point point;
-        for (size_t c = 0; c < space->choices; c++)
-            digit[c] = tn_splitmix_below(&state, (uint32_t)space->choice[c].count);
+        draw_digits(space, i, seed, builds, digit);
         status = tn_evaluate_digits(evaluator, digit, &evaluation, &cause, error);
         if (status != TN_OK || cause != TN_CAUSE_NONE) continue;
         of->feasible++;
@@ -70,8 +79,9 @@ int main(int argc, char **argv) {
     static tn_result result;
     double factor[TN_OBJECTIVES_MOST];
     uint64_t designs = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000,
-             seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
-    if (argc < 2) {
+             seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1,
+             builds = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
+    if (argc < 2 || builds == 0) {
         printf("bench_cover: skipped; give the folder of a sweep with a certificate\n");
         return 0;
     }
@@ -102,7 +112,7 @@ int main(int argc, char **argv) {
         uint64_t part = (uint64_t)omp_get_thread_num(), parts = (uint64_t)omp_get_num_threads();
         if (found == TN_OK)
             found = draw(space, &front, factor, designs * part / parts, designs * (part + 1) / parts, seed,
-                         &own, &why);
+                         builds, &own, &why);
         tn_archive_free(&front);
 #pragma omp critical
         {
