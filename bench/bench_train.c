@@ -77,7 +77,7 @@ static double measure(const char *name, tn_flow_name flow, bool dense, double ra
     check(tn_train_settings_decode(NULL, &arena, &settings, &error), &error);
     check(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, &error), &error);
     check(tn_initialise(trainer, &settings, &error), &error);
-    int steps = dense ? 10 : 100;
+    int steps = dense || flow == TN_FLOW_DENSE ? 10 : 100;
     double seconds = seconds_per_step(trainer, steps, &result, &error), floor = (double)result.macs / rate;
     tn_trainer_time(trainer, true);
     double started = cpu_seconds();
