@@ -64,14 +64,16 @@ static tn_status tell_operations(tn_rtl_step_run *with) {
     return TN_OK;
 }
 
-/* The engine, and beside it the vector unit's operators as the price counts them. */
+/* The engine, and beside it the vector unit, as the price counts it with generated operators where the device has them. */
 static tn_status tell_resources(tn_rtl_step_run *with) {
     const tn_rtl_request *r = with->request;
     bool serves[TN_OPERATION_KINDS] = {false};
     tn_operator_set operators;
+    tn_device device = *r->device;
+    device.operator_set = TN_OPERATORS_GENERATED;
     tn_rtl_resources used;
     TN_TRY(tn_rtl_resources_count(&with->engine, r->device, &used, with->error));
-    TN_TRY(tn_operator_set_load(r->device, &tn_fp32, &operators, with->error));
+    TN_TRY(tn_operator_set_load(&device, &tn_fp32, &operators, with->error));
     for (uint32_t i = 0; i < with->engine.circuits; i++) serves[with->engine.circuit[i].kind] = true;
     tn_resources unit = tn_vector_unit_resources(r->device, serves, with->program.design.vector, &operators);
     used.lut += unit.lut;
