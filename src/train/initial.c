@@ -84,6 +84,7 @@ tn_status tn_initialise(tn_trainer *t, const tn_train_settings *settings, tn_err
         if (p->state) memset(p->state, 0, p->state_elements * t->kernels->bytes);
     }
     t->steps = 0;
+    t->selected = false;
     tn_zero_counter_reset(&t->zeros);
     t->rounding.wide = t->rounding.operands = 0;
     tn_free(values);
