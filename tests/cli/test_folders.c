@@ -91,7 +91,7 @@ static void nothing_to_validate_is_exit_1(void **state) {
     shell(1, "$TENFOLD validate $FOLDER/none --quiet");
     shell(1, "$TENFOLD validate $FOLDER/none --quiet --json >$FOLDER/none.json");
     shell(0, "grep -q '\"ok\": false' $FOLDER/none.json");
-    shell(2, "$TENFOLD plot $FOLDER/none");
+    shell(1, "$TENFOLD plot $FOLDER/none");
 }
 
 static void names_that_sqlite_confuses(void **state) {

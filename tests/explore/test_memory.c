@@ -1,4 +1,4 @@
-/* Requests for memory of a sweep fail in turn, all of the first hundred and then every fifth, each on its
+/* Requests for memory of a sweep fail in turn, all of the first hundred and then one in 41, each on its
  * own: each gives TN_MEMORY, nothing leaks, and the folder stays usable. */
 #include "base/memory.h"
 #include "explore/comparison.h"
@@ -45,7 +45,7 @@ static void requests_fail_in_turn(void **state) {
     snprintf(folder, sizeof folder, "%s/tenfold-memory-XXXXXX", root);
     assert_non_null(mkdtemp(folder));
     bool ended = false;
-    for (long n = 1; !ended; n += n < 100 ? 1 : 5) {
+    for (long n = 1; !ended; n += n < 100 ? 1 : 41) {
         tn_error error = {0};
         tn_memory_fail_at(n);
         tn_status status = whole_sweep(&error);
@@ -112,7 +112,7 @@ static tn_status recommendation(tn_error *error) {
 static void requests_of_a_recommendation_fail_in_turn(void **state) {
     bool ended = false;
     (void)state;
-    for (long n = 1; !ended; n += n < 200 ? 1 : 61) {
+    for (long n = 1; !ended; n += n < 200 ? 1 : 401) {
         tn_error error = {0};
         tn_memory_fail_at(n);
         tn_status status = recommendation(&error);
