@@ -42,4 +42,8 @@ static inline uint64_t tn_least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
+static inline uint64_t tn_greatest(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
 #endif

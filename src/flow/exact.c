@@ -1,5 +1,6 @@
 #include "flow/exact.h"
 
+#include "base/checked.h"
 #include "base/interrupt.h"
 #include "flow/neighbours.h"
 #include "flow/queue.h"
@@ -86,10 +87,6 @@ static tn_status grow_nodes(engine *e) {
 }
 
 /* ---- costs ---- */
-
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
 
 /* The cheaper orientation; *turned if it is (b, a). */
 static uint64_t ask_price(const engine *e, const node *a, const node *b, bool *turned) {
@@ -184,7 +181,7 @@ static tn_status offer(engine *e, uint32_t a, uint32_t b) {
     if (number == NONE) return TN_OK;
     node *to = &e->node[number];
     if (cost > to->cost) return TN_OK;
-    uint64_t largest = larger(to->size, larger(e->node[a].largest, e->node[b].largest));
+    uint64_t largest = tn_greatest(to->size, tn_greatest(e->node[a].largest, e->node[b].largest));
     bool cheaper = cost < to->cost;
     if (!cheaper && largest >= to->largest) return TN_OK;
     to->cost = cost;
@@ -250,7 +247,7 @@ static tn_status pair_with_finished(engine *e, uint32_t number) {
 
 /* Lemma 2: the tensor D that takes both at once has at least so many elements. */
 static uint64_t needed_partner(const node *a, const node *b) {
-    return tn_saturating_mul(tn_saturating_mul(a->size, b->size), larger(a->size, b->size));
+    return tn_saturating_mul(tn_saturating_mul(a->size, b->size), tn_greatest(a->size, b->size));
 }
 
 /* What the outer product, making such a D and taking both with it cost at least; a and b themselves apart. */
@@ -334,7 +331,7 @@ static tn_status add_tensors(engine *e) {
         own.size = tn_problem_product(e->problem, own.open);
         if (e->remaining.charged >> t & 1) own.charged = own.size;
         TN_TRY(add_node(e, &own, &number));
-        e->largest_input = larger(e->largest_input, own.size);
+        e->largest_input = tn_greatest(e->largest_input, own.size);
     }
     for (uint32_t t = 0; t < e->problem->tensors; t++) TN_TRY(finish(e, t));
     return TN_OK;

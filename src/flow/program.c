@@ -91,10 +91,6 @@ static uint64_t freed(const reverse *r, uint32_t tensor) {
     return resident ? 0 : r->writer->program->tensor[r->value[tensor]].elements;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* Whether the gradient of b before that of a needs less memory. A gradient is as large as its tensor, and
  * making it is the last use of the sibling's value. (Both values were live together: where their sum passes
  * 2^64 the program fails for it.) */
@@ -102,7 +98,7 @@ static bool second_first(const reverse *r, tn_merge merge) {
     const tn_program_tensor *tensor = r->writer->program->tensor;
     uint64_t a = tensor[r->value[merge.a]].elements, b = tensor[r->value[merge.b]].elements;
     uint64_t both = a + b;
-    return larger(b, both - freed(r, merge.a)) < larger(a, both - freed(r, merge.b));
+    return tn_greatest(b, both - freed(r, merge.a)) < tn_greatest(a, both - freed(r, merge.b));
 }
 
 static tn_status write_backward(reverse *r) {

@@ -1,5 +1,6 @@
 #include "flow/training_search.h"
 
+#include "base/checked.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -169,16 +170,12 @@ static tn_status list_groups(pairing *p) {
     return TN_OK;
 }
 
-static uint64_t greater(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* Whether the half, with the best that its group has for the other one, is no news. */
 static bool is_covered(const pairing *p, const group *g, int side, const member *one) {
     uint64_t macs = side == 0 ? tn_saturating_add(one->forward_macs, g->backward_macs)
                               : tn_saturating_add(g->forward_macs, one->backward_macs);
-    uint64_t peak = side == 0 ? greater(one->forward_bound, g->backward_bound)
-                              : greater(g->forward_bound, one->backward_bound);
+    uint64_t peak = side == 0 ? tn_greatest(one->forward_bound, g->backward_bound)
+                              : tn_greatest(g->forward_bound, one->backward_bound);
     return tn_training_candidates_cover(&p->state->front, macs, g->saved_elements, peak);
 }
 
@@ -211,7 +208,7 @@ static tn_status list_halves(pairing *p, const group *g, int side) {
 }
 
 static tn_status join(pairing *p, const group *g) {
-    uint64_t bound = greater(g->forward_bound, g->backward_bound);
+    uint64_t bound = tn_greatest(g->forward_bound, g->backward_bound);
     if (tn_training_candidates_cover(&p->state->front, least_macs(g), g->saved_elements, bound)) return TN_OK;
     TN_TRY(list_halves(p, g, 0));
     TN_TRY(list_halves(p, g, 1));
@@ -221,7 +218,7 @@ static tn_status join(pairing *p, const group *g) {
             const tn_training_candidate found = {.total_macs =
                                                      tn_saturating_add(forward->macs, backward->macs),
                                                  .saved_elements = g->saved_elements,
-                                                 .peak_elements = greater(forward->peak, backward->peak),
+                                                 .peak_elements = tn_greatest(forward->peak, backward->peak),
                                                  .forward = p->member[forward->member].tree,
                                                  .backward = p->member[backward->member].tree,
                                                  .kept = p->member[backward->member].kept};

@@ -5,10 +5,6 @@
 
 enum { GROUP_KINDS = 1 << TN_ISSUE_CUTS };
 
-static uint64_t most(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* How many of the group's blocks are of the kind: bit k, cut along the k-th index. */
 static bool count_blocks(const tn_issued_group *group, int kind, uint64_t *count) {
     bool fits = true;
@@ -41,7 +37,7 @@ static bool write_phases(const tn_issued_product *product, uint64_t *phases) {
             fits = fits && count_blocks(&product->row, row, &rows) &&
                    count_blocks(&product->column, column, &columns);
             if (fits && rows > 0 && columns > 0)
-                *phases = most(*phases, product->result[block_kind(row, column)]);
+                *phases = tn_greatest(*phases, product->result[block_kind(row, column)]);
         }
     return fits;
 }
@@ -52,12 +48,13 @@ static bool tile_cycles(const tn_issued_product *product, const tn_issued *issue
     bool fits = true;
     *cycles = 0;
     for (int term = 0; term < GROUP_KINDS; term++) {
-        uint64_t groups, issue = most(issued->interval, most(product->left[block_kind(row, term)],
-                                                             product->right[block_kind(term, column)]));
+        uint64_t groups,
+            issue = tn_greatest(issued->interval, tn_greatest(product->left[block_kind(row, term)],
+                                                              product->right[block_kind(term, column)]));
         fits = fits && count_blocks(&product->term, term, &groups) &&
                tn_mul(groups, product->other_groups, &groups) && tn_mul_add(groups, issue, cycles);
         if (term == last_kind(&product->term))
-            fits = fits && tn_add(*cycles, most(issue, issued->write_phases) - issue, cycles);
+            fits = fits && tn_add(*cycles, tn_greatest(issue, issued->write_phases) - issue, cycles);
     }
     return fits;
 }
@@ -131,7 +128,7 @@ tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t 
     for (uint32_t kind = 0; kind < TN_BLOCK_KINDS; kind++) {
         const int cut =
             kind >> TN_ISSUE_CUTS & 1; /* columns: the right block and the result; terms: the left */
-        const uint64_t streamed = most(pass->phases[cut], pass->write_phases[cut]);
+        const uint64_t streamed = tn_greatest(pass->phases[cut], pass->write_phases[cut]);
         product.left[kind] = along ? streamed : 1;
         product.right[kind] = along ? 1 : pass->phases[cut];
         product.result[kind] = along ? 1 : pass->write_phases[cut];
@@ -139,6 +136,6 @@ tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t 
     TN_TRY(tn_issue_product(&kernel, &product, issued, error));
     const uint64_t sums = (along ? tn_tree_depth(pass->lanes) + 1 : 1) * sum_cycles,
                    write = along ? pass->write_phases[pass->cut] : issued->last_phases;
-    *behind = pass->depth + (along ? most(sums, write - 1) : sums + write - 1);
+    *behind = pass->depth + (along ? tn_greatest(sums, write - 1) : sums + write - 1);
     return TN_OK;
 }

@@ -39,10 +39,6 @@ tn_banking tn_split_banking(uint32_t split) {
     return banking[split];
 }
 
-static uint64_t greater(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* ---- rows of memories ---- */
 
 /* Raises what an update goes through to the widest of it; true if anything changed. */
@@ -96,7 +92,7 @@ static uint64_t banks_of(uint32_t split, uint32_t row_log) {
 static tn_layout_demand demand_of_matrix(const layer_out *with, uint32_t array, uint32_t row_log) {
     uint64_t columns = with->arrays->columns[array];
     uint32_t rows = tn_log_above(with->step->array[array].elements / columns),
-             features = tn_log_above(greater(with->build->reduction, with->build->columns));
+             features = tn_log_above(tn_greatest(with->build->reduction, with->build->columns));
     if (rows < row_log && features < row_log - rows) features = row_log - rows;
     if (features > with->arrays->feature_log[array]) features = with->arrays->feature_log[array];
     if (features > row_log) features = row_log;
@@ -240,8 +236,8 @@ static tn_status find_least_depths(layer_out *with) {
             if (memory == NONE || (program != step->layer[l].program && with->arrays->columns[array] > 0))
                 continue;
             with->laid->depth[array] =
-                greater(with->laid->depth[array],
-                        least->rows[t][with->row_log[memory]] * tn_laid_slices(with->arrays, step, l, t));
+                tn_greatest(with->laid->depth[array],
+                            least->rows[t][with->row_log[memory]] * tn_laid_slices(with->arrays, step, l, t));
         }
     }
     return TN_OK;
@@ -275,10 +271,10 @@ static void find_depths(layer_out *with) {
             if (memory == NONE) continue;
             if (with->arrays->program[l] == step->layer[l].program || with->arrays->columns[array] == 0)
                 with->laid->depth[array] =
-                    greater(with->laid->depth[array],
-                            layouts->tensor[t].depth * tn_laid_slices(with->arrays, step, l, t));
+                    tn_greatest(with->laid->depth[array],
+                                layouts->tensor[t].depth * tn_laid_slices(with->arrays, step, l, t));
             with->laid->memory[memory].banks =
-                greater(with->laid->memory[memory].banks, layouts->tensor[t].banks);
+                tn_greatest(with->laid->memory[memory].banks, layouts->tensor[t].banks);
         }
     }
 }
@@ -296,9 +292,9 @@ static tn_status sum_depths(layer_out *with) {
         uint64_t depth = with->laid->depth[i], row = row_of(with, i);
         if (depth == 0) depth = tn_ceil_div(with->step->array[i].elements, row);
         if (map->memory[memory].grouped || map->slot_of[i] == NONE) {
-            with->laid->memory[memory].depth = greater(with->laid->memory[memory].depth, depth);
+            with->laid->memory[memory].depth = tn_greatest(with->laid->memory[memory].depth, depth);
         } else {
-            slot[map->slot_of[i]] = greater(slot[map->slot_of[i]], depth);
+            slot[map->slot_of[i]] = tn_greatest(slot[map->slot_of[i]], depth);
             slot_memory[map->slot_of[i]] = memory;
         }
     }

@@ -18,10 +18,6 @@ typedef struct {
     tn_error *error;
 } laid_operation;
 
-static uint64_t greater(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 static tn_status add_cycles(laid_operation *with, uint64_t times, uint64_t cycles, uint64_t start) {
     if (tn_mul_add(times, cycles, &with->time->cycles) && tn_mul_add(times, start, &with->time->start_cycles))
         return TN_OK;
@@ -151,7 +147,7 @@ static void find_phases(const laid_operation *with, int pass, tn_vector_blocks *
             continue;
         }
         for (uint32_t i = 0; i < at->read_count; i++)
-            *phases = greater(*phases, block_cycles(with, at->reads[i], 1, columns));
+            *phases = tn_greatest(*phases, block_cycles(with, at->reads[i], 1, columns));
     }
 }
 
@@ -176,7 +172,7 @@ static tn_status lay_rows(laid_operation *with) {
         blocks.phases[last] = block_cycles(with, at->reads[0], 1, columns);
         blocks.write_phases[last] = block_cycles(with, at->writes[0], 1, columns);
         if (by_row && at->kind == TN_OP_SCATTER) /* reads what it adds to */
-            blocks.phases[last] = greater(blocks.phases[last], blocks.write_phases[last]);
+            blocks.phases[last] = tn_greatest(blocks.phases[last], blocks.write_phases[last]);
     }
     TN_TRY(add_clear(with));
     return add_pass(with, by_row ? at->rows : 1,

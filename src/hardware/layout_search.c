@@ -12,14 +12,6 @@ _Static_assert(1 << BANKS_LOG_MOST == TN_LAYOUT_BANKS_MOST, "banks that are coun
 const int tn_cut_directions[TN_OF_ALL][2] = {
     [LEFT] = {ROWS, REDUCTION}, [RIGHT] = {REDUCTION, COLUMNS}, [RESULT] = {ROWS, COLUMNS}};
 
-static uint64_t lesser(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
-static uint64_t greater(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* ---- cycles of an issue ---- */
 
 /* Word by word: few words in many banks. */
@@ -56,7 +48,7 @@ static uint64_t count_rounds(const uint64_t *words, const uint64_t *step, uint32
         }
         from = 1 - from;
     }
-    for (uint64_t b = 0; b < banks; b++) most = greater(most, count[from][b]);
+    for (uint64_t b = 0; b < banks; b++) most = tn_greatest(most, count[from][b]);
     return most;
 }
 
@@ -91,14 +83,14 @@ uint64_t tn_fullest_bank(const uint64_t *words, const uint64_t *skew, uint32_t a
 
 uint64_t tn_words_of_block(uint64_t size, uint64_t block, uint32_t log) {
     uint64_t word = (uint64_t)1 << log, most = 1;
-    block = lesser(block, size);
+    block = tn_least(block, size);
     if ((block & (block - 1)) == 0 || log == 0) return ((block - 1) >> log) + 1;
-    uint64_t aligned = lesser(block & (~block + 1), word);
-    if (block == size || aligned == lesser(block, word)) return ((block - 1) >> log) + 1;
+    uint64_t aligned = tn_least(block & (~block + 1), word);
+    if (block == size || aligned == tn_least(block, word)) return ((block - 1) >> log) + 1;
     uint64_t period = block << log; /* after which blocks lie in words as before */
     for (uint64_t from = 0; from < size && from < period; from += block) {
-        uint64_t words = ((lesser(from + block, size) - 1) >> log) - (from >> log) + 1;
-        most = greater(most, words);
+        uint64_t words = ((tn_least(from + block, size) - 1) >> log) - (from >> log) + 1;
+        most = tn_greatest(most, words);
     }
     return most;
 }
@@ -129,7 +121,7 @@ static uint64_t rotated_cycles(const tn_layout_search *with, uint32_t t, const t
         }
     if (axes == 0) return 1;
     if (axes == 1 && longer == 0 && skew[0] == 1) return 1;
-    if (axes == 2 && longer == 0 && skew[0] == 1 && skew[1] == 1) return lesser(words[0], words[1]);
+    if (axes == 2 && longer == 0 && skew[0] == 1 && skew[1] == 1) return tn_least(words[0], words[1]);
     return tn_fullest_bank(words, skew, axes, (uint64_t)1 << with->tensor[t].bank_log);
 }
 
@@ -163,10 +155,10 @@ static uint64_t cost_of(const tn_searched_product *p, const uint32_t *taken, uin
     uint64_t terms = p->group[REDUCTION].cut[taken[REDUCTION]].blocks,
              tiles = p->batch * p->group[ROWS].cut[taken[ROWS]].blocks *
                      p->group[COLUMNS].cut[taken[COLUMNS]].blocks,
-             read = greater(p->access[LEFT][taken[ROWS]][taken[REDUCTION]],
-                            p->access[RIGHT][taken[REDUCTION]][taken[COLUMNS]]),
+             read = tn_greatest(p->access[LEFT][taken[ROWS]][taken[REDUCTION]],
+                                p->access[RIGHT][taken[REDUCTION]][taken[COLUMNS]]),
              write = p->access[RESULT][taken[ROWS]][taken[COLUMNS]];
-    return tiles * (weight * terms * read + greater(read, write) - read);
+    return tiles * (weight * terms * read + tn_greatest(read, write) - read);
 }
 
 uint64_t tn_layout_search_cycles(const tn_layout_search *with) {

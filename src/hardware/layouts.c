@@ -11,14 +11,6 @@ enum { LEFT = TN_OF_LEFT, RIGHT = TN_OF_RIGHT, RESULT = TN_OF_RESULT, SIDES = TN
 const char *const tn_layout_goal_names[] = {"cycles", "issues", NULL};
 const char *const tn_banking_names[] = {"word", "rows", "skew", "auto", NULL};
 
-static uint64_t lesser(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
-static uint64_t greater(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 uint64_t tn_power_above(uint64_t value) {
     uint64_t power = 1;
     while (power < value) power <<= 1;
@@ -102,7 +94,7 @@ static void read_cuts(const tn_layout_search *with, const uint32_t *index, uint3
     for (uint32_t i = 0; i < indices; i++) {
         uint64_t size = with->size[index[i]], blocks = all / size * tn_ceil_div(size, edge);
         add_cut(of, (tn_group_cut){1, {index[i]}, {edge}, blocks});
-        least = lesser(least, blocks);
+        least = tn_least(least, blocks);
     }
     for (uint32_t i = 0; i < indices; i++)
         for (uint32_t j = i + 1; j < indices; j++)
@@ -145,8 +137,8 @@ static uint64_t longest(const tn_layout_search *with, const tn_cut_choice *of) {
     for (uint32_t i = 0; i < of->count; i++) {
         uint64_t block = 1;
         for (uint32_t k = 0; k < of->cut[i].indices; k++)
-            block *= tn_power_above(lesser(of->cut[i].edge[k], with->size[of->cut[i].index[k]]));
-        most = greater(most, block);
+            block *= tn_power_above(tn_least(of->cut[i].edge[k], with->size[of->cut[i].index[k]]));
+        most = tn_greatest(most, block);
     }
     return most;
 }
@@ -387,10 +379,10 @@ static void tell_product(const tn_layout_search *with, const tn_searched_product
         const tn_group_cut *group[] = {c[tn_cut_directions[side][0]], c[tn_cut_directions[side][1]]};
         for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
             phases[side][kind] = phases_of(&tensors[p->tensor[side]], group, kind);
-            worst[side] = greater(worst[side], phases[side][kind]);
+            worst[side] = tn_greatest(worst[side], phases[side][kind]);
         }
     }
-    out->read_cycles = greater(worst[LEFT], worst[RIGHT]);
+    out->read_cycles = tn_greatest(worst[LEFT], worst[RIGHT]);
     out->write_cycles = worst[RESULT];
 }
 
@@ -408,8 +400,8 @@ static tn_status tell(const tn_layout_search *with, tn_arena *arena, tn_layouts 
         tn_product_layout *p = &layouts->product[i];
         tell_product(with, &with->product[i], layouts->tensor, p);
         layouts->issue_cycles += p->tiles * p->terms * p->read_cycles;
-        layouts->cycles += p->tiles * (p->terms * p->read_cycles + greater(p->read_cycles, p->write_cycles) -
-                                       p->read_cycles);
+        layouts->cycles += p->tiles * (p->terms * p->read_cycles +
+                                       tn_greatest(p->read_cycles, p->write_cycles) - p->read_cycles);
     }
     return TN_OK;
 }

@@ -8,10 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static uint64_t greater(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* Parameters, gradients and optimizer state are written where they stay. */
 static bool store_is_core(const tn_array *array) {
     return array->role != TN_ARRAY_ACTIVATION && array->role != TN_ARRAY_INTERMEDIATE;
@@ -124,8 +120,8 @@ static tn_status add_transfers(tn_workload *workload, const tn_plan *plan, const
         if (bytes == 0) continue;
         TN_TRY(add_tiles(workload, plan, build, i, &fill, error));
         uint64_t moving = transfer_cycles(workload->device, bytes, &latency);
-        workload->cycles[i] = greater(workload->cycles[i], moving) + latency + fill;
-        workload->piece_cycles[i] = greater(workload->piece_cycles[i], tn_ceil_div(moving, blocks)) +
+        workload->cycles[i] = tn_greatest(workload->cycles[i], moving) + latency + fill;
+        workload->piece_cycles[i] = tn_greatest(workload->piece_cycles[i], tn_ceil_div(moving, blocks)) +
                                     tn_ceil_div(latency + fill, blocks);
     }
     return TN_OK;
@@ -143,7 +139,7 @@ static tn_status lay_operations(tn_workload *workload, const tn_plan *plan, cons
         *kernel += time.cycles + time.start_cycles - workload->cycles[i];
         workload->cycles[i] = time.cycles + time.start_cycles;
         workload->piece_cycles[i] =
-            greater(workload->piece_cycles[i], tn_ceil_div(time.cycles, blocks) + time.start_cycles);
+            tn_greatest(workload->piece_cycles[i], tn_ceil_div(time.cycles, blocks) + time.start_cycles);
     }
     return TN_OK;
 }

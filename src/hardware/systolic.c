@@ -51,10 +51,6 @@ static tn_status cut(const tn_systolic *array, layout lie, tiling *t, tn_error *
     return TN_OK;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* *cycles = tiles * each + rest */
 static bool serial(uint64_t tiles, uint64_t each, uint64_t rest, uint64_t *cycles) {
     *cycles = rest;
@@ -64,12 +60,12 @@ static bool serial(uint64_t tiles, uint64_t each, uint64_t rest, uint64_t *cycle
 /* Column tiles outermost, row tiles (the reduction) innermost. The last output is the last tile's, or, where
  * its column tile is narrow, that of the tile before the last column of tiles, at the array's full width. */
 static bool ws_double_buffered(const tiling *t, uint64_t *cycles) {
-    uint64_t period = larger(t->streamed, t->rows), own = t->streamed + t->rows - 1;
+    uint64_t period = tn_greatest(t->streamed, t->rows), own = t->streamed + t->rows - 1;
     if (!serial(t->tiles - 1, period, own + t->last_columns, cycles)) return false;
     if (t->column_tiles == 1) return true;
     uint64_t before;
     if (!serial(t->tiles - 1 - t->row_tiles, period, own + t->columns, &before)) return false;
-    *cycles = larger(*cycles, before);
+    *cycles = tn_greatest(*cycles, before);
     return true;
 }
 
@@ -77,7 +73,7 @@ static bool ws_double_buffered(const tiling *t, uint64_t *cycles) {
  * column c of it 2r + c cycles later. Narrow last tiles finish early, so the last output is one of four: the
  * last tile's, its left neighbour's, and the same two of the row of tiles above. */
 static bool os_overlapped(const tiling *t, uint64_t *cycles) {
-    uint64_t period = larger(t->streamed, 2 * t->rows - 1);
+    uint64_t period = tn_greatest(t->streamed, 2 * t->rows - 1);
     if (t->tiles == 1) {
         *cycles = t->streamed + 2 * t->last_rows + t->last_columns - 2;
         return true;
@@ -88,7 +84,7 @@ static bool os_overlapped(const tiling *t, uint64_t *cycles) {
             uint64_t starts = t->tiles - up * t->column_tiles - left, end;
             uint64_t rows = up ? t->rows : t->last_rows, columns = left ? t->columns : t->last_columns;
             if (!serial(starts, period, 2 * rows + columns - 2, &end)) return false;
-            *cycles = larger(*cycles, end);
+            *cycles = tn_greatest(*cycles, end);
         }
     return true;
 }

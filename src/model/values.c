@@ -1,9 +1,7 @@
 /* What arrays hold, weights, activations or gradients, and in which format they are kept. */
 #include "model/builder.h"
 
-static uint32_t greater(uint32_t a, uint32_t b) {
-    return a > b ? a : b;
-}
+#include "base/checked.h"
 
 /* What an operation makes is of the last kind in the chain weights, activations, gradients that it reads; a loss makes
  * gradients. Between layers nothing is a weight. */
@@ -19,10 +17,11 @@ tn_status tn_builder_values(tn_builder *b, const tn_operation *operation, uint32
         const tn_operation *o = &operation[i];
         uint32_t value = o->kind == TN_OP_CROSS_ENTROPY ? TN_VALUE_GRADIENT : TN_VALUE_WEIGHT;
         if (o->phase == TN_UPDATE) continue;
-        for (uint32_t k = 0; k < o->read_count; k++) value = greater(value, step->array[o->reads[k]].value);
+        for (uint32_t k = 0; k < o->read_count; k++)
+            value = tn_greatest(value, step->array[o->reads[k]].value);
         for (uint32_t k = 0; k < o->write_count; k++) {
             tn_array *array = &step->array[o->writes[k]];
-            array->value = greater(array->value, value);
+            array->value = tn_greatest(array->value, value);
         }
     }
     return TN_OK;

@@ -15,14 +15,6 @@ static uint64_t bits_for(uint64_t values) { /* to tell `values` apart, at least 
     return bits;
 }
 
-static uint64_t most(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
-static uint64_t least(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
-
 /* ---- patterns ---- */
 
 static tn_status append(compiler *with, uint32_t **list, uint32_t count, uint32_t value) {
@@ -112,7 +104,7 @@ tn_status tn_rtl_port_blocks(compiler *with, tn_rtl_port port, const tn_rtl_arra
         }
         TN_TRY(tn_rtl_pattern_make(&array->layout, &block, extent, with->arena, &made, with->error));
         TN_TRY(find_pattern(with, list, &made, &found[kind]));
-        engine->phases = most(engine->phases, made.phases);
+        engine->phases = tn_greatest(engine->phases, made.phases);
     }
     return place_blocks(with, list, found, (uint32_t)engine->kinds, &step->block[port]);
 }
@@ -256,8 +248,8 @@ typedef struct {
 } word_trip;
 
 static word_trip trip_of(const tn_rtl_design *design, const tn_rtl_strides *strides) {
-    uint64_t part = least(design->vector, strides->elements);
-    return (word_trip){.banks = most(1, least(strides->banks, design->vector / strides->elements)),
+    uint64_t part = tn_least(design->vector, strides->elements);
+    return (word_trip){.banks = tn_greatest(1, tn_least(strides->banks, design->vector / strides->elements)),
                        .part = part,
                        .parts = strides->elements / part};
 }
@@ -293,8 +285,8 @@ static void add_word_levels(const tn_rtl_array *array, uint32_t sliced, const tn
             add_word_level(step, level++, port, strides->words[k],
                            (tn_rtl_counter){.stride = strides->stride[k]});
     if (sliced != TN_RTL_NONE) return;
-    const uint64_t first = most(strides->first, trip->banks);
-    add_word_level(step, level++, port, most(1, strides->first / trip->banks),
+    const uint64_t first = tn_greatest(strides->first, trip->banks);
+    add_word_level(step, level++, port, tn_greatest(1, strides->first / trip->banks),
                    (tn_rtl_counter){.turn = trip->banks % strides->first});
     add_word_level(step, level++, port, strides->banks / first,
                    (tn_rtl_counter){.turn = first % strides->banks});
@@ -339,13 +331,14 @@ static tn_status compile_update(compiler *with, const tn_rtl_operation *operatio
 
 static void fit_sizes(compiler *with, const tn_rtl_step *step) {
     tn_rtl_engine *engine = with->engine;
-    engine->tile_levels = most(engine->tile_levels, step->tile_levels);
-    engine->group_levels = most(engine->group_levels, step->group_levels);
+    engine->tile_levels = tn_greatest(engine->tile_levels, step->tile_levels);
+    engine->group_levels = tn_greatest(engine->group_levels, step->group_levels);
     for (uint32_t l = 0; l < step->tile_levels; l++)
-        engine->count_bits = most(engine->count_bits, bits_for(step->tile_count[l] + 1));
+        engine->count_bits = tn_greatest(engine->count_bits, bits_for(step->tile_count[l] + 1));
     for (uint32_t l = 0; l < step->group_levels; l++)
-        engine->count_bits = most(engine->count_bits, bits_for(step->group_count[l] + 1));
-    engine->tile_bits = most(engine->tile_bits, bits_for(2 * step->tiles + 2 * with->design->add_cycles));
+        engine->count_bits = tn_greatest(engine->count_bits, bits_for(step->group_count[l] + 1));
+    engine->tile_bits =
+        tn_greatest(engine->tile_bits, bits_for(2 * step->tiles + 2 * with->design->add_cycles));
 }
 
 /* What the host reads and writes: lane 0 is the first element of the first word. */
@@ -372,7 +365,7 @@ uint64_t tn_rtl_port_lanes(const tn_rtl_engine *engine, tn_rtl_port port) {
     const uint64_t lanes[] = {design->rows * design->terms, design->terms * design->columns,
                               design->rows * design->columns};
     if (port == TN_RTL_EXTRA) return design->vector;
-    return engine->updates || engine->circuits ? most(lanes[port], design->vector) : lanes[port];
+    return engine->updates || engine->circuits ? tn_greatest(lanes[port], design->vector) : lanes[port];
 }
 
 static void engine_sizes(compiler *with) {
@@ -380,21 +373,21 @@ static void engine_sizes(compiler *with) {
     tn_rtl_engine *engine = with->engine;
     uint64_t depth = 1, choices = 1, blocks = 1;
     for (uint32_t m = 0; m < design->memories; m++) {
-        engine->banks = most(engine->banks, design->memory[m].banks);
-        engine->word = most(engine->word, design->memory[m].word);
-        depth = most(depth, design->memory[m].depth);
+        engine->banks = tn_greatest(engine->banks, design->memory[m].banks);
+        engine->word = tn_greatest(engine->word, design->memory[m].word);
+        depth = tn_greatest(depth, design->memory[m].depth);
     }
     for (int port = 0; port < TN_RTL_PORTS; port++) {
-        choices = most(choices, engine->port[port].choices);
-        blocks = most(blocks, engine->port[port].blocks);
+        choices = tn_greatest(choices, engine->port[port].choices);
+        blocks = tn_greatest(blocks, engine->port[port].blocks);
     }
     engine->open = 2 * design->add_cycles;
     engine->slot_bits = bits_for(engine->open);
-    engine->tile_bits = most(engine->tile_bits, engine->slot_bits + 1);
+    engine->tile_bits = tn_greatest(engine->tile_bits, engine->slot_bits + 1);
     engine->address_bits = bits_for(depth);
     engine->rotate_bits = bits_for(engine->banks);
     engine->inside_bits = bits_for(engine->word);
-    engine->phase_bits = bits_for(most(engine->phases, design->add_cycles) + 2);
+    engine->phase_bits = bits_for(tn_greatest(engine->phases, design->add_cycles) + 2);
     engine->choice_bits = bits_for(choices);
     engine->block_bits = bits_for(blocks);
     engine->memory_bits = bits_for(design->memories);

@@ -11,10 +11,6 @@ static uint64_t bits_for(uint64_t values) {
     return bits;
 }
 
-static uint64_t most(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* ---- circuits ---- */
 
 static uint32_t find_circuit(const tn_rtl_engine *engine, const tn_rtl_pass *pass) {
@@ -71,7 +67,7 @@ static tn_status pass_cycles(tn_rtl_compiler *with, const bool *used, const tn_c
     for (uint32_t cut = 0; cut < 2; cut++) {
         for (int port = 0; port < TN_RTL_PORTS; port++)
             if (port != TN_RTL_RESULT && used[port])
-                pass.phases[cut] = most(pass.phases[cut], port_phases(with, step, port, cut));
+                pass.phases[cut] = tn_greatest(pass.phases[cut], port_phases(with, step, port, cut));
         if (used[TN_RTL_RESULT]) pass.write_phases[cut] = port_phases(with, step, TN_RTL_RESULT, cut);
     }
     TN_TRY(tn_issue_pass(&pass, &issued, &behind, with->error));
@@ -183,8 +179,8 @@ void tn_rtl_pass_sizes(tn_rtl_engine *engine) {
     uint64_t drain = 1;
     engine->depth_most = 1;
     for (uint32_t i = 0; i < engine->circuits; i++)
-        engine->depth_most = most(engine->depth_most, engine->circuit[i].depth);
-    for (uint32_t i = 0; i < design->operations; i++) drain = most(drain, engine->step[i].drain);
+        engine->depth_most = tn_greatest(engine->depth_most, engine->circuit[i].depth);
+    for (uint32_t i = 0; i < design->operations; i++) drain = tn_greatest(drain, engine->step[i].drain);
     engine->pass_bits = bits_for(engine->circuits);
     engine->depth_bits = bits_for(engine->depth_most + 1);
     engine->drain_bits = bits_for(drain + 1);
@@ -195,7 +191,8 @@ void tn_rtl_pass_sizes(tn_rtl_engine *engine) {
     for (uint32_t i = 0; i < design->operations && engine->circuits; i++) {
         const tn_rtl_pass *pass = design->operation[i].pass;
         if (pass)
-            engine->address_bits = most(engine->address_bits, bits_for(pass->columns + 2 * design->vector));
+            engine->address_bits =
+                tn_greatest(engine->address_bits, bits_for(pass->columns + 2 * design->vector));
     }
-    if (engine->circuits) engine->address_bits = most(engine->address_bits, engine->row_bits);
+    if (engine->circuits) engine->address_bits = tn_greatest(engine->address_bits, engine->row_bits);
 }

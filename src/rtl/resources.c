@@ -14,10 +14,6 @@ typedef struct {
     tn_error *error;
 } counter;
 
-static uint64_t most(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
 /* ---- parts ---- */
 
 static void registers(const counter *with, uint64_t bits) {
@@ -152,8 +148,8 @@ static void turn(const counter *with, uint64_t element_bits) {
             for (uint32_t m = 0; m < with->design->memories; m++) {
                 const tn_rtl_memory *memory = &with->design->memory[m];
                 if (!is_present(memory, bank, element)) continue;
-                banks = most(banks, memory->banks);
-                word = most(word, memory->word);
+                banks = tn_greatest(banks, memory->banks);
+                word = tn_greatest(word, memory->word);
             }
             multiplex(with, banks, element_bits);
             multiplex(with, word > 1 ? 2 : 1, element_bits);

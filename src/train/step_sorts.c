@@ -1,10 +1,8 @@
 #include "train/step_sorts.h"
 
-#include <math.h>
+#include "base/checked.h"
 
-static uint64_t greater(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
+#include <math.h>
 
 static uint64_t mean_macs(const tn_training_result *of, bool executed) {
     long double sum = 0;
@@ -25,7 +23,7 @@ tn_status tn_note_sort(tn_trainer *trainer, uint32_t sort, const tn_step_result 
                               .macs = {result->macs_predicted, result->macs},
                               .peak_elements = {result->peak_elements_predicted, result->peak_elements}};
     to->macs_per_step = (tn_predicted_executed){mean_macs(to, false), mean_macs(to, true)};
-    to->peak_elements.predicted = greater(to->peak_elements.predicted, result->peak_elements_predicted);
-    to->peak_elements.executed = greater(to->peak_elements.executed, result->peak_elements);
+    to->peak_elements.predicted = tn_greatest(to->peak_elements.predicted, result->peak_elements_predicted);
+    to->peak_elements.executed = tn_greatest(to->peak_elements.executed, result->peak_elements);
     return TN_OK;
 }
