@@ -8,9 +8,10 @@
 #include <inttypes.h>
 
 static const char *const templates[] = {
-    "fields.svh",   "fp32.c",       "pipe.sv",     "delay.sv",     "fp32_multiply.sv", "fp32_add.sv",
-    "bank.sv",      "memory.sv",    "odometer.sv", "addresses.sv", "turn.sv",          "lanes.sv",
-    "read_port.sv", "dot_lanes.sv", "engine.sv",   "testbench.sv", "Makefile",         NULL};
+    "fields.svh",  "fp32.c",       "pipe.sv",      "delay.sv",    "fp32_pack.sv", "fp32_multiply.sv",
+    "fp32_add.sv", "bank.sv",      "memory.sv",    "odometer.sv", "addresses.sv", "turn.sv",
+    "lanes.sv",    "read_port.sv", "dot_lanes.sv", "engine.sv",   "testbench.sv", "Makefile",
+    NULL};
 
 static const char *const vector_templates[] = {"passes.svh",
                                                "taps.sv",

@@ -110,19 +110,9 @@ module fp32_add #(
 
   // ---- rounded ----
   wire        up5 = sum5[3] && (sum5[4] || |sum5[2:0]);
-  wire [32:0] rounded = {exponent5, sum5[26:4]} + {32'b0, up5};
-  wire [ 9:0] exponent6 = rounded[32:23];
-  wire        low = exponent6[9] || exponent6 == 0;
-  wire        high = !exponent6[9] && exponent6 >= 10'd255;
-
   logic [31:0] result;
-  always_comb begin
-    if (nan5) result = 32'h7fc00000;
-    else if (infinite5) result = {sign5, 31'h7f800000};
-    else if (zero5 || low) result = {sign5, 31'b0};
-    else if (high) result = {sign5, 31'h7f800000};
-    else result = {sign5, rounded[30:0]};
-  end
+  fp32_pack pack (.sign(sign5), .exponent(exponent5), .fraction(sum5[26:4]), .up(up5), .nan(nan5), .infinite(infinite5),
+                  .zero(zero5), .y(result));
   delay #(.WIDTH(32), .CYCLES(LATENCY == 0 ? 0 : TAIL)) last (.clk, .d(result), .q(y));
 `endif
 endmodule

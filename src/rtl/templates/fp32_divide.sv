@@ -50,17 +50,7 @@ module fp32_divide #(
   wire infinite = done[1];
   wire zero = done[0];
   wire up = quotient[0] && (rest != 0 || quotient[1]);
-  wire [32:0] rounded = {exponent, quotient[23:1]} + {32'b0, up};
-  wire [9:0] final_exponent = rounded[32:23];
-  wire low = final_exponent[9] || final_exponent == 0;
-  wire high = !final_exponent[9] && final_exponent >= 10'd255;
   logic [31:0] result;
-  always_comb begin
-    if (nan) result = 32'h7fc00000;
-    else if (infinite) result = {sign, 31'h7f800000};
-    else if (zero || low) result = {sign, 31'b0};
-    else if (high) result = {sign, 31'h7f800000};
-    else result = {sign, rounded[30:0]};
-  end
+  fp32_pack pack (.sign, .exponent, .fraction(quotient[23:1]), .up, .nan, .infinite, .zero, .y(result));
   delay #(.WIDTH(32), .CYCLES(LATENCY - CUTS)) last (.clk, .d(result), .q(y));
 endmodule

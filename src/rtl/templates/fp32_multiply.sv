@@ -72,21 +72,10 @@ module fp32_multiply #(
       .q({mantissa3, exponent3, up3, sign3, nan3, infinite3, zero3})
   );
 
-  // ---- rounded: a carry out of the mantissa leaves it zero and raises the exponent ----
-  wire [32:0] rounded = {exponent3, mantissa3[22:0]} + {32'b0, up3};
-  wire [ 9:0] exponent4 = rounded[32:23];
-  wire        negative = exponent4[9];  // exponents run from -127 to 383
-  wire        low = negative || exponent4 == 0;
-  wire        high = !negative && exponent4 >= 10'd255;
-
+  // ---- rounded: exponents run from -127 to 383 ----
   logic [31:0] result;
-  always_comb begin
-    if (nan3) result = 32'h7fc00000;
-    else if (infinite3) result = {sign3, 31'h7f800000};
-    else if (zero3 || low) result = {sign3, 31'b0};
-    else if (high) result = {sign3, 31'h7f800000};
-    else result = {sign3, rounded[30:0]};
-  end
+  fp32_pack pack (.sign(sign3), .exponent(exponent3), .fraction(mantissa3[22:0]), .up(up3), .nan(nan3),
+                  .infinite(infinite3), .zero(zero3), .y(result));
   delay #(.WIDTH(32), .CYCLES(LATENCY == 0 ? 0 : TAIL)) last (.clk, .d(result), .q(y));
 `endif
 endmodule
