@@ -78,18 +78,16 @@ static const tn_column scores_columns[] = {
     TN_COLUMN(tn_scores, slot_f1, NULL),
 };
 static const tn_record scores_record = TN_RECORD(tn_scores, scores_columns);
+/* Of one part of the data: an object in JSON, three columns for people. */
+#define SCORE_COLUMNS(type, part, field)                                                                     \
+    TN_OBJECT(part, type, field, scores_record, NULL),                                                       \
+        TN_COLUMN_AS(NULL, type, field.intent_accuracy, part " intent", TN_PERCENT),                         \
+        TN_COLUMN_AS(NULL, type, field.slot_accuracy, "slot", TN_PERCENT),                                   \
+        TN_COLUMN_AS(NULL, type, field.slot_f1, "F1", TN_PERCENT)
 static const tn_column epoch_columns[] = {
-    TN_COLUMN(tn_epoch, epoch, "epoch"),
-    TN_COLUMN(tn_epoch, loss, "training loss"),
-    TN_COLUMN(tn_epoch, learning_rate, "rate"),
-    TN_OBJECT("dev", tn_epoch, dev, scores_record, NULL),
-    TN_COLUMN_AS(NULL, tn_epoch, dev.intent_accuracy, "dev intent", TN_PERCENT),
-    TN_COLUMN_AS(NULL, tn_epoch, dev.slot_accuracy, "slot", TN_PERCENT),
-    TN_COLUMN_AS(NULL, tn_epoch, dev.slot_f1, "F1", TN_PERCENT),
-    TN_OBJECT("test", tn_epoch, test, scores_record, NULL),
-    TN_COLUMN_AS(NULL, tn_epoch, test.intent_accuracy, "test intent", TN_PERCENT),
-    TN_COLUMN_AS(NULL, tn_epoch, test.slot_accuracy, "slot", TN_PERCENT),
-    TN_COLUMN_AS(NULL, tn_epoch, test.slot_f1, "F1", TN_PERCENT),
+    TN_COLUMN(tn_epoch, epoch, "epoch"),        TN_COLUMN(tn_epoch, loss, "training loss"),
+    TN_COLUMN(tn_epoch, learning_rate, "rate"), SCORE_COLUMNS(tn_epoch, "dev", dev),
+    SCORE_COLUMNS(tn_epoch, "test", test),
 };
 static const tn_record epoch_record = TN_RECORD(tn_epoch, epoch_columns);
 static const tn_column pair_columns[] = {
@@ -196,14 +194,8 @@ static const tn_column exit_columns[] = {
 };
 static const tn_record exit_record = TN_RECORD(tn_exit_result, exit_columns);
 static const tn_column split_columns[] = {
-    TN_OBJECT("dev", answer_data, result.dev, scores_record, NULL),
-    TN_COLUMN_AS(NULL, answer_data, result.dev.intent_accuracy, "dev intent", TN_PERCENT),
-    TN_COLUMN_AS(NULL, answer_data, result.dev.slot_accuracy, "slot", TN_PERCENT),
-    TN_COLUMN_AS(NULL, answer_data, result.dev.slot_f1, "F1", TN_PERCENT),
-    TN_OBJECT("test", answer_data, result.test, scores_record, NULL),
-    TN_COLUMN_AS(NULL, answer_data, result.test.intent_accuracy, "test intent", TN_PERCENT),
-    TN_COLUMN_AS(NULL, answer_data, result.test.slot_accuracy, "slot", TN_PERCENT),
-    TN_COLUMN_AS(NULL, answer_data, result.test.slot_f1, "F1", TN_PERCENT),
+    SCORE_COLUMNS(answer_data, "dev", result.dev),
+    SCORE_COLUMNS(answer_data, "test", result.test),
 };
 static const tn_record split_record = TN_RECORD(answer_data, split_columns);
 static const tn_column evaluation_columns[] = {

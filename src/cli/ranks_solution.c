@@ -12,10 +12,6 @@ static size_t chosen(const tn_rank_problem *p, const tn_rank_way *c, size_t laye
     return p->first[layer] + c->choice[layer];
 }
 
-static double minimised(const tn_rank_goal *goal, const tn_rank_way *c) {
-    return goal->least_cost ? c->cost[goal->minimised] : c->squared_error;
-}
-
 /* One way to choose, or what a way chooses for one layer. */
 typedef struct {
     const char *name, *title; /* of the method, in JSON and for people; of the layer */
@@ -97,8 +93,8 @@ static tn_status row_of_way(const char *name, const char *title, const tn_rank_p
     memcpy(r->cost, c->cost, sizeof r->cost);
     TN_TRY(tn_arena_alloc(arena, p->layers, sizeof *r->cap, &r->cap, error));
     for (; r->caps < p->layers; r->caps++) r->cap[r->caps] = p->cap[chosen(p, c, r->caps)];
-    r->compared = best->met && minimised(goal, best) > 0;
-    if (r->compared) r->over_optimum = minimised(goal, c) / minimised(goal, best);
+    r->compared = best->met && tn_rank_minimised(goal, best) > 0;
+    if (r->compared) r->over_optimum = tn_rank_minimised(goal, c) / tn_rank_minimised(goal, best);
     return TN_OK;
 }
 

@@ -204,3 +204,7 @@ double tn_rank_least_cost(const tn_rank_problem *problem, size_t cost) {
     }
     return sum;
 }
+
+double tn_rank_minimised(const tn_rank_goal *goal, const tn_rank_way *way) {
+    return goal->least_cost ? way->cost[goal->minimised] : way->squared_error;
+}

@@ -78,6 +78,9 @@ typedef struct tn_rank_solution {
  * suggests. */
 tn_status tn_rank_cost_find(const tn_rank_problem *problem, const char *name, size_t *cost, tn_error *error);
 
+/* What the goal makes least: the way's cost of that name, or its squared error. */
+double tn_rank_minimised(const tn_rank_goal *goal, const tn_rank_way *way);
+
 /* Lives in `arena`. best.met = false and exact = true: nothing keeps the budgets. */
 tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal, tn_arena *arena,
                         tn_rank_solution *solution, tn_error *error);

@@ -220,10 +220,6 @@ static tn_status price(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_la
     return TN_OK;
 }
 
-static double minimised(const tn_rank_goal *goal, const tn_rank_way *way) {
-    return goal->least_cost ? way->cost[goal->minimised] : way->squared_error;
-}
-
 /* Counts costs anew around a choice. The problem keeps its candidates: what was chosen counts in them. */
 static tn_status count_around(tn_rank_plan *plan, const tn_rank_way *way, const tn_layer_option **choice,
                               tn_arena *arena, tn_error *error) {
@@ -276,7 +272,7 @@ static tn_status descend(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_
         TN_TRY(solve_near(plan, goal, base, most, arena, &found, error));
         ++*rounds;
         TN_TRY(price(plan, goal, choice, &found.best, error));
-        if (found.best.met && minimised(goal, &found.best) < minimised(goal, base)) {
+        if (found.best.met && tn_rank_minimised(goal, &found.best) < tn_rank_minimised(goal, base)) {
             *base = found.best;
             most = 2 * most < plan->layers ? 2 * most : plan->layers;
             TN_TRY(count_around(plan, base, choice, arena, error));
@@ -378,7 +374,8 @@ static tn_status search(tn_rank_plan *plan, const tn_rank_goal *goal, const tn_l
     best->met = false;
     for (size_t i = 0; i < starts; i++) {
         TN_TRY(descend(plan, goal, choice, arena, &start[i], &o->rounds, error));
-        if (!best->met || minimised(goal, &start[i]) < minimised(goal, best)) *best = start[i];
+        if (!best->met || tn_rank_minimised(goal, &start[i]) < tn_rank_minimised(goal, best))
+            *best = start[i];
     }
     if (!best->met) return TN_OK;
     TN_TRY(count_around(plan, best, choice, arena, error));
