@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "explore/archive.h"
-#include "explore/evaluator.h"
-#include "explore/wfg.h"
+#include "front/archive.h"
+#include "front/hypervolume.h"
+#include "search/evaluator.h"
 
 #include <math.h>
 #include <stdio.h>

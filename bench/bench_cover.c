@@ -7,9 +7,9 @@
  * part of a price. */
 #include "base/clock.h"
 #include "base/random.h"
-#include "explore/archive.h"
-#include "explore/evaluator.h"
-#include "explore/result.h"
+#include "front/archive.h"
+#include "results/result.h"
+#include "search/evaluator.h"
 
 #include <jansson.h>
 #include <omp.h>

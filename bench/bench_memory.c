@@ -3,7 +3,7 @@
  * prediction alone.
  *
  *     bench_memory [MEMORIES [SEED]] */
-#include "hardware/memory.h"
+#include "device/block.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Builds priced per second on one core, on the step of the 2-encoder ATIS model: each build for the first
  * time, and builds in the order of a sweep, where parts come back. */
 #include "base/clock.h"
-#include "hardware/price.h"
 #include "model/model.h"
+#include "price/price.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* bench_sweep [STRIDE [KEY=VALUE]...]: designs per second of one thread in the demo's space: every STRIDEth outer combination (17th)
  * with all its builds, as a sweep goes through them: by what each costs at least whatever its layouts. */
 #include "base/clock.h"
-#include "explore/evaluator.h"
+#include "search/evaluator.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Time of a training step on one core: the 2-encoder model at 32 tokens, dense and by each flow; the share of
  * time in products; and the floor, the time that one large product of OpenBLAS takes for as many multiply-adds. */
-#include "base/blas.h"
+#include "base/guard.h"
 #include "base/random.h"
 #include "model/model.h"
 #include "train/initial.h"

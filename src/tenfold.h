@@ -16,28 +16,26 @@
  *
  * A way in, by what you have:
  *   a network or layer       tensor/einsum.h, tensor/weight.h -> flow/search.h, flow/named.h, flow/training.h
- *   a model file             model/model.h -> hardware/price.h (one design), run/validate.h (execute it)
- *   a space file             explore/space.h -> explore/sweep.h -> explore/result.h -> plot/sweep_figures.h
- *   a hardware question      hardware/memory.h, multiply.h, dot.h, systolic.h, loop.h, roofline.h
+ *   a model file             model/model.h -> price/price.h (one design), run/validate.h (execute it)
+ *   a space file             space/space.h -> results/sweep.h -> results/result.h -> plot/sweep_figures.h
+ *   a hardware question      device/block.h, multiply.h, dot.h, systolic.h, loop.h, roofline.h
  *   trained weights, or a fine-tuning job   the headers of decompose/, ranks/, finetune/
  */
 #ifndef TENFOLD_H
 #define TENFOLD_H
 
-#include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
-#include "base/progress.h"
 #include "decompose/factor.h"
 #include "decompose/factored.h"
 #include "decompose/ttsvd.h"
-#include "explore/dominance.h"
-#include "explore/merge.h"
-#include "explore/query.h"
-#include "explore/result.h"
-#include "explore/space.h"
-#include "explore/sweep.h"
+#include "design/changes.h"
+#include "design/explain.h"
+#include "device/block.h"
+#include "device/device.h"
+#include "device/multiply.h"
 #include "finetune/batch.h"
 #include "finetune/bill.h"
 #include "finetune/cross_validation.h"
@@ -47,16 +45,8 @@
 #include "flow/program.h"
 #include "flow/search.h"
 #include "flow/tree.h"
-#include "hardware/clocks.h"
-#include "hardware/device.h"
-#include "hardware/dot.h"
-#include "hardware/explain.h"
-#include "hardware/fastest_flow.h"
-#include "hardware/loop.h"
-#include "hardware/memory.h"
-#include "hardware/multiply.h"
-#include "hardware/price.h"
-#include "hardware/systolic.h"
+#include "kernel/pipeline.h"
+#include "kernel/systolic.h"
 #include "knapsack/allocation.h"
 #include "model/model.h"
 #include "model/step.h"
@@ -66,10 +56,16 @@
 #include "plot/report.h"
 #include "plot/scatter.h"
 #include "plot/sweep_figures.h"
-#include "plot/sweep_front.h"
+#include "price/price.h"
 #include "ranks/rank_plan.h"
+#include "results/dominance.h"
+#include "results/merge.h"
+#include "results/query.h"
+#include "results/result.h"
+#include "results/sweep.h"
 #include "roofline/roofline.h"
 #include "run/validate.h"
+#include "space/space.h"
 #include "tensor/einsum.h"
 #include "tensor/network.h"
 #include "tensor/number_format.h"

@@ -72,3 +72,12 @@ void tn_error_text(const tn_error *error, char *text, unsigned long capacity) {
         snprintf(text, capacity, "%s", error->message);
     hide_control_characters(text);
 }
+
+tn_status tn_fail_placed(tn_error *error, tn_status status, tn_position at) {
+    if (status != TN_INPUT && status != TN_LIMIT && status != TN_OVERFLOW) return status;
+    if (!error || error->line || error->file[0]) return status;
+    error->line = at.line;
+    error->column = at.column;
+    snprintf(error->file, sizeof error->file, "%s", at.file ? at.file : "");
+    return status;
+}

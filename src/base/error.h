@@ -65,4 +65,9 @@ void tn_error_text(const tn_error *error, char *text, unsigned long capacity);
 
 TN_PUBLIC_END
 
+/* The place of an error in its input, added where whoever found it could not know. */
+
+/* Adds the place to an error about an input that has none; returns `status`, as it is for all others. */
+tn_status tn_fail_placed(tn_error *error, tn_status status, tn_position at);
+
 #endif

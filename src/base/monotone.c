@@ -1,6 +1,6 @@
 #include "base/monotone.h"
 
-#include "base/gsl.h"
+#include "base/guard.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_interp.h>

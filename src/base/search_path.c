@@ -1,7 +1,7 @@
 #include "base/search_path.h"
 
 #include "base/memory.h"
-#include "base/suggest.h"
+#include "base/name_index.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,8 +7,8 @@
 #ifndef TN_BASE_SEARCH_PATH_H
 #define TN_BASE_SEARCH_PATH_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 /* `folder` is "models", "models/devices" or "spaces". Not found is TN_INPUT and suggests the nearest name. */
 tn_status tn_search_path_find(const char *folder, const char *name, tn_arena *arena, const char **path,

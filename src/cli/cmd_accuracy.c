@@ -2,9 +2,8 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/watch.h"
-#include "explore/space.h"
-#include "plot/study_figures.h"
+#include "plot/rank_figures.h"
+#include "space/space.h"
 #include "train/accuracy_study.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "cli/cmd_finetune.h"
 #include "cli/output.h"
 
-#include "base/suggest.h"
+#include "base/name_index.h"
 #include "cli/commands.h"
 #include "finetune/count.h"
 #include "finetune/language_model.h"

@@ -2,7 +2,7 @@
 #ifndef TN_CLI_CMD_FINETUNE_H
 #define TN_CLI_CMD_FINETUNE_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "finetune/bill.h"

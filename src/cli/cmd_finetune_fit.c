@@ -2,7 +2,6 @@
 #include "base/interrupt.h"
 #include "cli/cmd_finetune.h"
 #include "cli/output.h"
-#include "cli/watch.h"
 #include "finetune/law.h"
 #include "plot/finetune_figures.h"
 #include "text/number.h"

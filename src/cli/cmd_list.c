@@ -1,14 +1,14 @@
 /* tenfold list models|devices|spaces|flows|formats|techniques */
-#include "base/arena.h"
+#include "base/memory.h"
+#include "base/name_index.h"
 #include "base/search_path.h"
-#include "base/suggest.h"
+#include "cli/cmd_technique.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
-#include "cli/technique_quantise.h"
 #include "cli/technique_questions.h"
+#include "design/changes.h"
 #include "flow/named.h"
-#include "hardware/technique_prices.h"
 #include "model/transformation.h"
 #include "tensor/weight.h"
 

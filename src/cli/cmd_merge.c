@@ -1,7 +1,7 @@
 /* tenfold merge DIR... -o DIR */
 #include "cli/commands.h"
-#include "cli/summary.h"
-#include "explore/merge.h"
+#include "cli/output.h"
+#include "results/merge.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,10 @@
 /* tenfold query DIR [EXPR]: the designs of a sweep that fulfil a condition. */
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/summary.h"
-#include "explore/query.h"
+#include "results/query.h"
 #include "text/csv.h"
 #include "text/json.h"
-#include "text/table.h"
+#include "text/record.h"
 
 #include <inttypes.h>
 #include <math.h>

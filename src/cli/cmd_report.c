@@ -1,10 +1,9 @@
 /* tenfold report DIR [--point ID] [-o FILE.html] */
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/output.h"
-#include "cli/summary.h"
-#include "cli/target.h"
-#include "explore/result.h"
 #include "plot/report.h"
+#include "results/result.h"
 
 #include <inttypes.h>
 

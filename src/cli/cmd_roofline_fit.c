@@ -2,11 +2,10 @@
 #include "base/file.h"
 #include "cli/cmd_roofline.h"
 #include "cli/output.h"
-#include "cli/watch.h"
 #include "roofline/fit.h"
 #include "roofline/step.h"
 #include "text/json.h"
-#include "text/table.h"
+#include "text/record.h"
 #include "text/yaml.h"
 
 #include <inttypes.h>

@@ -1,9 +1,8 @@
 /* tenfold rtl (MODEL | DIR --point ID) --layer NAME -o OUT */
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/output.h"
-#include "cli/target.h"
-#include "cli/watch.h"
 #include "rtl/generate.h"
 #include "train/settings.h"
 

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "explore/chunk.h"
+#include "search/chunk.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,13 +1,11 @@
 /* tenfold sweep SPACE -o DIR */
 #include "base/interrupt.h"
-#include "base/suggest.h"
+#include "base/name_index.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/summary.h"
-#include "cli/watch.h"
-#include "explore/result.h"
-#include "explore/space.h"
-#include "explore/sweep.h"
+#include "results/result.h"
+#include "results/sweep.h"
+#include "space/space.h"
 #include "text/number.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* tenfold train (MODEL | DIR --point ID) --data FOLDER | --case FOLDER */
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/output.h"
-#include "cli/target.h"
-#include "cli/watch.h"
 #include "train/generated.h"
 #include "train/train_case.h"
 #include "train/training.h"

@@ -1,17 +1,16 @@
 /* tenfold validate (DIR [--point ID|all] | MODEL | --case FOLDER|FILE) */
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/suggest.h"
+#include "base/name_index.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/output.h"
-#include "cli/target.h"
-#include "cli/watch.h"
 #include "run/case.h"
 #include "run/validate.h"
 #include "text/csv.h"
 #include "text/json.h"
 #include "text/number.h"
-#include "text/table.h"
+#include "text/record.h"
 
 #include <stdio.h>
 #include <string.h>

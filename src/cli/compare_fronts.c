@@ -2,9 +2,8 @@
 
 #include "base/file.h"
 #include "cli/output.h"
-#include "cli/summary.h"
-#include "explore/dominance.h"
 #include "plot/scatter.h"
+#include "results/dominance.h"
 #include "text/csv.h"
 #include "text/json.h"
 

@@ -1,5 +1,5 @@
-/* The columns of `tenfold cost`, and its tables for people (cli/cost.h). */
-#include "cli/cost.h"
+/* The columns of `tenfold cost`, and its tables for people (cli/cmd_cost.h). */
+#include "cli/cmd_cost.h"
 #include "cli/output.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #define TN_CLI_EXPORT_H
 
 #include "base/buffer.h"
-#include "hardware/handover.h"
+#include "design/handover.h"
 
 typedef struct tn_export {
     const tn_handover *design;

@@ -45,7 +45,7 @@ static void put_searched(const tn_array_layout *of, tn_json *json) {
     tn_json_put_count(json, "padded_elements", of->padded_elements);
 }
 
-/* Where every element lies: hardware/array_layout.h says how; with ideal layouts element e, in C order of the shape, in
+/* Where every element lies: design/array_layout.h says how; with ideal layouts element e, in C order of the shape, in
  * row offset + e / row_elements, in bank (e mod row_elements) / word_elements, at what remains within the word. */
 static void put_layout(const tn_export *of, const tn_handed_array *a, tn_json *json) {
     tn_json_key(json, "layout");

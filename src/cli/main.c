@@ -1,7 +1,7 @@
 /* tenfold COMMAND [ARGUMENTS] [OPTIONS]: finds the command, runs it, turns its failure into message and exit
  * status. */
 #include "base/interrupt.h"
-#include "base/suggest.h"
+#include "base/name_index.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 
@@ -11,6 +11,36 @@
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+/* clang-format off */
+const tn_command *const tn_commands[] = {
+    &tn_command_cost,
+    &tn_command_order,
+    &tn_command_sweep,
+    &tn_command_merge,
+    &tn_command_slurm,
+    &tn_command_validate,
+    &tn_command_train,
+    &tn_command_accuracy,
+    &tn_command_export,
+    &tn_command_rtl,
+    &tn_command_ranks,
+    &tn_command_model,
+    &tn_command_plot,
+    &tn_command_report,
+    &tn_command_recommend,
+    &tn_command_query,
+    &tn_command_compare,
+    &tn_command_hardware,
+    &tn_command_technique,
+    &tn_command_roofline,
+    &tn_command_finetune,
+    &tn_command_list,
+    &tn_command_doctor,
+    &tn_command_completion,
+};
+/* clang-format on */
+const size_t tn_commands_count = sizeof tn_commands / sizeof *tn_commands;
 
 enum { EXIT_USAGE = 2, EXIT_OUTSIDE = 3, EXIT_INTERRUPTED = 130 };
 

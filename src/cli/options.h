@@ -15,8 +15,12 @@
 #ifndef TN_CLI_OPTIONS_H
 #define TN_CLI_OPTIONS_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
+#include "device/build.h"
+#include "device/device.h"
+#include "model/model.h"
+#include "search/evaluator.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +96,42 @@ tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *
 
 /* The same of a command itself, whatever its parts and `dispatch`. */
 tn_status tn_command_answer(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
+
+/* --set KEY=VALUE of a command that reads a model and a device: the first name of the path decides whose key
+ * it is. What both have (kind, name) is the model's. */
+
+typedef struct tn_sets {
+    tn_option_list model, device;
+} tn_sets;
+
+/* A key of neither is TN_INPUT and suggests the nearest of both. */
+tn_status tn_sets_divide(const tn_option_list *given, tn_sets *sets, tn_error *error);
+
+/* What a command works on: a model on a device, or one design of a sweep (DIR --point ID). */
+
+/* The id that --point gives; TN_INPUT where it is no whole number. */
+tn_status tn_point_read(const char *point, uint64_t *id, tn_error *error);
+
+/* The device of a model that was asked about without one. */
+#define TN_USUAL_DEVICE "u50@user-area"
+
+typedef struct tn_target {
+    tn_model *model;
+    tn_device *device;       /* NULL where the command asked for none */
+    tn_build build;          /* likewise */
+    tn_evaluator *evaluator; /* of a sweep's design; else NULL */
+    const tn_space *space;   /* likewise */
+    uint64_t id;
+} tn_target;
+
+/* `name`: a model, or a sweep's folder with `point`, the id of one of its designs. `device`: the one that was asked for;
+ * NULL: `usual` of a model (NULL: none is wanted), its own of a design. `set` belongs to a model, and to its device where
+ * there is one; a folder says its keys itself. Flows `fastest` are settled (design/changes.h): on that device, and
+ * where none is wanted, or one that is no FPGA, on the one that `tenfold cost` takes without asking. */
+tn_status tn_target_load(const char *name, const char *point, const char *device, const char *usual,
+                         const tn_option_list *set, tn_arena *arena, tn_target *target, tn_error *error);
+/* The choices of a sweep's design: "build.rows=4 build.columns=4 ..", in the arena; "" of a model. */
+tn_status tn_target_choices(const tn_target *target, tn_arena *arena, const char **choices, tn_error *error);
+void tn_target_free(tn_target *target);
 
 #endif

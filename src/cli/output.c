@@ -1,13 +1,58 @@
 #include "cli/output.h"
 
+#include "base/clock.h"
+#include "text/number.h"
+#include "text/record.h"
 #include "text/utf8.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { BAR_COLUMNS = 24 };
+static const double bar_interval_seconds = 0.1, line_interval_seconds = 5.0;
+
+static void show(void *user, uint64_t done, uint64_t total) {
+    tn_watch *watch = user;
+    double now = tn_clock_seconds(), spent = now - watch->started_seconds;
+    if (now - watch->shown_seconds < (watch->terminal ? bar_interval_seconds : line_interval_seconds)) return;
+    watch->shown_seconds = now;
+    watch->shown = true;
+    double share = total ? (double)done / (double)total : 0, rate = spent > 0 ? (double)done / spent : 0;
+    double left = rate > 0 ? (double)(total - done) / rate : 0;
+    const char *detail = watch->detail;
+    char done_text[32], total_text[32], rate_text[32];
+    tn_count_text(done, done_text);
+    tn_count_text(total, total_text);
+    tn_si_text(fmax(rate, 1), "", rate_text); /* "2.5 M" designs, never "94 m" of them */
+    if (rate < 1) snprintf(rate_text, sizeof rate_text, "%.2g", rate);
+    if (watch->terminal) {
+        char bar[BAR_COLUMNS + 1];
+        for (int i = 0; i < BAR_COLUMNS; i++) bar[i] = i < (int)(share * BAR_COLUMNS) ? '#' : '.';
+        bar[BAR_COLUMNS] = '\0';
+        fprintf(stderr, "\r[%s] %3.0f %%  %s %s/s%s%s  %.0f s left \033[K", bar, 100 * share, rate_text,
+                watch->what, detail ? "  " : "", detail ? detail : "", left);
+    } else {
+        fprintf(stderr, "tenfold: %s of %s %s (%.0f %%), %s/s%s%s, %.0f s left\n", done_text, total_text,
+                watch->what, 100 * share, rate_text, detail ? ", " : "", detail ? detail : "", left);
+    }
+    fflush(stderr);
+}
+
+void tn_watch_begin(tn_watch *watch, const char *what, bool quiet) {
+    double now = tn_clock_seconds();
+    bool terminal = isatty(STDERR_FILENO) == 1;
+    *watch = (tn_watch){.what = what, .terminal = terminal, .started_seconds = now, .shown_seconds = now};
+    if (!quiet) watch->progress = (tn_progress){.report = show, .user = watch};
+}
+
+void tn_watch_end(tn_watch *watch) {
+    if (watch->terminal && watch->shown) fputs("\r\033[K", stderr);
+}
 
 static int first_failure; /* errno of the first write that failed */
 
@@ -125,4 +170,83 @@ tn_status tn_output_finish(bool *closed, tn_error *error) {
     *closed = first_failure == EPIPE;
     if (first_failure == 0 && !ferror(stdout)) return TN_OK;
     return tn_fail_system(error, "", first_failure ? first_failure : EIO, "standard output can't be written");
+}
+
+static void print_causes(const tn_summary *summary) {
+    char text[32];
+    if (summary->causes == 0) return;
+    tn_say("rejected, by what each design lacks most:\n");
+    for (size_t i = 0; i < summary->causes; i++)
+        tn_say("  %-32s %15s\n", summary->cause[i], tn_count_text(summary->cause_count[i], text));
+    for (size_t i = 0; i < summary->undefined_count; i++) {
+        const tn_undefined_line *line = &summary->undefined[i];
+        tn_say("undefined: weight %s in format %s with %u factors a side has no flow %s (%s designs)\n",
+               line->weight, line->format, line->factors, line->flow, tn_count_text(line->designs, text));
+    }
+}
+
+/* How far the front can be from that of the whole space. */
+static void print_certificate(const tn_summary *summary) {
+    if (summary->refused) tn_say("not by decomposition, as prices do not split: %s\n", summary->refused);
+    if (strcmp(summary->method, tn_method_names[TN_EVOLVE]) == 0)
+        tn_say("sampled by NSGA-II: the front of the designs that were evaluated; nothing is known of the "
+               "others\n");
+    if (summary->exact) {
+        tn_say("exact: no design of the space is better than all of the front\n");
+        return;
+    }
+    if (!summary->certified) return;
+    tn_say("certificate: whatever the design, one of the front has");
+    for (size_t i = 0; i < summary->objectives; i++) {
+        bool more = summary->objective[i]->maximise;
+        double factor = more ? 1 / summary->factor[i] : summary->factor[i];
+        tn_say("%s %s its %s times %.5g", i ? "," : "", more ? "at least" : "at most",
+               summary->objective[i]->name, factor);
+    }
+    tn_say("\n");
+}
+
+void tn_print_incomplete(const tn_result *result, bool aside) {
+    char evaluated[32], designs[TN_BIG_TEXT];
+    if (result->completion == TN_EXHAUSTED) return;
+    const char *what = result->completion == TN_BUDGET ? "a sweep with a budget" : "an unfinished sweep";
+    tn_count_text(result->evaluated, evaluated);
+    tn_big_words(&result->space->choices.size, designs);
+    static const char text[] = "%s: %s of %s designs were evaluated; what follows is of these alone\n\n";
+    if (aside)
+        fprintf(stderr, text, what, evaluated, designs);
+    else
+        tn_say(text, what, evaluated, designs);
+}
+
+tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool json, tn_error *error) {
+    if (json) {
+        tn_buffer out = {0};
+        tn_summary_json(summary, &out);
+        return tn_output(&out, error);
+    }
+    char designs[TN_BIG_TEXT], evaluated[32], feasible[32], front[32], rate[32];
+    tn_say("space %s: %s designs, %s evaluated, %s feasible, front of %s (%s)\n", summary->space,
+           tn_big_words(summary->size, designs), tn_count_text(summary->evaluated, evaluated),
+           tn_count_text(summary->feasible, feasible), tn_count_text(summary->front, front),
+           tn_completion_names[summary->completion]);
+    if (strcmp(summary->counted_by, "bound") == 0)
+        tn_say(
+            "feasible and rejected are counted by what designs cost at least whatever their layouts: some of "
+            "the "
+            "feasible may not\nfit as laid (--keep-all lays every design, and counts that); the front is of "
+            "designs as laid\n");
+    print_certificate(summary);
+    print_causes(summary);
+    if (summary->seconds > 0) /* a merge evaluates nothing */
+        tn_say("%.2f s, %s\n", summary->seconds, tn_si_text(summary->designs_per_second, "designs/s", rate));
+    if (summary->front)
+        tn_say("recommended: design %llu (the knee of the front); %s/recommended.csv also has the best of "
+               "the front at each rank\n",
+               (unsigned long long)summary->knee, folder);
+    else
+        tn_say("no design fits; the causes above say what is short: widen the choices, or take a larger "
+               "device\n");
+    tn_say("results in %s: front.csv, recommended.csv, sweep.json, sweep.db\n", folder);
+    return TN_OK;
 }

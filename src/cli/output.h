@@ -4,7 +4,32 @@
 #define TN_CLI_OUTPUT_H
 
 #include "base/buffer.h"
+#include "base/clock.h"
+#include "results/result.h"
 #include "text/record.h"
+
+#include <stdbool.h>
+
+/* Progress on standard error: a bar with rate and time left on a terminal, a line now and then elsewhere. */
+
+typedef struct tn_watch {
+    tn_progress progress; /* give its address to the worker */
+    const char *what;     /* "designs" */
+    const char *detail;   /* of the moment: "loss 0.52, rate 0.008"; NULL: none */
+    double started_seconds, shown_seconds;
+    bool terminal, shown;
+} tn_watch;
+
+void tn_watch_begin(tn_watch *watch, const char *what, bool quiet);
+/* Clears the bar. */
+void tn_watch_end(tn_watch *watch);
+
+/* What `tenfold sweep` and `tenfold merge` say at their end. */
+
+tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool json, tn_error *error);
+
+/* Says that the result is not of the whole space, where that is so; `aside`: on standard error. */
+void tn_print_incomplete(const tn_result *result, bool aside);
 
 /* Prints and frees the buffer; a buffer that ran out of memory prints nothing and is that failure. */
 tn_status tn_output(tn_buffer *out, tn_error *error);

@@ -2,8 +2,8 @@
 #ifndef TN_CLI_RANKS_H
 #define TN_CLI_RANKS_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "cli/options.h"
 #include "decompose/factored.h"
 #include "decompose/truncated_svd.h"

@@ -7,8 +7,8 @@
 #include "decompose/dense.h"
 #include "decompose/factor.h"
 #include "decompose/factored_files.h"
-#include "decompose/fold.h"
 #include "decompose/matrix_source.h"
+#include "decompose/ttsvd.h"
 #include "text/csv.h"
 #include "text/json.h"
 

@@ -2,8 +2,8 @@
 #ifndef TN_CLI_RANKS_MODEL_H
 #define TN_CLI_RANKS_MODEL_H
 
+#include "cli/options.h"
 #include "cli/ranks.h"
-#include "cli/target.h"
 #include "ranks/rank_plan.h"
 
 typedef struct tn_ranks_work {

@@ -1,7 +1,7 @@
 #include "cli/ranks_solution.h"
 
 #include "cli/output.h"
-#include "text/table.h"
+#include "text/record.h"
 
 #include <inttypes.h>
 #include <math.h>

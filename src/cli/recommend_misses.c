@@ -1,9 +1,8 @@
 /* Where nothing fits: the designs that come nearest, what they lack, what takes it, and which single changes mend
  * them. */
+#include "cli/cmd_recommend.h"
 #include "cli/output.h"
-#include "cli/recommend.h"
-#include "explore/misses.h"
-#include "explore/remedy.h"
+#include "results/remedy.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * singular values. float64 throughout.
  *
  * Results are bit-identical whatever the number of threads: work is split into blocks that depend on the
- * sizes alone, each block is done by one thread with a serial BLAS (base/blas.h), and partial results are
+ * sizes alone, each block is done by one thread with a serial BLAS (base/guard.h), and partial results are
  * joined in one fixed order.
  *
  * A p x q matrix is `double a[p * q]`, row i at a + i * q. Both dimensions and every leading dimension fit 31
@@ -11,11 +11,66 @@
 #ifndef TN_DECOMPOSE_DENSE_H
 #define TN_DECOMPOSE_DENSE_H
 
-#include "base/blas.h"
 #include "base/error.h"
+#include "base/guard.h"
+#include "base/public.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* The LAPACK routines of OpenBLAS that this room calls, by their Fortran names: 32-bit integers, column-major
+ * matrices, hidden text lengths left out as every C caller on this ABI does. Internal to the room.
+ * Dimensions are checked to fit 32 bits where matrices enter (decompose/dense.h). */
+
+/* Singular values and vectors, divide and conquer. */
+void dgesdd_(const char *job, const int *m, const int *n, double *a, const int *lda, double *s, double *u,
+             const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork, int *iwork,
+             int *info);
+/* QR factorisation by Householder reflectors, and the orthogonal factor formed. */
+void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
+             const int *lwork, int *info);
+void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
+             double *work, const int *lwork, int *info);
+/* Eigenvalues of a symmetric tridiagonal matrix. */
+void dsterf_(const int *n, double *d, double *e, int *info);
+/* Eigenvalues and vectors of a symmetric matrix. */
+void dsyevd_(const char *job, const char *uplo, const int *n, double *a, const int *lda, double *w,
+             double *work, const int *lwork, int *iwork, const int *liwork, int *info);
+
+/* Second moments of a layer's input, C = E[x x^T]: N x N, symmetric, positive semidefinite; or its diagonal
+ * alone.
+ *
+ * They turn the error of a weight into the error of what the layer puts out: with D = W - V,
+ *     E |D x|^2 = tr(D C D^T)
+ * which is the activation-aware squared error; relative to E |W x|^2 = tr(W C W^T).
+ */
+
+TN_PUBLIC_BEGIN
+
+typedef struct tn_covariance {
+    uint64_t inputs; /* N */
+    bool diagonal;   /* values[N], else values[N * N] */
+    const double *values;
+} tn_covariance;
+
+/* Refuses what is not finite, not symmetric (beyond 1e-6 of the largest entry) or has a negative diagonal
+ * entry; `name` is named in the message. */
+tn_status tn_covariance_check(const tn_covariance *covariance, const char *name, tn_error *error);
+
+/* product = a C for a of rows x N. */
+void tn_covariance_apply(const tn_covariance *covariance, uint64_t rows, const double *a, double *product);
+
+/* *squares = tr(a C a^T), never below 0. */
+tn_status tn_covariance_squares(const tn_covariance *covariance, uint64_t rows, const double *a,
+                                double *squares, tn_error *error);
+
+/* The leading directions of what the layer puts out: eigenvectors of a C a^T (rows x rows), u rows x rows
+ * with the leading first, value[rows] their square roots, falling. TN_INPUT where it has an eigenvalue below
+ * -1e-6 of the largest: C is not a matrix of second moments. */
+tn_status tn_covariance_directions(const tn_covariance *covariance, uint64_t rows, const double *a, double *u,
+                                   double *value, tn_error *error);
+
+TN_PUBLIC_END
 
 /* TN_LIMIT where p x q is beyond what LAPACK's 32-bit integers and this room's workspaces take. */
 tn_status tn_dense_check(uint64_t p, uint64_t q, tn_error *error);

@@ -1,7 +1,7 @@
 #include "decompose/factored.h"
 
 #include "base/memory.h"
-#include "decompose/fold.h"
+#include "decompose/ttsvd.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,11 @@
 #include "decompose/factored_files.h"
 
-#include "base/arena.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "decompose/dense.h"
 #include "decompose/factor.h"
-#include "decompose/fold.h"
+#include "decompose/ttsvd.h"
 #include "text/arrays.h"
 
 static tn_status name_cores(const tn_factored *f, const char *prefix, tn_arena *arena, tn_array_out *out,

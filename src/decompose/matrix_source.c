@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "decompose/dense.h"
-#include "decompose/fold.h"
+#include "decompose/ttsvd.h"
 
 #include <inttypes.h>
 #include <stdio.h>

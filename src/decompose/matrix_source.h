@@ -38,7 +38,7 @@ typedef struct tn_matrix_source {
     bool padded; /* outputs beyond those of the array are zero, as of a vocabulary that was made to fold */
 } tn_matrix_source;
 
-/* folded[rows * columns of `weight`], in the order of decompose/fold.h. TN_INPUT where the shapes differ. */
+/* folded[rows * columns of `weight`], in the order of decompose/ttsvd.h. TN_INPUT where the shapes differ. */
 tn_status tn_matrix_read(tn_arrays *arrays, const char *path, const tn_matrix_source *source,
                          const tn_weight *weight, double *folded, tn_error *error);
 

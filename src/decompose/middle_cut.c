@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "decompose/dense.h"
-#include "decompose/fold.h"
+#include "decompose/ttsvd.h"
 
 #include <math.h>
 #include <string.h>

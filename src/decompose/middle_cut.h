@@ -22,7 +22,7 @@
 
 #include "base/error.h"
 #include "base/public.h"
-#include "decompose/covariance.h"
+#include "decompose/dense.h"
 #include "decompose/truncated_svd.h"
 #include "decompose/ttsvd.h"
 #include "tensor/weight.h"

@@ -7,8 +7,8 @@
 #ifndef TN_FINETUNE_BATCH_H
 #define TN_FINETUNE_BATCH_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "finetune/count.h"
 #include "finetune/data.h"

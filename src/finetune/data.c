@@ -1,6 +1,6 @@
 #include "finetune/data.h"
 
-#include "base/suggest.h"
+#include "base/name_index.h"
 #include "text/csv.h"
 
 #include <ctype.h>

@@ -6,8 +6,8 @@
 #ifndef TN_FINETUNE_DATA_H
 #define TN_FINETUNE_DATA_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 
 #include <stdbool.h>

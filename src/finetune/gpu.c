@@ -1,8 +1,8 @@
 #include "finetune/gpu.h"
 
+#include "base/name_index.h"
 #include "base/search_path.h"
-#include "base/suggest.h"
-#include "hardware/device_data.h"
+#include "device/device_data.h"
 #include "roofline/roofline.h"
 #include "text/yaml.h"
 

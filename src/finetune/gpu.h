@@ -3,8 +3,8 @@
 #ifndef TN_FINETUNE_GPU_H
 #define TN_FINETUNE_GPU_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "text/schema.h"
 
@@ -21,7 +21,7 @@ typedef struct tn_gpu {
     bool figures_unverified;
     double usd_per_hour; /* 0: not known */
     bool price_unverified;
-    const char *price_origin; /* as the table says (hardware/device_data.h), or "given"; NULL: no price */
+    const char *price_origin; /* as the table says (device/device_data.h), or "given"; NULL: no price */
     const char *price_source, *price_date; /* NULL: not said */
 } tn_gpu;
 

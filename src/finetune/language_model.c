@@ -1,7 +1,7 @@
 #include "finetune/language_model.h"
 
 #include "base/search_path.h"
-#include "hardware/device_data.h"
+#include "device/device_data.h"
 #include "text/yaml.h"
 
 #include <string.h>

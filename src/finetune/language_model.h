@@ -3,8 +3,8 @@
 #ifndef TN_FINETUNE_LANGUAGE_MODEL_H
 #define TN_FINETUNE_LANGUAGE_MODEL_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "text/schema.h"
 

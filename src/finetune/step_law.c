@@ -1,6 +1,6 @@
 #include "finetune/step_law.h"
 
-#include "base/gsl.h"
+#include "base/guard.h"
 #include "base/memory.h"
 #include "finetune/student.h"
 

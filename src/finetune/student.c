@@ -1,6 +1,6 @@
 #include "finetune/student.h"
 
-#include "base/gsl.h"
+#include "base/guard.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>

@@ -9,8 +9,8 @@
 #ifndef TN_FINETUNE_TRANSFER_H
 #define TN_FINETUNE_TRANSFER_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "finetune/fit.h"
 #include "finetune/gpu.h"

@@ -3,7 +3,6 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "flow/exact.h"
-#include "flow/greedy.h"
 #include "flow/mutable_tree.h"
 #include "flow/problem.h"
 

@@ -10,8 +10,8 @@
 #ifndef TN_FLOW_ANYTIME_H
 #define TN_FLOW_ANYTIME_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "flow/search.h"
 
 /* What is summed over the merges. */

@@ -2,11 +2,9 @@
 
 #include "base/checked.h"
 #include "base/interrupt.h"
-#include "flow/neighbours.h"
+#include "flow/bounds.h"
+#include "flow/problem.h"
 #include "flow/queue.h"
-#include "flow/quick_tree.h"
-#include "flow/remaining_cost.h"
-#include "flow/set_map.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +15,7 @@ typedef struct node {
     uint64_t cost;
     uint64_t size;    /* elements of its tensor */
     uint64_t largest; /* elements of the largest tensor made in its tree */
-    uint64_t charged; /* elements of the charged tensors in the set (flow/remaining_cost.h) */
+    uint64_t charged; /* elements of the charged tensors in the set (flow/bounds.h) */
     uint64_t ahead;   /* least cost of all merges that are not in its tree */
     uint32_t left, right;
     bool apart; /* an outer product: its parts share no index */

@@ -13,8 +13,8 @@
 #ifndef TN_FLOW_EXACT_H
 #define TN_FLOW_EXACT_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "flow/problem.h"
 #include "flow/search.h"
 

@@ -3,7 +3,6 @@
 #include "base/interrupt.h"
 #include "flow/profile.h"
 #include "flow/queue.h"
-#include "flow/set_map.h"
 
 #include <string.h>
 

@@ -10,8 +10,8 @@
 #ifndef TN_FLOW_EXACT_LIVE_H
 #define TN_FLOW_EXACT_LIVE_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "flow/problem.h"
 #include "flow/tree.h"
 

@@ -4,8 +4,8 @@
 #ifndef TN_FLOW_MUTABLE_TREE_H
 #define TN_FLOW_MUTABLE_TREE_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "flow/tree.h"
 #include "tensor/network.h"
 
@@ -47,5 +47,14 @@ tn_status tn_mutable_tree_load(tn_mutable_tree *sketch, const tn_tree *tree, tn_
                                tn_error *error);
 /* Writes the tree as merges, children before parents. */
 void tn_mutable_tree_store(const tn_mutable_tree *sketch, tn_merge *merge);
+
+/* A tree built greedily: always the pair whose result is smallest beside its operands. Internal to the room.
+ */
+
+/* Merges the network of the sketch (whose tree is not looked at) into merge[tensors - 1]. Each pair is scored
+ * log2(result) - log2(a + b), in elements, plus `noise` times a random number (Gumbel). Pairs that share no
+ * index are merged only where there are no others, and never with `no_outer`: then TN_INPUT. */
+tn_status tn_greedy(const tn_mutable_tree *sketch, bool no_outer, double noise, uint64_t *random,
+                    tn_arena *arena, tn_merge *merge, tn_error *error);
 
 #endif

@@ -3,13 +3,33 @@
 #ifndef TN_FLOW_NAMED_H
 #define TN_FLOW_NAMED_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "flow/tree.h"
+#include "tensor/network.h"
 #include "tensor/weight.h"
 
 #include <stdbool.h>
+
+/* The trees of fewest MACs, one after the other: what a device may do faster than the very cheapest one, as its cycles
+ * are not MACs (kernel/issue.h).
+ *
+ * A tree's MACs are the sum over its merges, and a merge's depend only on which sets of tensors it joins. So the k
+ * cheapest trees over a set are made of the k cheapest ones over the halves of each of its splits: a dynamic programme
+ * over the sets that keeps k trees of each is exact. Outer products are splits as any other.
+ */
+
+enum {
+    TN_CHEAPEST_MOST = 8,     /* trees */
+    TN_CHEAPEST_TENSORS = 13, /* of a network: 3^13 splits of its sets, some milliseconds */
+};
+
+/* tree[TN_CHEAPEST_MOST]: the cheapest first, each in its best execution order; *count of them, fewer where the network has
+ * no more trees within 64 bits. Trees of equally many MACs are in a fixed order. The network must have passed
+ * tn_network_check. TN_LIMIT beyond TN_CHEAPEST_TENSORS tensors. */
+tn_status tn_cheapest_trees(const tn_network *network, tn_arena *arena, tn_tree *tree, uint32_t *count,
+                            tn_error *error);
 
 TN_PUBLIC_BEGIN
 
@@ -37,11 +57,11 @@ typedef enum tn_flow_name {
     TN_FLOW_TRAINING_FRONT_32 = TN_FLOW_TRAINING_FRONT_2 + 30, /* ... to the 32nd */
     /* Trees again: of all but the optimal one that of the fewest MACs, and so on. A device may well be faster with one of
      * them: which index a product cuts decides how many cycles its blocks take. Not of networks of more than
-     * TN_CHEAPEST_TENSORS tensors (flow/cheapest.h), nor where there are not so many trees. */
+     * TN_CHEAPEST_TENSORS tensors (flow/named.h), nor where there are not so many trees. */
     TN_FLOW_CHEAPEST_2,
     TN_FLOW_CHEAPEST_8 = TN_FLOW_CHEAPEST_2 + 6,
     TN_FLOW_FASTEST, /* whichever of the trees a device does fastest: settled before there is a step
-                        (hardware/fastest_flow.h) */
+                        (design/changes.h) */
     TN_FLOW_NAMES
 } tn_flow_name;
 

@@ -6,8 +6,8 @@
 #ifndef TN_FLOW_PRICING_H
 #define TN_FLOW_PRICING_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "flow/tree.h"
 #include "tensor/network.h"

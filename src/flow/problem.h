@@ -9,8 +9,8 @@
 #ifndef TN_FLOW_PROBLEM_H
 #define TN_FLOW_PROBLEM_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "tensor/network.h"
 
 #include <stdbool.h>
@@ -75,5 +75,41 @@ static inline uint64_t tn_problem_open(const tn_problem *problem, uint64_t unite
     }
     return open;
 }
+
+/* Finished sets of a plain network (tn_problem_is_plain), found by the index that leads to them. Internal to
+ * the room. Each inner group is on two tensors, so what a set can merge with over a group holds the other
+ * tensor and has the group open too: one list per group and side. */
+
+typedef struct tn_neighbour {
+    uint64_t set;
+    uint32_t node, next; /* next in the same list, TN_NEIGHBOUR_NONE at its end */
+} tn_neighbour;
+
+#define TN_NEIGHBOUR_NONE UINT32_MAX
+
+typedef struct tn_neighbours {
+    uint32_t count, capacity;
+    tn_neighbour *item;
+    uint32_t head[TN_PROBLEM_GROUPS][2]; /* [group][the set holds the later of its two tensors] */
+} tn_neighbours;
+
+/* Empties all lists, keeps the memory. */
+void tn_neighbours_clear(tn_neighbours *neighbours);
+
+/* Lists the set under each of `groups`, some of its open groups that are not in the output. */
+tn_status tn_neighbours_add(tn_neighbours *neighbours, const tn_problem *problem, tn_neighbour item,
+                            uint64_t groups, tn_arena *arena, tn_error *error);
+
+/* True if a set with the group open holds the later of the group's two tensors. */
+static inline bool tn_neighbours_side(const tn_problem *problem, uint32_t group, uint64_t set) {
+    return !(tn_lowest(problem->carriers[group]) & set);
+}
+
+/* The cost of a tree found without search, to begin a search with. Internal to the room. */
+
+/* MACs of the greedy tree: of the tensors left, always the two that share an index and whose merge adds the
+ * fewest elements to those there are. No outer products: UINT64_MAX where they would be needed, or past 64
+ * bits. */
+uint64_t tn_quick_tree_cost(const tn_problem *problem);
 
 #endif

@@ -36,8 +36,8 @@
 #ifndef TN_FLOW_PROGRAM_H
 #define TN_FLOW_PROGRAM_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "flow/named.h"
 #include "flow/tree.h"

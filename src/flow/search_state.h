@@ -6,7 +6,7 @@
 #include "flow/exact.h"
 #include "flow/exact_live.h"
 #include "flow/problem.h"
-#include "flow/search_result.h"
+#include "flow/search.h"
 
 typedef struct tn_search_state {
     const tn_network *network;

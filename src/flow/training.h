@@ -28,8 +28,8 @@
 #ifndef TN_FLOW_TRAINING_H
 #define TN_FLOW_TRAINING_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "flow/program.h"
 #include "flow/tree.h"
 #include "tensor/network.h"

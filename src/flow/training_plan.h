@@ -3,9 +3,14 @@
 #ifndef TN_FLOW_TRAINING_PLAN_H
 #define TN_FLOW_TRAINING_PLAN_H
 
+#include "base/error.h"
 #include "flow/problem.h"
 #include "flow/step_order.h"
 #include "flow/training.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* The closed network: the forward network's tensors, then dY; no output. */
 typedef struct tn_closed {
@@ -91,5 +96,30 @@ tn_status tn_flow_order_part(const tn_flow_steps *flow, tn_part part, tn_orderer
 tn_status tn_flow_program(const tn_flow_steps *flow, const tn_network *network, tn_orderer *orderer,
                           size_t entries_most, tn_arena *arena, tn_program *program, bool *exact,
                           tn_error *error);
+
+/* Training flows that are not worse than another in all three counts, as choices. Internal to the room. */
+
+typedef struct tn_training_candidate {
+    uint64_t total_macs, saved_elements, peak_elements;
+    uint32_t forward, backward; /* positions in the list of trees */
+    uint64_t kept, shared;      /* masks over the backward tree's merges */
+    const tn_set_pair *pair; /* not NULL: the backward pass along several trees; `kept` is over `forward` */
+    uint32_t pairs;
+} tn_training_candidate;
+
+typedef struct tn_training_candidates {
+    tn_training_candidate *item;
+    size_t count, capacity;
+} tn_training_candidates;
+
+/* True if one of them is as good in all three counts. */
+bool tn_training_candidates_cover(const tn_training_candidates *front, uint64_t total_macs,
+                                  uint64_t saved_elements, uint64_t peak_elements);
+/* Adds it unless it is covered, and drops what it covers. */
+tn_status tn_training_candidates_add(tn_training_candidates *front, const tn_training_candidate *candidate,
+                                     tn_error *error);
+/* Fewest MACs first, then fewest saved, then lowest peak. */
+void tn_training_candidates_sort(tn_training_candidates *front);
+void tn_training_candidates_free(tn_training_candidates *front);
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef TN_FLOW_TRAINING_SEARCH_H
 #define TN_FLOW_TRAINING_SEARCH_H
 
-#include "flow/training_front.h"
 #include "flow/training_plan.h"
 #include "flow/training_trees.h"
 

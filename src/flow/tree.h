@@ -4,9 +4,9 @@
 #ifndef TN_FLOW_TREE_H
 #define TN_FLOW_TREE_H
 
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "tensor/network.h"
 

@@ -2,8 +2,6 @@
 
 #include "base/memory.h"
 #include "knapsack/branch.h"
-#include "knapsack/dual.h"
-#include "knapsack/improve.h"
 #include "knapsack/partial_allocations.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  * The layers' candidates are merged layer by layer into one front of partial allocations. A partial
  * allocation is dropped where it is certain not to be needed: another one of the same layers is no worse in
  * objective and in every cost; or the cheapest rest breaks a budget; or the Lagrangian bound of its best
- * completion (knapsack/dual.h) is above an allocation that is known. What is left at the end is the optimum. Where
+ * completion (knapsack/branch.h) is above an allocation that is known. What is left at the end is the optimum. Where
  * a front outgrows `most_states` it is thinned to those of the best bounds, and the least bound among the
  * dropped ones becomes the proven lower bound: `gap` says how far above it the answer may be. Ties are broken
  * by least first cost, then by the earlier candidate, so the answer depends on the input alone.

@@ -2,9 +2,256 @@
 
 #include "base/memory.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { ROUNDS_MOST = 200 };
+
+typedef struct {
+    const tn_knapsack *choices;
+    const double *budget;
+    size_t *choice;
+    double total[TN_COSTS_MOST];
+} walk;
+
+typedef struct {
+    size_t layer[2], candidate[2]; /* counted from the start of the table */
+    double gain;
+} move;
+
+static double gain_of(const walk *w, size_t layer, size_t candidate) {
+    return w->choices->objective[w->choices->first[layer] + w->choice[layer]] -
+           w->choices->objective[candidate];
+}
+
+/* after[k] = before[k] with layer's candidate exchanged; false where the budget of some cost is broken. */
+static bool exchange(const walk *w, size_t layer, size_t candidate, const double *before, double *after) {
+    const tn_knapsack *c = w->choices;
+    size_t now = c->first[layer] + w->choice[layer];
+    bool fits = true;
+    for (size_t k = 0; k < c->costs; k++) {
+        after[k] = before[k] - c->cost[now * c->costs + k] + c->cost[candidate * c->costs + k];
+        fits = fits && after[k] <= w->budget[k];
+    }
+    return fits;
+}
+
+/* The best partner for an exchange that was made in `layer`, which may have left the budgets. */
+static void find_partner(const walk *w, size_t layer, size_t candidate, const double *total, move *best) {
+    const tn_knapsack *c = w->choices;
+    double gain = gain_of(w, layer, candidate), after[TN_COSTS_MOST];
+    for (size_t other = layer + 1; other < c->layers; other++)
+        for (size_t i = c->first[other]; i < c->first[other + 1]; i++) {
+            double both = gain + gain_of(w, other, i);
+            if (both <= best->gain || !exchange(w, other, i, total, after)) continue;
+            *best = (move){{layer, other}, {candidate, i}, both};
+        }
+}
+
+static bool step(walk *w) {
+    const tn_knapsack *c = w->choices;
+    move best = {.gain = 1e-12 * fabs(tn_knapsack_objective(c, w->choice))};
+    bool found = false;
+    for (size_t l = 0; l < c->layers; l++)
+        for (size_t i = c->first[l]; i < c->first[l + 1]; i++) {
+            double after[TN_COSTS_MOST];
+            if (i == c->first[l] + w->choice[l]) continue;
+            double before = best.gain;
+            if (exchange(w, l, i, w->total, after) && gain_of(w, l, i) > best.gain)
+                best = (move){{l, l}, {i, i}, gain_of(w, l, i)};
+            find_partner(w, l, i, after, &best);
+            found |= best.gain > before;
+        }
+    for (int i = 0; found && i < 2; i++)
+        w->choice[best.layer[i]] = best.candidate[i] - c->first[best.layer[i]];
+    tn_knapsack_cost(c, w->choice, w->total);
+    return found;
+}
+
+static double excess_of(const tn_knapsack *c, const double *total, const double *budget) {
+    double excess = 0;
+    for (size_t k = 0; k < c->costs; k++)
+        excess += fmax(0, total[k] - budget[k]) / (budget[k] > 0 ? budget[k] : 1);
+    return excess;
+}
+
+double tn_knapsack_excess(const tn_knapsack *choices, const size_t *choice, const double *budget) {
+    double total[TN_COSTS_MOST];
+    tn_knapsack_cost(choices, choice, total);
+    return excess_of(choices, total, budget);
+}
+
+static bool repair_step(walk *w) {
+    const tn_knapsack *c = w->choices;
+    double after[TN_COSTS_MOST], both[TN_COSTS_MOST], least = excess_of(c, w->total, w->budget);
+    move best = {.gain = 0};
+    for (size_t l = 0; l < c->layers; l++)
+        for (size_t i = c->first[l]; i < c->first[l + 1]; i++) {
+            exchange(w, l, i, w->total, after);
+            for (size_t other = l; other < c->layers; other++)
+                for (size_t j = c->first[other]; j < c->first[other + 1]; j++) {
+                    if (other == l && j != i) continue;
+                    exchange(w, other, j, other == l ? w->total : after, both);
+                    double excess = excess_of(c, both, w->budget);
+                    if (excess >= least) continue;
+                    least = excess;
+                    best = (move){{l, other}, {i, j}, 1};
+                }
+        }
+    for (int i = 0; best.gain > 0 && i < 2; i++)
+        w->choice[best.layer[i]] = best.candidate[i] - c->first[best.layer[i]];
+    tn_knapsack_cost(c, w->choice, w->total);
+    return best.gain > 0;
+}
+
+bool tn_knapsack_repair(const tn_knapsack *choices, const double *budget, size_t *choice) {
+    walk w = {.choices = choices, .budget = budget, .choice = choice};
+    tn_knapsack_cost(choices, choice, w.total);
+    for (int round = 0; round < ROUNDS_MOST && excess_of(choices, w.total, budget) > 0; round++)
+        if (!repair_step(&w)) return false;
+    return tn_knapsack_fit(choices, choice, budget);
+}
+
+void tn_knapsack_improve(const tn_knapsack *choices, const double *budget, size_t *choice) {
+    walk w = {.choices = choices, .budget = budget, .choice = choice};
+    tn_knapsack_cost(choices, choice, w.total);
+    for (int round = 0; round < ROUNDS_MOST && step(&w); round++) {}
+}
+
+enum { STEPS_PER_COST = 1500 };
+
+static const double START_RADIUS = 1e4; /* of the spread of the objective, in prices per whole budget */
+static const double CLOSE_ENOUGH = 1e-10;
+
+/* The search runs in prices per whole budget, so that costs of any unit weigh alike. */
+typedef struct {
+    const tn_knapsack *choices;
+    const double *budget;
+    double unit[TN_COSTS_MOST]; /* budget, or 1 where that is 0 */
+    size_t *choice, *best;      /* of the prices looked at; the best within the budgets */
+    double best_objective, least_excess;
+    size_t n;
+    double centre[TN_COSTS_MOST], axes[TN_COSTS_MOST][TN_COSTS_MOST]; /* the ellipsoid */
+} dual_search;
+
+double tn_dual_rounding(const tn_knapsack *choices, double magnitude) {
+    return 4 * DBL_EPSILON * (double)(choices->layers + choices->costs + 2) * magnitude;
+}
+
+/* Bound at `price`; slope[k] = its supergradient, usage - 1 in units of the budget. */
+static double look(dual_search *s, const double *price, double *slope) {
+    const tn_knapsack *c = s->choices;
+    double bound = 0, magnitude = 0;
+    for (size_t k = 0; k < s->n; k++) {
+        slope[k] = -s->budget[k] / s->unit[k];
+        bound += price[k] * slope[k];
+        magnitude += fabs(price[k] * slope[k]);
+    }
+    for (size_t l = 0; l < c->layers; l++) {
+        double least = INFINITY;
+        for (size_t i = c->first[l]; i < c->first[l + 1]; i++) {
+            double value = c->objective[i];
+            for (size_t k = 0; k < s->n; k++) value += price[k] * c->cost[i * s->n + k] / s->unit[k];
+            if (value >= least) continue;
+            least = value;
+            s->choice[l] = i - c->first[l];
+        }
+        bound += least;
+        magnitude += fabs(least);
+        for (size_t k = 0; k < s->n; k++)
+            slope[k] += c->cost[(c->first[l] + s->choice[l]) * s->n + k] / s->unit[k];
+    }
+    double excess = tn_knapsack_excess(c, s->choice, s->budget),
+           objective = tn_knapsack_objective(c, s->choice);
+    if (excess < s->least_excess || (excess == s->least_excess && objective < s->best_objective)) {
+        s->least_excess = excess;
+        s->best_objective = objective;
+        memcpy(s->best, s->choice, c->layers * sizeof *s->best);
+    }
+    return bound - tn_dual_rounding(c, magnitude);
+}
+
+/* Half of the ellipsoid { centre + axes u : |u| <= 1 }, the one where `away` . (x - centre) <= 0, in the
+ * least ellipsoid around it. Returns the half width along `away` of the one before. Kept as axes, not as
+ * their product, which rounding would make indefinite. */
+static double halve(dual_search *s, const double *away) {
+    size_t n = s->n;
+    double along[TN_COSTS_MOST] = {0}, step[TN_COSTS_MOST] = {0}, squares = 0;
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = 0; i < n; i++) along[j] += s->axes[i][j] * away[i];
+        squares += along[j] * along[j];
+    }
+    double width = sqrt(squares), dimension = (double)n;
+    if (!(width > 0)) return 0;
+    double grow = n == 1 ? 1 : dimension / sqrt(dimension * dimension - 1);
+    double shrink = n == 1 ? 0.5 : 1 - sqrt((dimension - 1) / (dimension + 1));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) step[i] += s->axes[i][j] * along[j] / width;
+    for (size_t i = 0; i < n; i++) {
+        s->centre[i] -= step[i] / (dimension + 1);
+        for (size_t j = 0; j < n; j++)
+            s->axes[i][j] = grow * (s->axes[i][j] - shrink * step[i] * along[j] / width);
+    }
+    return width;
+}
+
+static double spread(const tn_knapsack *c) {
+    double sum = 0;
+    for (size_t l = 0; l < c->layers; l++) {
+        double low = INFINITY, high = 0;
+        for (size_t i = c->first[l]; i < c->first[l + 1]; i++) {
+            low = fmin(low, c->objective[i]);
+            high = fmax(high, c->objective[i]);
+        }
+        sum += high - low;
+    }
+    return sum;
+}
+
+/* Cuts until the ellipsoid can't hold a bound that is noticeably better. */
+static void solve(dual_search *s, tn_dual *dual) {
+    double price[TN_COSTS_MOST] = {0}, slope[TN_COSTS_MOST], radius = START_RADIUS * spread(s->choices);
+    dual->bound = look(s, price, slope); /* no prices at all: budgets that bind nothing */
+    for (size_t i = 0; i < s->n; i++) s->axes[i][i] = radius;
+    for (size_t step = 0; step < STEPS_PER_COST * s->n && radius > 0; step++) {
+        double away[TN_COSTS_MOST] = {0}, width;
+        size_t negative = 0;
+        while (negative < s->n && s->centre[negative] >= 0) negative++;
+        if (negative < s->n) {
+            away[negative] = -1;
+            if (!(halve(s, away) > 0)) return;
+            continue;
+        }
+        double bound = look(s, s->centre, slope);
+        if (bound > dual->bound) {
+            dual->bound = bound;
+            for (size_t k = 0; k < s->n; k++) dual->price[k] = s->centre[k] / s->unit[k];
+        }
+        for (size_t k = 0; k < s->n; k++) away[k] = -slope[k];
+        width = halve(s, away);
+        if (width <= CLOSE_ENOUGH * fabs(dual->bound)) return;
+    }
+}
+
+tn_status tn_dual_solve(const tn_knapsack *choices, const double *budget, tn_dual *dual, size_t *choice,
+                        bool *met, tn_error *error) {
+    dual_search s = {.choices = choices,
+                     .budget = budget,
+                     .best = choice,
+                     .best_objective = INFINITY,
+                     .least_excess = INFINITY,
+                     .n = choices->costs};
+    *dual = (tn_dual){0};
+    for (size_t k = 0; k < s.n; k++) s.unit[k] = budget[k] > 0 ? budget[k] : 1;
+    TN_TRY(tn_alloc(choices->layers, sizeof *s.choice, &s.choice, error));
+    solve(&s, dual);
+    *met = s.least_excess == 0;
+    tn_free(s.choice);
+    return TN_OK;
+}
 
 typedef struct {
     size_t layer;

@@ -8,7 +8,43 @@
 #include "knapsack/knapsack.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* Local improvement of an allocation that keeps its budgets: single layers and pairs of layers change their
+ * candidates as long as that lowers the objective within the budgets. Gives exact methods a good start. */
+
+/* By how much an allocation breaks its budgets: the sum of the excesses, each in shares of its budget. */
+double tn_knapsack_excess(const tn_knapsack *choices, const size_t *choice, const double *budget);
+
+/* The same kind of walk towards the budgets, from an allocation that breaks some; true where it arrives. */
+bool tn_knapsack_repair(const tn_knapsack *choices, const double *budget, size_t *choice);
+
+/* choice[layers] fits the budgets and is changed in place. */
+void tn_knapsack_improve(const tn_knapsack *choices, const double *budget, size_t *choice);
+
+/* The Lagrangian dual of an allocation: a price on each cost such that choosing for every layer the candidate
+ * of least objective + price * cost, each on its own, bounds from below what any allocation within the
+ * budgets can reach:
+ *     bound(price) = sum over layers of min over candidates (objective + price . cost) - price . budget.
+ * The best prices are found by the ellipsoid method (Bland, Goldfarb, Todd, "The ellipsoid method: a survey",
+ * Operations Research 29 (1981)), which needs a handful of dimensions, no smoothness and no step sizes. Any
+ * prices >= 0 give a valid bound, so how near it comes to the best ones decides speed, never correctness.
+ */
+
+typedef struct tn_dual {
+    double price[TN_COSTS_MOST];
+    double bound;
+} tn_dual;
+
+/* What rounding may have added to a bound whose terms sum to `magnitude` in absolute value; it is subtracted,
+ * so that a bound is one whatever the size of the prices. */
+double tn_dual_rounding(const tn_knapsack *choices, double magnitude);
+
+/* choice[layers] receives the best allocation within the budgets that was met on the way; where there was
+ * none (*met = false), the one that breaks them least. */
+tn_status tn_dual_solve(const tn_knapsack *choices, const double *budget, tn_dual *dual, size_t *choice,
+                        bool *met, tn_error *error);
 
 typedef struct tn_branch {
     bool met;      /* an allocation keeps the budgets: the one in `choice` */

@@ -1,6 +1,10 @@
 #include "knapsack/knapsack.h"
 
+#include "base/memory.h"
+
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const double LARGEST_EXACT = 9007199254740992.0; /* 2^53 */
 
@@ -54,4 +58,109 @@ bool tn_knapsack_fit(const tn_knapsack *choices, const size_t *choice, const dou
     for (size_t k = 0; k < choices->costs; k++)
         if (total[k] > budget[k]) return false;
     return true;
+}
+
+typedef struct {
+    double cost, objective; /* cost: what greedy weighs */
+    size_t candidate;       /* within its layer */
+} rung;
+
+static double weighed_cost(const tn_knapsack *c, const double *budget, size_t candidate) {
+    const double *cost = c->cost + candidate * c->costs;
+    if (c->costs == 1) return cost[0];
+    double sum = 0;
+    for (size_t k = 0; k < c->costs; k++) sum += cost[k] / (budget[k] > 0 ? budget[k] : 1);
+    return sum;
+}
+
+static int by_cost(const void *a, const void *b) {
+    const rung *x = a, *y = b;
+    if (x->cost != y->cost) return x->cost < y->cost ? -1 : 1;
+    if (x->objective != y->objective) return x->objective < y->objective ? -1 : 1;
+    return (x->candidate > y->candidate) - (x->candidate < y->candidate);
+}
+
+/* The steps of every layer, first[layer] on, `count[layer]` of them. */
+static void make_ladders(const tn_knapsack *c, const double *budget, rung *ladder, size_t *count) {
+    for (size_t l = 0; l < c->layers; l++) {
+        rung *steps = ladder + c->first[l];
+        size_t all = c->first[l + 1] - c->first[l];
+        for (size_t i = 0; i < all; i++)
+            steps[i] = (rung){weighed_cost(c, budget, c->first[l] + i), c->objective[c->first[l] + i], i};
+        qsort(steps, all, sizeof *steps, by_cost);
+        count[l] = 0;
+        for (size_t i = 0; i < all; i++)
+            if (i == 0 || steps[i].objective < steps[count[l] - 1].objective) steps[count[l]++] = steps[i];
+    }
+}
+
+/* The upgrade that pays best among those that fit, or c->layers. Of equals the last layer's. */
+static size_t best_upgrade(const tn_knapsack *c, const double *budget, const rung *ladder,
+                           const size_t *count, size_t *step, size_t *choice) {
+    size_t best = c->layers;
+    double most = -1;
+    for (size_t l = 0; l < c->layers; l++) {
+        const rung *at = ladder + c->first[l] + step[l];
+        if (step[l] + 1 >= count[l]) continue;
+        choice[l] = at[1].candidate;
+        bool fits = tn_knapsack_fit(c, choice, budget);
+        choice[l] = at[0].candidate;
+        double cost = at[1].cost - at[0].cost, gain = at[0].objective - at[1].objective;
+        double pays = gain / (c->costs == 1 ? fmax(1, cost) : fmax(1e-12, cost));
+        if (!fits || pays < most) continue;
+        most = pays;
+        best = l;
+    }
+    return best;
+}
+
+tn_status tn_allocate_greedy(const tn_knapsack *choices, const double *budget, size_t *choice, bool *met,
+                             tn_error *error) {
+    const tn_knapsack *c = choices;
+    rung *ladder = NULL;
+    size_t *count = NULL;
+    TN_TRY(tn_alloc(c->first[c->layers], sizeof *ladder, &ladder, error));
+    tn_status status = tn_alloc(2 * c->layers, sizeof *count, &count, error);
+    if (status == TN_OK) {
+        size_t *step = count + c->layers;
+        make_ladders(c, budget, ladder, count);
+        for (size_t l = 0; l < c->layers; l++) choice[l] = ladder[c->first[l]].candidate;
+        *met = tn_knapsack_fit(c, choice, budget);
+        size_t up;
+        while (*met && (up = best_upgrade(c, budget, ladder, count, step, choice)) < c->layers)
+            choice[up] = ladder[c->first[up] + ++step[up]].candidate;
+    }
+    tn_free(ladder);
+    tn_free(count);
+    return status;
+}
+
+/* choice = the group's candidate in every layer; false where one lacks it. */
+static bool choose_group(const tn_knapsack *c, const uint64_t *group, uint64_t wanted, size_t *choice) {
+    for (size_t l = 0; l < c->layers; l++) {
+        size_t i = c->first[l];
+        while (i < c->first[l + 1] && group[i] != wanted) i++;
+        if (i == c->first[l + 1]) return false;
+        choice[l] = i - c->first[l];
+    }
+    return true;
+}
+
+tn_status tn_allocate_uniform(const tn_knapsack *choices, const double *budget, const uint64_t *group,
+                              size_t *choice, bool *met, tn_error *error) {
+    size_t *trial = NULL;
+    double least = INFINITY;
+    *met = false;
+    if (choices->layers == 0) return TN_OK;
+    TN_TRY(tn_alloc(choices->layers, sizeof *trial, &trial, error));
+    for (size_t i = choices->first[0]; i < choices->first[1]; i++) {
+        if (group[i] == UINT64_MAX || !choose_group(choices, group, group[i], trial)) continue;
+        double objective = tn_knapsack_objective(choices, trial);
+        if (objective >= least || !tn_knapsack_fit(choices, trial, budget)) continue;
+        least = objective;
+        *met = true;
+        memcpy(choice, trial, choices->layers * sizeof *choice);
+    }
+    tn_free(trial);
+    return TN_OK;
 }

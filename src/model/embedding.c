@@ -1,9 +1,7 @@
 /* Embeddings: a table of vocabulary x width, dense (fetch a row; add dY into the gradient's row) or in cores
- * (model/lookup.h). Tokens are whole numbers and are not counted as arrays; there is no input gradient. */
+ * (model/program_cache.h). Tokens are whole numbers and are not counted as arrays; there is no input gradient. */
 #include "model/builder.h"
-#include "model/lookup.h"
 #include "model/program_cache.h"
-#include "model/program_layer.h"
 
 static tn_status fetch_rows(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);

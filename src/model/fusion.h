@@ -14,7 +14,7 @@
 #ifndef TN_MODEL_FUSION_H
 #define TN_MODEL_FUSION_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "model/step.h"
 
 /* `step` with every addition fused that can be, or every activation, too; it shares with it what has not changed. A product's FLOPs are then those of

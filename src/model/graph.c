@@ -1,7 +1,7 @@
 #include "model/graph.h"
 
 #include "base/checked.h"
-#include "base/suggest.h"
+#include "base/name_index.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "model/layer_kind.h"
 
 #include "base/checked.h"
-#include "base/suggest.h"
+#include "base/name_index.h"
 #include "model/graph.h"
 #include "model/model_file.h"
 

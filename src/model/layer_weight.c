@@ -1,12 +1,204 @@
 #include "model/layer_weight.h"
 
-#include "base/suggest.h"
+#include "base/checked.h"
+#include "base/name_index.h"
 #include "model/graph.h"
 #include "tensor/folding.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+/* The entries of a model's `weights`: decoding, and the checks that tie them to the layers. */
+
+/* "12x8x8" */
+enum { FACTORS_TEXT = 21 * TN_FACTORS_MOST };
+static const char *factors_text(const uint64_t *factor, uint32_t d, char text[FACTORS_TEXT]) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t k = 0; k < d && length < FACTORS_TEXT; k++)
+        length +=
+            (size_t)snprintf(text + length, FACTORS_TEXT - length, "%s%" PRIu64, k ? "x" : "", factor[k]);
+    return text;
+}
+
+/* Adds the place to an error that has none. */
+static tn_status placed(tn_status status, tn_position at, const char *name, tn_error *error) {
+    if (status != TN_INPUT && status != TN_LIMIT && status != TN_OVERFLOW) return status;
+    if (!error || error->line) return status;
+    tn_error inner = *error;
+    return tn_fail_at(error, status, at, "weight \"%.100s\": %.800s", name, inner.message);
+}
+
+static tn_status take_factors(const tn_weight_entry *entry, tn_weight *weight, tn_error *error) {
+    if (entry->m.count != entry->n.count)
+        return tn_fail_at(error, TN_INPUT, entry->n_at,
+                          "weight \"%.100s\" has %zu factors m and %zu factors n; give as many of both",
+                          entry->name, entry->m.count, entry->n.count);
+    if (entry->m.count == 0 || entry->m.count > TN_FACTORS_MOST)
+        return tn_fail_at(error, TN_INPUT, entry->m_at, "weight \"%.100s\" has %zu factors m; give 1 to %d",
+                          entry->name, entry->m.count, TN_FACTORS_MOST);
+    weight->d = (uint32_t)entry->m.count;
+    memcpy(weight->m, entry->m.item, entry->m.count * sizeof *weight->m);
+    memcpy(weight->n, entry->n.item, entry->n.count * sizeof *weight->n);
+    return TN_OK;
+}
+
+static tn_status take_ranks(const tn_weight_entry *entry, tn_weight *weight, tn_error *error) {
+    if (entry->rank.count == 1)
+        return placed(tn_weight_set_rank(weight, entry->rank.item[0], error), entry->rank_at, entry->name,
+                      error);
+    if (entry->rank.count == 0 || entry->rank.count > TN_RANKS_MOST)
+        return tn_fail_at(error, TN_INPUT, entry->rank_at,
+                          "weight \"%.100s\" has %zu ranks; give one for all bonds, or the %" PRIu32
+                          " of its format",
+                          entry->name, entry->rank.count, tn_weight_rank_count(weight));
+    weight->rank_count = (uint32_t)entry->rank.count;
+    memcpy(weight->rank, entry->rank.item, entry->rank.count * sizeof *weight->rank);
+    return placed(tn_weight_check(weight, error), entry->rank_at, entry->name, error);
+}
+
+static tn_status refuse_missing(const tn_weight_entry *entry, tn_error *error) {
+    const char *missing = !entry->m_at.line      ? "m"
+                          : !entry->n_at.line    ? "n"
+                          : !entry->rank_at.line ? "rank"
+                                                 : NULL;
+    if (!missing) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, entry->format_at,
+                      "key \"%s\" of weight \"%.100s\" is missing; format %s needs m, n and rank", missing,
+                      entry->name, tn_format_names[entry->format]);
+}
+
+/* A dense weight may keep the folding and the ranks that another format would use: a space or --set may
+ * change the format alone. They must make sense then too. */
+static tn_status decode_weight(const tn_weight_entry *entry, tn_weight_use *use, tn_error *error) {
+    tn_weight *weight = &use->entry.weight;
+    TN_TRY(tn_model_name_check(entry->name, entry->format_at, "weight", error));
+    *use = (tn_weight_use){.entry.name = entry->name,
+                           .entry.flow = (tn_flow_name)entry->flow,
+                           .own_flow = entry->flow_at.line > 0,
+                           .first_layer = TN_NONE,
+                           .at = entry->format_at,
+                           .m_at = entry->m_at.line ? entry->m_at : entry->format_at,
+                           .n_at = entry->n_at.line ? entry->n_at : entry->format_at,
+                           .flow_at = entry->flow_at};
+    weight->format = (tn_format)entry->format;
+    if (weight->format != TN_DENSE) TN_TRY(refuse_missing(entry, error));
+    if (entry->m_at.line || entry->n_at.line) TN_TRY(take_factors(entry, weight, error));
+    return weight->format == TN_DENSE ? TN_OK : take_ranks(entry, weight, error);
+}
+
+tn_status tn_named_weights_decode(const tn_item_list *entries, tn_arena *arena, tn_model *model,
+                                  tn_error *error) {
+    const tn_weight_entry *entry = entries->item;
+    TN_TRY(tn_arena_alloc(arena, entries->count, sizeof *model->weight, &model->weight, error));
+    TN_TRY(tn_name_index_new(&model->weight_of, entries->count, arena, error));
+    for (size_t i = 0; i < entries->count; i++) {
+        TN_TRY(decode_weight(&entry[i], &model->weight[i], error));
+        tn_name_index_add(&model->weight_of, entry[i].name, (uint32_t)i);
+    }
+    model->weights = entries->count;
+    return TN_OK;
+}
+
+static tn_status unknown_weight(const tn_model *model, const char *name, tn_position at, tn_arena *arena,
+                                tn_error *error) {
+    const char **names;
+    TN_TRY(tn_arena_alloc(arena, model->weights, sizeof *names, &names, error));
+    for (size_t i = 0; i < model->weights; i++) names[i] = model->weight[i].entry.name;
+    const char *near = tn_suggest(name, names, model->weights);
+    if (near)
+        return tn_fail_at(error, TN_INPUT, at, "no weight is called \"%.100s\"; did you mean \"%.100s\"?",
+                          name, near);
+    return tn_fail_at(error, TN_INPUT, at, "no weight is called \"%.100s\"; add it to `weights`", name);
+}
+
+static tn_status product_of(const tn_weight_use *use, const char *key, uint64_t *product, tn_error *error) {
+    const tn_weight *weight = &use->entry.weight;
+    bool rows = key[0] == 'm';
+    const uint64_t *factor = rows ? weight->m : weight->n;
+    char text[FACTORS_TEXT];
+    if (tn_product(factor, weight->d, product)) return TN_OK;
+    return tn_fail_at(error, TN_OVERFLOW, rows ? use->m_at : use->n_at,
+                      "%s = %s of weight \"%.100s\" multiplies to more than 2^64", key,
+                      factors_text(factor, weight->d, text), use->entry.name);
+}
+
+static tn_status check_factors(const tn_weight_use *use, const tn_layer *layer, tn_error *error) {
+    const tn_weight *weight = &use->entry.weight;
+    uint64_t rows, columns;
+    char m[FACTORS_TEXT], n[FACTORS_TEXT];
+    if (weight->d == 0) return TN_OK; /* dense without a folding: any size */
+    TN_TRY(product_of(use, "m", &rows, error));
+    TN_TRY(product_of(use, "n", &columns, error));
+    bool wrong_rows = rows != layer->rows;
+    if (!wrong_rows && columns == layer->columns) return TN_OK;
+    return tn_fail_at(
+        error, TN_INPUT, wrong_rows ? use->m_at : use->n_at,
+        "in weight \"%.100s\" m = %s multiplies to %" PRIu64 " and n = %s to %" PRIu64
+        ", but layer %.100s is %" PRIu64 " %s x %" PRIu64 " %s; choose %s that multiplies to %" PRIu64,
+        use->entry.name, factors_text(weight->m, weight->d, m), rows, factors_text(weight->n, weight->d, n),
+        columns, layer->name, layer->rows, use->looked_up ? "words" : "outputs", layer->columns,
+        use->looked_up ? "features" : "inputs", wrong_rows ? "m" : "n",
+        wrong_rows ? layer->rows : layer->columns);
+}
+
+tn_status tn_named_weight_check(const tn_model *model, const tn_weight_use *use, tn_error *error) {
+    const tn_weight *weight = &use->entry.weight;
+    if (weight->format != TN_DENSE)
+        TN_TRY(placed(tn_weight_check(weight, error), use->at, use->entry.name, error));
+    if (weight->d > TN_FACTORS_MOST)
+        return tn_fail_at(error, TN_INPUT, use->at, "weight \"%.100s\" has %" PRIu32 " factors; give 1 to %d",
+                          use->entry.name, weight->d, TN_FACTORS_MOST);
+    return check_factors(use, &model->layer[use->first_layer], error);
+}
+
+tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *name, tn_position at,
+                              tn_arena *arena, tn_error *error) {
+    tn_layer *layer = &model->layer[position];
+    uint32_t i = tn_name_index_find(&model->weight_of, name);
+    if (i == TN_NAME_NONE) return unknown_weight(model, name, at, arena, error);
+    tn_weight_use *use = &model->weight[i];
+    layer->weight = i;
+    bool looked_up = layer->kind->is_lookup;
+    use->looked_up |= looked_up;
+    use->multiplied |= !looked_up;
+    if (use->first_layer == TN_NONE) {
+        use->first_layer = position;
+        use->rows = layer->rows;
+        use->columns = layer->columns;
+        return check_factors(use, layer, error);
+    }
+    if (use->rows == layer->rows && use->columns == layer->columns && use->looked_up != use->multiplied)
+        return TN_OK;
+    const tn_layer *first = &model->layer[use->first_layer];
+    return tn_fail_at(error, TN_INPUT, at,
+                      "weight \"%.100s\" is %" PRIu64 " x %" PRIu64 " in layer %.100s (%s) and %" PRIu64
+                      " x %" PRIu64 " in layer %.100s (%s); give them entries of their own in `weights`",
+                      name, use->rows, use->columns, first->name, first->kind->name, layer->rows,
+                      layer->columns, layer->name, layer->kind->name);
+}
+
+/* A dense weight keeps the model's flow for another format. */
+tn_flow_name tn_named_weight_inherit(const tn_weight_use *use, tn_flow_name flow) {
+    const tn_weight *weight = &use->entry.weight;
+    if (use->looked_up) return flow == TN_FLOW_RIGHT_TO_LEFT ? flow : TN_FLOW_OPTIMAL;
+    return weight->format == TN_DENSE || tn_flow_exists(weight, flow) ? flow : TN_FLOW_OPTIMAL;
+}
+
+tn_status tn_named_weights_settle(tn_model *model, tn_flow_name flow, tn_error *error) {
+    for (size_t i = 0; i < model->weights; i++) {
+        tn_weight_use *use = &model->weight[i];
+        if (use->first_layer == TN_NONE)
+            return tn_fail_at(
+                error, TN_INPUT, use->at,
+                "weight \"%.100s\" is used by no layer; name it under a layer's `weight` or remove it",
+                use->entry.name);
+        if (!use->own_flow) use->entry.flow = tn_named_weight_inherit(use, flow);
+    }
+    return TN_OK;
+}
 
 const char *const tn_layer_what_names[] = {"rank", "folding", "format", "flow", NULL};
 

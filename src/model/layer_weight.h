@@ -4,8 +4,8 @@
 #ifndef TN_MODEL_LAYER_WEIGHT_H
 #define TN_MODEL_LAYER_WEIGHT_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "model/model.h"
 #include "text/schema.h"
 

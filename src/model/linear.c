@@ -3,7 +3,6 @@
  * which the embedding, whose backward part comes later, adds its rows. */
 #include "model/builder.h"
 #include "model/program_cache.h"
-#include "model/program_layer.h"
 
 static tn_status add_parameters(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);

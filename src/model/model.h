@@ -23,7 +23,7 @@
  *           - {name: query, kind: linear, outputs: 768, weight: square}
  *           - {name: key, kind: linear, outputs: 768, weight: square, input: entry}
  *           ...
- *     build: {...}               # hardware choices, read by hardware/build.h
+ *     build: {...}               # hardware choices, read by device/build.h
  *     checkpoint: {...}          # where trained weights lie, read by ranks
  *     training: {...}            # how it is trained, read by train
  *     language_model: {...}      # the same model as it is fine-tuned, read by finetune
@@ -35,9 +35,9 @@
 #ifndef TN_MODEL_MODEL_H
 #define TN_MODEL_MODEL_H
 
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "flow/named.h"
 #include "flow/search.h"

@@ -1,6 +1,6 @@
 #include "model/model_file.h"
 
-#include "base/suggest.h"
+#include "base/name_index.h"
 #include "flow/named.h"
 #include "model/layer_weight.h"
 #include "model/model.h"

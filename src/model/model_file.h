@@ -5,8 +5,8 @@
 #ifndef TN_MODEL_MODEL_FILE_H
 #define TN_MODEL_MODEL_FILE_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "model/precision.h"
 #include "text/schema.h"
 #include "text/yaml.h"

@@ -1,7 +1,7 @@
 /* The kinds of operations of a training step, one table row each: its names, how it goes over its rows x
  * columns elements, and the passes that it takes. What an operation costs follows from the passes alone: its
  * scalar operations (FLOPs) here, a vector kernel's cycles, operators and memory traffic in
- * hardware/vector.h. What each kind reads and writes stands with the kinds in model/step.h.
+ * kernel/vector.h. What each kind reads and writes stands with the kinds in model/step.h.
  *
  * A pass goes over all elements, or over the rows:
  *   map          every element on its own

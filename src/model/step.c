@@ -1,14 +1,161 @@
 #include "model/step.h"
 
 #include "base/checked.h"
-#include "base/placed.h"
+#include "base/error.h"
 #include "model/builder.h"
 #include "model/model.h"
+#include "model/operation.h"
 #include "model/transformation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* What arrays hold, weights, activations or gradients, and in which format they are kept. */
+
+/* What an operation makes is of the last kind in the chain weights, activations, gradients that it reads; a loss makes
+ * gradients. Between layers nothing is a weight. */
+tn_status tn_builder_values(tn_builder *b, const tn_operation *operation, uint32_t operations) {
+    tn_step *step = b->step;
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        tn_array_role role = step->array[i].role;
+        step->array[i].value = role == TN_ARRAY_ACTIVATION                               ? TN_VALUE_ACTIVATION
+                               : role == TN_ARRAY_GRADIENT || role == TN_ARRAY_OPTIMIZER ? TN_VALUE_GRADIENT
+                                                                                         : TN_VALUE_WEIGHT;
+    }
+    for (uint32_t i = 0; i < operations; i++) {
+        const tn_operation *o = &operation[i];
+        uint32_t value = o->kind == TN_OP_CROSS_ENTROPY ? TN_VALUE_GRADIENT : TN_VALUE_WEIGHT;
+        if (o->phase == TN_UPDATE) continue;
+        for (uint32_t k = 0; k < o->read_count; k++)
+            value = tn_greatest(value, step->array[o->reads[k]].value);
+        for (uint32_t k = 0; k < o->write_count; k++) {
+            tn_array *array = &step->array[o->writes[k]];
+            array->value = tn_greatest(array->value, value);
+        }
+    }
+    return TN_OK;
+}
+
+/* An array that products alone read is kept as they take it; rounding it where it is written or read is the same. */
+tn_status tn_builder_formats(tn_builder *b) {
+    tn_step *step = b->step;
+    bool *other;
+    TN_TRY(tn_builder_values(b, step->operation, step->operations));
+    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *other, &other, b->error));
+    for (uint32_t i = 0; i < step->operations; i++)
+        for (uint32_t k = 0; k < step->operation[i].read_count; k++)
+            other[step->operation[i].reads[k]] |=
+                step->operation[i].kind != TN_OP_PRODUCT || k >= TN_PRODUCT_OPERANDS;
+    for (uint32_t i = 0; i < step->arrays; i++) {
+        tn_array *array = &step->array[i];
+        bool read = b->formatted && !other[i] && array->last > array->first;
+        if (array->is_mask) {
+            array->format = &tn_bit;
+            continue;
+        }
+        array->format = read ? &step->formats->operand[array->value] : &step->formats->accumulate;
+    }
+    return TN_OK;
+}
+
+/* What a list of operations costs, and what each of them waits for. */
+
+/* The operations of the backward pass that read each parameter, which its update overwrites: of array i
+ * operation[first[i]] .. operation[first[i+1] - 1]. */
+typedef struct readers {
+    uint32_t *first, *operation;
+} readers;
+
+static bool is_read_late(const tn_step *step, uint32_t operation, uint32_t array) {
+    return operation >= step->forward_operations && step->operation[operation].phase != TN_UPDATE &&
+           step->array[array].role == TN_ARRAY_PARAMETER;
+}
+
+static tn_status find_readers(tn_builder *b, readers *of) {
+    const tn_step *step = b->step;
+    uint32_t arrays = step->arrays;
+    TN_TRY(tn_arena_alloc(b->arena, (size_t)arrays + 2, sizeof *of->first, &of->first, b->error));
+    /* Counts two places up, then starts one place up, which filling moves to the ends. */
+    for (uint32_t i = 0; i < step->operations; i++)
+        for (uint32_t k = 0; k < step->operation[i].read_count; k++)
+            if (is_read_late(step, i, step->operation[i].reads[k]))
+                of->first[step->operation[i].reads[k] + 2]++;
+    for (uint32_t i = 0; i <= arrays; i++) of->first[i + 1] += of->first[i];
+    TN_TRY(tn_arena_alloc(b->arena, of->first[arrays + 1], sizeof *of->operation, &of->operation, b->error));
+    for (uint32_t i = 0; i < step->operations; i++)
+        for (uint32_t k = 0; k < step->operation[i].read_count; k++)
+            if (is_read_late(step, i, step->operation[i].reads[k]))
+                of->operation[of->first[step->operation[i].reads[k] + 1]++] = i;
+    return TN_OK;
+}
+
+/* Adds an operation to an ascending list without repetition. */
+static void wait_for(uint32_t *after, uint32_t *count, uint32_t operation) {
+    uint32_t at = *count;
+    while (at > 0 && after[at - 1] > operation) at--;
+    if (at > 0 && after[at - 1] == operation) return;
+    memmove(&after[at + 1], &after[at], (*count - at) * sizeof *after);
+    after[at] = operation;
+    ++*count;
+}
+
+/* Those that wrote what it reads; an update waits for the readers of the old value too. */
+static void link_operation(const tn_builder *b, const readers *of, uint32_t position, uint32_t *after) {
+    tn_operation *operation = &b->step->operation[position];
+    operation->after = after;
+    operation->after_count = 0;
+    if (operation->phase == TN_UPDATE)
+        for (uint32_t i = of->first[operation->writes[0]]; i < of->first[operation->writes[0] + 1]; i++)
+            if (of->operation[i] < position) wait_for(after, &operation->after_count, of->operation[i]);
+    for (uint32_t i = 0; i < operation->read_count; i++)
+        if (b->writer[operation->reads[i]] != TN_NONE)
+            wait_for(after, &operation->after_count, b->writer[operation->reads[i]]);
+}
+
+static tn_status link_operations(tn_builder *b) {
+    const tn_step *step = b->step;
+    readers of;
+    TN_TRY(find_readers(b, &of));
+    size_t most = of.first[step->arrays];
+    uint32_t *after;
+    for (uint32_t i = 0; i < step->operations; i++) most += step->operation[i].read_count;
+    TN_TRY(tn_arena_alloc(b->arena, most, sizeof *after, &after, b->error));
+    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *b->writer, &b->writer, b->error));
+    for (uint32_t i = 0; i < step->arrays; i++) b->writer[i] = TN_NONE;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        link_operation(b, &of, i, after);
+        after += operation->after_count;
+        for (uint32_t k = 0; k < operation->write_count; k++) b->writer[operation->writes[k]] = i;
+    }
+    return TN_OK;
+}
+
+static tn_status add_costs(tn_builder *b, const tn_operation *operation) {
+    tn_step *step = b->step;
+    tn_step_layer *layer = &step->layer[operation->layer];
+    tn_phase phase = operation->phase;
+    if (tn_add(layer->macs[phase], operation->macs, &layer->macs[phase]) &&
+        tn_add(layer->flops[phase], operation->flops, &layer->flops[phase]) &&
+        tn_add(step->macs[phase], operation->macs, &step->macs[phase]) &&
+        tn_add(step->flops[phase], operation->flops, &step->flops[phase]))
+        return TN_OK;
+    return tn_fail(b->error, TN_OVERFLOW, "the %s phase takes more than 2^64 operations",
+                   tn_phase_names[phase]);
+}
+
+tn_status tn_builder_count(tn_builder *b) {
+    tn_step *step = b->step;
+    while (step->forward_operations < step->operations &&
+           step->operation[step->forward_operations].phase == TN_FORWARD)
+        step->forward_operations++;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        TN_TRY(tn_operation_count(&step->operation[i], b->error));
+        TN_TRY(add_costs(b, &step->operation[i]));
+    }
+    return link_operations(b);
+}
 
 static tn_weight dense_weight(uint64_t rows, uint64_t columns) {
     return (tn_weight){.format = TN_DENSE, .d = 1, .m = {rows}, .n = {columns}};

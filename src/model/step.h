@@ -11,8 +11,8 @@
 #ifndef TN_MODEL_STEP_H
 #define TN_MODEL_STEP_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "flow/program.h"
 #include "model/precision.h"

@@ -2,16 +2,26 @@
  *   memory   what its largest memories hold, take, and how they are laid out    (plots/memory.gp)
  *   energy   energy of a step by part, with its range                           (plots/energy.gp)
  *   phases   time by layer and phase; equal layers of repeated blocks together  (plots/phases.gp)
- * Its timeline is plot/timeline_figure.h. */
+ * Its timeline is plot/design_figures.h. */
 #ifndef TN_PLOT_DESIGN_FIGURES_H
 #define TN_PLOT_DESIGN_FIGURES_H
 
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
-#include "hardware/explain.h"
+#include "design/explain.h"
 #include "model/step.h"
+#include "plot/gnuplot.h"
+
+/* The timeline of a training step as a Gantt chart: a row per kernel, a bar per operation, coloured by phase;
+ * the critical path is marked. */
+
+/* Draws FOLDER/timeline.FORMAT with its script and data beside it; makes the folder where it is missing.
+ * *path lives in the arena. */
+tn_status tn_timeline_figure(const tn_step *step, const tn_explanation *why, const char *folder,
+                             tn_figure_format format, tn_figure_style style, tn_arena *arena,
+                             const char **path, tn_error *error);
 
 TN_PUBLIC_BEGIN
 

@@ -1,7 +1,7 @@
 #include "plot/finetune_figures.h"
 
-#include "base/arena.h"
 #include "base/c_locale.h"
+#include "base/memory.h"
 #include "plot/gnuplot.h"
 
 #include <math.h>

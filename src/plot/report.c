@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/search_path.h"
-#include "explore/design_columns.h"
-#include "explore/evaluator.h"
+#include "search/evaluator.h"
+#include "space/expression.h"
 #include "text/json.h"
 #include "text/record.h"
 

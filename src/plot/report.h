@@ -2,14 +2,14 @@
  *
  * plots/report.html is its frame; report.css, report.js and the data go into it. The data are the texts of front.csv,
  * recommended.csv, sweep.json and validation.csv as they lie in the folder, so that the page's numbers are theirs, and
- * one design explained (hardware/explain.h). */
+ * one design explained (design/explain.h). */
 #ifndef TN_PLOT_REPORT_H
 #define TN_PLOT_REPORT_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
-#include "explore/result.h"
+#include "results/result.h"
 
 #include <stdint.h>
 

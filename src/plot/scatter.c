@@ -2,11 +2,173 @@
 
 #include "base/c_locale.h"
 #include "base/memory.h"
-#include "plot/ticks.h"
+#include "plot/gnuplot.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The tree's layout: tensors are one below the other, a merge lies between its operands and right of both. */
+typedef struct layout {
+    const tn_order_figure *figure;
+    const tn_indices *tensor;
+    const uint64_t *elements, *macs; /* of merges */
+    double *x, *y;                   /* [2 * tensors - 1] */
+    uint32_t placed;                 /* tensors so far */
+    size_t longest;                  /* characters of a tensor's name */
+    double most_macs;
+} layout;
+
+static void place(layout *l, uint32_t node) {
+    const tn_tree *tree = l->figure->tree;
+    if (node < tree->tensors) {
+        l->x[node] = 0;
+        l->y[node] = -(double)l->placed++;
+        return;
+    }
+    tn_merge merge = tree->merge[node - tree->tensors];
+    place(l, merge.a);
+    place(l, merge.b);
+    l->x[node] = 1 + fmax(l->x[merge.a], l->x[merge.b]);
+    l->y[node] = (l->y[merge.a] + l->y[merge.b]) / 2;
+}
+
+/* From each operand level to above its merge, then down or up to it. */
+static void put_lines(const layout *l, tn_buffer *data) {
+    const tn_tree *tree = l->figure->tree;
+    tn_buffer_text(data, "# lines: x y\n");
+    for (uint32_t i = 0; i + 1 < tree->tensors; i++) {
+        const uint32_t pair[2] = {tree->merge[i].a, tree->merge[i].b}, node = tree->tensors + i;
+        for (int side = 0; side < 2; side++)
+            tn_buffer_format(data, "%g %g\n%g %g\n%g %g\n\n", l->x[pair[side]], l->y[pair[side]], l->x[node],
+                             l->y[pair[side]], l->x[node], l->y[node]);
+    }
+    tn_buffer_text(data, "\n");
+}
+
+static void put_name(const layout *l, uint32_t node, tn_buffer *label) {
+    const tn_network *network = l->figure->network;
+    char text[32];
+    tn_buffer_format(label, "%s [", tn_network_tensor_name(network, node, text));
+    for (uint32_t i = 0; i < l->tensor[node].count; i++)
+        tn_buffer_format(label, "%s%s", i ? " " : "",
+                         tn_network_index_name(network, l->tensor[node].index[i], text));
+    tn_buffer_text(label, "]");
+}
+
+static void put_cell(tn_buffer *data, tn_buffer *label) {
+    if (label->status == TN_OK) tn_figure_cell(data, label->data);
+    if (label->status != TN_OK && data->status == TN_OK) data->status = label->status;
+    tn_buffer_text(data, "\n");
+    tn_buffer_free(label);
+}
+
+static void put_nodes(layout *l, tn_buffer *data) {
+    uint32_t n = l->figure->tree->tensors;
+    tn_buffer_text(data, "# tensors: x y name\n");
+    for (uint32_t node = 0; node < n; node++) {
+        tn_buffer label = {0};
+        put_name(l, node, &label);
+        if (label.length > l->longest) l->longest = label.length;
+        tn_buffer_format(data, "%g %g ", l->x[node], l->y[node]);
+        put_cell(data, &label);
+    }
+    tn_buffer_text(data, "\n\n# merges: x y share-of-the-costliest label\n");
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        tn_buffer label = {0};
+        tn_buffer_format(&label, "%" PRIu32 ": %" PRIu64 " MACs, %" PRIu64 " el.", i + 1, l->macs[i],
+                         l->elements[i]);
+        tn_buffer_format(data, "%g %g %g ", l->x[n + i], l->y[n + i], (double)l->macs[i] / l->most_macs);
+        put_cell(data, &label);
+    }
+    tn_buffer_text(data, "\n\n");
+}
+
+static void order_figure_put_points(const tn_order_figure *figure, tn_buffer *data) {
+    tn_buffer_text(data, "# front: MACs, peak live elements\n");
+    if (figure->front->count == 0) tn_buffer_text(data, "NaN NaN\n");
+    for (size_t i = 0; i < figure->front->count; i++)
+        tn_buffer_format(data, "%" PRIu64 " %" PRIu64 "\n", figure->front->item[i].cost.macs,
+                         figure->front->item[i].cost.peak_elements);
+    tn_buffer_text(data, "\n\n# flows: MACs, peak live elements, name\n");
+    for (size_t i = 0; i < figure->flows; i++) {
+        tn_buffer_format(data, "%" PRIu64 " %" PRIu64 " ", figure->flow[i].cost.macs,
+                         figure->flow[i].cost.peak_elements);
+        tn_figure_cell(data, figure->flow[i].name);
+        tn_buffer_text(data, "\n");
+    }
+}
+
+static tn_status lay_out(layout *l, tn_arena *arena, tn_error *error) {
+    const tn_order_figure *figure = l->figure;
+    uint32_t n = figure->tree->tensors;
+    tn_indices *tensor = NULL;
+    uint64_t *elements = NULL, *macs = NULL;
+    TN_TRY(tn_tree_tensors(figure->network, figure->tree, arena, &tensor, error));
+    TN_TRY(tn_tree_merges(figure->network, figure->tree, arena, &elements, &macs, error));
+    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)n, sizeof *l->x, &l->x, error));
+    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)n, sizeof *l->y, &l->y, error));
+    l->tensor = tensor;
+    l->elements = elements;
+    l->macs = macs;
+    for (uint32_t i = 0; i + 1 < n; i++) l->most_macs = fmax(l->most_macs, (double)macs[i]);
+    place(l, 2 * n - 2);
+    return TN_OK;
+}
+
+/* The flows' names as one text with blanks between. */
+static void order_figure_define_names(const tn_order_figure *figure, tn_buffer *definition) {
+    tn_buffer names = {0};
+    tn_buffer_bytes(&names, "", 0);
+    for (size_t i = 0; i < figure->flows; i++)
+        tn_buffer_format(&names, "%s%s", i ? " " : "", figure->flow[i].name);
+    if (names.status == TN_OK)
+        tn_define_text(definition, "names", names.data);
+    else if (definition->status == TN_OK)
+        definition->status = names.status;
+    tn_buffer_free(&names);
+}
+
+static void order_figure_define(const layout *l, tn_buffer *definition) {
+    uint32_t n = l->figure->tree->tensors;
+    tn_define_text(definition, "network", l->figure->title);
+    tn_define_real(definition, "tensors", n);
+    tn_define_real(definition, "depth", l->x[2 * n - 2]);
+    tn_define_real(definition, "longest", (double)l->longest);
+    tn_define_real(definition, "points", (double)l->figure->front->count);
+    tn_define_real(definition, "flows", (double)l->figure->flows);
+    order_figure_define_names(l->figure, definition);
+    tn_define_real(definition, "size_x", 1500);
+    tn_define_real(definition, "size_y", fmax(560, 120 + 40.0 * n));
+}
+
+static tn_status draw(const char *path, layout *l, tn_arena *arena, tn_buffer *definition, tn_buffer *data,
+                      tn_error *error) {
+    tn_figure figure = {.script = "order", .definition = definition, .data = data};
+    TN_TRY(tn_figure_format_of(path, &figure.format, error));
+    size_t ending = strlen(strrchr(path, '.'));
+    TN_TRY(tn_arena_copy_text(arena, path, strlen(path) - ending, &figure.path, error));
+    TN_TRY(lay_out(l, arena, error));
+    put_lines(l, data);
+    put_nodes(l, data);
+    order_figure_put_points(l->figure, data);
+    order_figure_define(l, definition);
+    return tn_figure_draw(&figure, error);
+}
+
+tn_status tn_order_draw(const char *path, const tn_order_figure *figure, tn_error *error) {
+    layout l = {.figure = figure};
+    tn_arena arena = {0};
+    tn_buffer definition = {0}, data = {0};
+    if (figure->tree->tensors < 2)
+        return tn_fail(error, TN_INPUT, "a network of one tensor has no tree to draw");
+    tn_status status = draw(path, &l, &arena, &definition, &data, error);
+    tn_buffer_free(&definition);
+    tn_buffer_free(&data);
+    tn_arena_free(&arena);
+    return status;
+}
 
 enum { TEXT_MOST = 48 };
 

@@ -1,7 +1,7 @@
 #include "ranks/accuracy.h"
 
 #include "base/monotone.h"
-#include "base/suggest.h"
+#include "base/name_index.h"
 #include "text/csv.h"
 #include "text/number.h"
 

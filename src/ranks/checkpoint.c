@@ -1,7 +1,7 @@
 #include "ranks/checkpoint.h"
 
 #include "base/buffer.h"
-#include "base/suggest.h"
+#include "base/name_index.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

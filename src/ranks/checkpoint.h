@@ -14,8 +14,8 @@
 #ifndef TN_RANKS_CHECKPOINT_H
 #define TN_RANKS_CHECKPOINT_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "decompose/matrix_source.h"
 #include "model/model.h"

@@ -1,8 +1,8 @@
 #include "ranks/costs.h"
 
 #include "base/memory.h"
-#include "hardware/build.h"
-#include "hardware/price.h"
+#include "device/build.h"
+#include "price/price.h"
 
 #include <math.h>
 #include <string.h>

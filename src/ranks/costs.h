@@ -9,10 +9,10 @@
 #ifndef TN_RANKS_COSTS_H
 #define TN_RANKS_COSTS_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
-#include "hardware/device.h"
+#include "device/device.h"
 #include "knapsack/knapsack.h"
 #include "model/model.h"
 #include "ranks/layer_options.h"

@@ -4,7 +4,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "decompose/factored_files.h"
-#include "decompose/fold.h"
+#include "decompose/ttsvd.h"
 #include "ranks/own_weights.h"
 #include "text/csv.h"
 

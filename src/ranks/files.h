@@ -11,8 +11,8 @@
 #ifndef TN_RANKS_FILES_H
 #define TN_RANKS_FILES_H
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/progress.h"
 #include "ranks/problem.h"
 #include "ranks/rank_plan.h"
 

@@ -8,9 +8,9 @@
 #ifndef TN_RANKS_IMPORT_H
 #define TN_RANKS_IMPORT_H
 
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "text/arrays.h"
 
 #include <stdbool.h>

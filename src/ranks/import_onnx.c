@@ -2,7 +2,6 @@
 #include "ranks/import_onnx.h"
 
 #include "base/name_index.h"
-#include "ranks/import_folding.h"
 #include "ranks/model_text.h"
 #include "ranks/onnx_layers.h"
 #include "text/json.h"

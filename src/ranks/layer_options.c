@@ -1,10 +1,10 @@
 #include "ranks/layer_options.h"
 
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
-#include "base/placed.h"
 #include "decompose/dense.h"
-#include "decompose/fold.h"
+#include "decompose/ttsvd.h"
 #include "tensor/folding.h"
 
 #include <inttypes.h>

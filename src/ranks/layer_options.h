@@ -8,13 +8,13 @@
 #ifndef TN_RANKS_LAYER_OPTIONS_H
 #define TN_RANKS_LAYER_OPTIONS_H
 
-#include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/progress.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "model/model.h"
 #include "ranks/checkpoint.h"
-#include "ranks/layer_weight.h"
+#include "ranks/own_weights.h"
 #include "text/arrays.h"
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 #ifndef TN_RANKS_MODEL_CONFIG_H
 #define TN_RANKS_MODEL_CONFIG_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stdint.h>

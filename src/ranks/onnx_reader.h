@@ -3,7 +3,6 @@
 #define TN_RANKS_ONNX_READER_H
 
 #include "base/name_index.h"
-#include "ranks/onnx_function.h"
 #include "ranks/onnx_layers.h"
 
 enum { TN_ONNX_LIST_MOST = 8 };

@@ -1,8 +1,8 @@
 #include "ranks/problem.h"
 
 #include "base/memory.h"
-#include "base/suggest.h"
-#include "knapsack/baseline.h"
+#include "base/name_index.h"
+#include "knapsack/knapsack.h"
 #include "text/csv.h"
 
 #include <math.h>

@@ -11,8 +11,8 @@
 #ifndef TN_RANKS_PROBLEM_H
 #define TN_RANKS_PROBLEM_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "knapsack/allocation.h"
 #include "knapsack/knapsack.h"

@@ -1,7 +1,7 @@
 #include "ranks/rank_plan.h"
 
 #include "base/interrupt.h"
-#include "hardware/price.h"
+#include "price/price.h"
 #include "ranks/own_weights.h"
 
 #include <inttypes.h>

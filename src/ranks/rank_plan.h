@@ -9,11 +9,11 @@
 #ifndef TN_RANKS_RANK_PLAN_H
 #define TN_RANKS_RANK_PLAN_H
 
-#include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/progress.h"
+#include "base/memory.h"
 #include "base/public.h"
-#include "hardware/device.h"
+#include "device/device.h"
 #include "model/model.h"
 #include "ranks/accuracy.h"
 #include "ranks/costs.h"

@@ -1,11 +1,10 @@
 #include "roofline/fit.h"
 
-#include "base/blas.h"
 #include "base/c_locale.h"
-#include "base/gsl.h"
+#include "base/guard.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "hardware/device_data.h"
+#include "device/device_data.h"
 #include "text/number.h"
 
 #include <gsl/gsl_errno.h>

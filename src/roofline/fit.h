@@ -13,7 +13,7 @@
 #define TN_ROOFLINE_FIT_H
 
 #include "base/buffer.h"
-#include "base/progress.h"
+#include "base/clock.h"
 #include "roofline/roofline.h"
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #ifndef TN_RTL_ACCESS_H
 #define TN_RTL_ACCESS_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "rtl/design.h"
 
 enum { TN_RTL_LANES_MOST = 1024, TN_RTL_BANKS_MOST = 256, TN_RTL_PHASES_MOST = 64, TN_RTL_WORD_MOST = 256 };

@@ -1,6 +1,5 @@
 #include "rtl/circuit.h"
 
-#include "rtl/ieee.h"
 #include "rtl/special.h"
 
 #include <math.h>

@@ -1,11 +1,9 @@
 #include "rtl/compile.h"
 
 #include "base/checked.h"
-#include "hardware/issue.h"
+#include "kernel/issue.h"
 #include "rtl/bits.h"
 #include "rtl/compile_pass.h"
-#include "rtl/compile_product.h"
-#include "rtl/compile_words.h"
 #include "rtl/place.h"
 
 #include <string.h>

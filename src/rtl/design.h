@@ -1,7 +1,7 @@
 /* What hardware is generated from: an engine's kernel, its memories, which array lies where and in which layout, and
  * the operations it runs one after the other.
  *
- * An array's axes are the indices of its tensor. Its layout (hardware/bank_layout.h) has one or two forms of banks,
+ * An array's axes are the indices of its tensor. Its layout (layout/bank_layout.h) has one or two forms of banks,
  * and every word edge, the banks, the kernel's rows, columns and terms are powers of two. A product cuts at most two
  * indices of its rows, of its columns and of its reduction into blocks; it loops over all other indices.
  * The rows of a product are the indices that left and result share, its columns those of right and result, its
@@ -11,8 +11,8 @@
 #define TN_RTL_DESIGN_H
 
 #include "base/error.h"
-#include "hardware/bank_layout.h"
-#include "hardware/memory.h"
+#include "device/block.h"
+#include "layout/bank_layout.h"
 #include "rtl/circuit.h"
 
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 #ifndef TN_RTL_ENGINE_H
 #define TN_RTL_ENGINE_H
 
-#include "base/arena.h"
 #include "base/buffer.h"
+#include "base/memory.h"
 #include "rtl/access.h"
 #include "rtl/design.h"
 
@@ -46,7 +46,7 @@ typedef struct tn_rtl_step {
     uint64_t circuit, drain; /* of a pass: its circuit; cycles from the last issue to the end */
 } tn_rtl_step;
 
-/* What a port fetches or writes. An operation has `kinds` blocks in a row (hardware/issue.h numbers them); each block is
+/* What a port fetches or writes. An operation has `kinds` blocks in a row (kernel/issue.h numbers them); each block is
  * one of the port's patterns, and a choice is a pattern in one of its phases. */
 typedef struct tn_rtl_patterns {
     uint32_t count, blocks;

@@ -4,8 +4,8 @@
 #ifndef TN_RTL_IMAGE_H
 #define TN_RTL_IMAGE_H
 
-#include "base/arena.h"
 #include "base/buffer.h"
+#include "base/memory.h"
 #include "rtl/access.h"
 
 typedef struct tn_rtl_image {

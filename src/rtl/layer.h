@@ -1,5 +1,5 @@
 /* One linear layer as hardware: the arrays of its program, where each lies, and its operations with the layouts and cuts
- * that the step was priced with (hardware/laid.h).
+ * that the step was priced with (memory/laid.h).
  *
  * Arrays of one form of words and banks share memories; two operands of an operation never do. A core's gradient lies
  * as the core does, so that an update goes word by word.
@@ -7,9 +7,9 @@
 #ifndef TN_RTL_LAYER_H
 #define TN_RTL_LAYER_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "flow/program.h"
-#include "hardware/layouts.h"
+#include "layout/tensor_layout.h"
 #include "rtl/design.h"
 
 typedef struct tn_rtl_layer_options {

@@ -5,7 +5,7 @@
  * right_deal bring the elements of those words to lanes, result_spread lanes to elements. Each lane (element) has a
  * multiplexer over those elements (lanes) only that some choice takes it from.
  */
-#include "base/arena.h"
+#include "base/memory.h"
 #include "rtl/bits.h"
 #include "rtl/engine.h"
 

@@ -2,10 +2,10 @@
 #ifndef TN_RTL_PLACE_H
 #define TN_RTL_PLACE_H
 
-#include "base/arena.h"
+#include "base/memory.h"
+#include "design/handover.h"
 #include "flow/program.h"
-#include "hardware/handover.h"
-#include "hardware/layouts.h"
+#include "layout/tensor_layout.h"
 #include "rtl/design.h"
 
 /* The engine's host names a memory by 16 bits. */

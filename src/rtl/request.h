@@ -2,16 +2,22 @@
 #ifndef TN_RTL_REQUEST_H
 #define TN_RTL_REQUEST_H
 
-#include "base/arena.h"
-#include "hardware/build.h"
-#include "hardware/device.h"
-#include "hardware/plan.h"
+#include "base/memory.h"
+#include "device/build.h"
+#include "device/device.h"
 #include "model/model.h"
 #include "model/step.h"
+#include "price/plan.h"
 #include "rtl/resources.h"
 #include "rtl/simulate.h"
 #include "train/settings.h"
 #include "train/trainer.h"
+
+/* What of a step and a build has templates, whichever part of the step is generated. */
+
+/* TN_INPUT names the first thing that has none: an array other than lanes, a precision other than FP32, weights with
+ * zeros that a kernel would have to pass over. */
+tn_status tn_rtl_check_buildable(const tn_step *step, const tn_build *build, tn_error *error);
 
 typedef struct tn_rtl_request {
     const tn_step *step;

@@ -1,8 +1,8 @@
 #include "rtl/resources.h"
 
 #include "base/checked.h"
-#include "hardware/device_data.h"
-#include "hardware/routing.h"
+#include "device/device_data.h"
+#include "memory/memory_share.h"
 #include "rtl/place.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef TN_RTL_SIMULATE_H
 #define TN_RTL_SIMULATE_H
 
-#include "base/arena.h"
-#include "base/progress.h"
+#include "base/clock.h"
+#include "base/memory.h"
 #include "rtl/engine.h"
 #include "rtl/image.h"
 #include "rtl/resources.h"

@@ -1,7 +1,5 @@
 #include "rtl/special.h"
 
-#include "rtl/ieee.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>

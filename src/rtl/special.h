@@ -13,6 +13,16 @@
 
 #include "base/buffer.h"
 
+/* The arithmetic of the generated operators (templates/fp32_multiply.sv, fp32_add.sv) in C, templates/fp32.c: IEEE 754 binary32, to
+ * nearest even, subnormals flushed to zero of their sign, every NaN 0x7fc00000. */
+
+/* A subnormal becomes zero. An exact result is rounded once, as every operator does it. */
+float tn_ieee_flushed(float value);
+float tn_ieee_rounded(double exact);
+
+float tn_ieee_multiply(float a, float b);
+float tn_ieee_add(float a, float b);
+
 /* x where a > b, else z; false where one is a NaN. x and z pass as they are. */
 float tn_ieee_greater(float a, float b, float x, float z);
 float tn_ieee_divide(float a, float b);

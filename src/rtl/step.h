@@ -1,9 +1,9 @@
 /* A model's training step as one program of the engine: where every array lies, and its operations as products and
  * passes of vector kernels, in the order of the step's list.
  *
- * Arrays lie as the step was priced (hardware/laid.h): what vector kernels or several layers touch in words of tokens x
+ * Arrays lie as the step was priced (memory/laid.h): what vector kernels or several layers touch in words of tokens x
  * features, all else in the words that its layer's search found. The memories of a whole step are those of its price, each
- * array where the price has it (hardware/handover.h); those of a layer alone are as its arrays want them (rtl/place.h).
+ * array where the price has it (design/handover.h); those of a layer alone are as its arrays want them (rtl/place.h).
  *
  * A look-up in cores takes its tokens one after the other: a product whose operands are cut where the sample says; the
  * gradient of a cut core is made beside it and added into its slice. Statistics of rows, sums and losses are scalars
@@ -12,11 +12,11 @@
 #ifndef TN_RTL_STEP_H
 #define TN_RTL_STEP_H
 
-#include "base/arena.h"
-#include "hardware/handover.h"
-#include "hardware/plan.h"
+#include "base/memory.h"
+#include "design/handover.h"
 #include "model/model.h"
 #include "model/step.h"
+#include "price/plan.h"
 #include "rtl/design.h"
 
 typedef struct tn_rtl_step_options {

@@ -2,7 +2,7 @@
 #include "rtl/step_maker.h"
 
 #include "base/checked.h"
-#include "hardware/bank_layout.h"
+#include "layout/bank_layout.h"
 
 #include <inttypes.h>
 #include <math.h>

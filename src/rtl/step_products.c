@@ -2,7 +2,7 @@
 #include "rtl/step_maker.h"
 
 #include "base/checked.h"
-#include "hardware/laid_arrays.h"
+#include "memory/laid_arrays.h"
 #include "model/attention.h"
 #include "model/fusion.h"
 

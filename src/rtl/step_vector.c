@@ -2,7 +2,7 @@
 #include "rtl/step_maker.h"
 
 #include "base/checked.h"
-#include "hardware/laid_arrays.h"
+#include "memory/laid_arrays.h"
 
 #include <inttypes.h>
 #include <math.h>

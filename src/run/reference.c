@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "flow/search.h"
-#include "run/permute.h"
+#include "run/product.h"
 
 #include <cblas.h>
 #include <limits.h>

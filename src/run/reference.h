@@ -5,8 +5,8 @@
 #ifndef TN_RUN_REFERENCE_H
 #define TN_RUN_REFERENCE_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "tensor/network.h"
 #include "tensor/weight.h"

@@ -2,8 +2,8 @@
 
 #include "base/interrupt.h"
 #include "base/memory.h"
-#include "explore/evaluator.h"
 #include "flow/training.h"
+#include "search/evaluator.h"
 
 #include <inttypes.h>
 #include <math.h>

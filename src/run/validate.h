@@ -3,12 +3,12 @@
 #ifndef TN_RUN_VALIDATE_H
 #define TN_RUN_VALIDATE_H
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/progress.h"
 #include "base/public.h"
-#include "explore/result.h"
 #include "flow/named.h"
 #include "model/model.h"
+#include "results/result.h"
 #include "run/check.h"
 
 #include <stdint.h>

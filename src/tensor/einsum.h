@@ -8,8 +8,8 @@
 #ifndef TN_TENSOR_EINSUM_H
 #define TN_TENSOR_EINSUM_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "tensor/network.h"
 

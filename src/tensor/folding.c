@@ -3,12 +3,198 @@
 #include "base/checked.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/name_index.h"
 #include "text/number.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { KEY_M, KEY_N, KEY_RANK, KEY_TOKENS, KEY_TERMS, KEYS, WORD_BYTES = 32 };
+
+static const char *const keys[] = {
+    [KEY_M] = "m", [KEY_N] = "n", [KEY_RANK] = "rank", [KEY_TOKENS] = "tokens", [KEY_TERMS] = "terms"};
+
+/* One value: numbers with x between them. */
+typedef struct counts {
+    bool given;
+    tn_position at;
+    uint32_t count;
+    uint64_t item[TN_RANKS_MOST];
+} counts;
+
+typedef struct parser {
+    const char *start, *text;
+    tn_position at;
+    tn_error *error;
+    counts value[KEYS];
+} parser;
+
+static tn_position here(const parser *p, const char *text) {
+    tn_position at = p->at;
+    at.column += (unsigned)(text - p->start);
+    return at;
+}
+
+/* Copies up to `length` bytes of a word for a message or a look-up; what does not fit is cut. */
+static void copy_word(const char *text, size_t length, char word[WORD_BYTES]) {
+    if (length > WORD_BYTES - 1) length = WORD_BYTES - 1;
+    memcpy(word, text, length);
+    word[length] = '\0';
+}
+
+static tn_status unknown(const parser *p, const char *text, size_t length, const char *what,
+                         const char *const *names, size_t count) {
+    char word[WORD_BYTES];
+    copy_word(text, length, word);
+    const char *near = tn_suggest(word, names, count);
+    if (near)
+        return tn_fail_at(p->error, TN_INPUT, here(p, text), "no %s is called '%s'; did you mean %s?", what,
+                          word, near);
+    return tn_fail_at(p->error, TN_INPUT, here(p, text),
+                      "no %s is called '%s'; a layer looks like tt:m=12x8x8,n=8x8x12,rank=12,tokens=32", what,
+                      word);
+}
+
+static tn_status read_format(parser *p, tn_format *format) {
+    size_t length = strcspn(p->text, ":");
+    for (int f = 0; f < TN_FORMATS; f++)
+        if (strlen(tn_format_names[f]) == length && memcmp(tn_format_names[f], p->text, length) == 0) {
+            if (p->text[length] == '\0')
+                return tn_fail_at(p->error, TN_INPUT, here(p, p->text + length),
+                                  "':' and the layer's sizes must follow the format, as in "
+                                  "tt:m=12x8x8,n=8x8x12,rank=12,tokens=32");
+            *format = (tn_format)f;
+            p->text += length + 1;
+            return TN_OK;
+        }
+    return unknown(p, p->text, length, "format", tn_format_names, TN_FORMATS);
+}
+
+/* One number of a list, at p->text. */
+static tn_status read_number(parser *p, uint64_t *number) {
+    size_t length = strcspn(p->text, "x,");
+    char digits[WORD_BYTES];
+    copy_word(p->text, length, digits);
+    if (tn_read_count(digits, number) != TN_NUMBER_OK || *number == 0 || length > WORD_BYTES - 1)
+        return tn_fail_at(p->error, TN_INPUT, here(p, p->text),
+                          "'%s' is no whole number of 1 to 2^64 - 1; lists look like 12x8x8", digits);
+    p->text += length;
+    return TN_OK;
+}
+
+static tn_status read_counts(parser *p, counts *value) {
+    value->given = true;
+    value->at = here(p, p->text);
+    for (;;) {
+        if (value->count == TN_RANKS_MOST)
+            return tn_fail_at(p->error, TN_LIMIT, here(p, p->text), "a list of more than %d numbers",
+                              TN_RANKS_MOST);
+        TN_TRY(read_number(p, &value->item[value->count]));
+        value->count++;
+        if (*p->text != 'x') return TN_OK;
+        p->text++;
+    }
+}
+
+static tn_status read_pair(parser *p) {
+    const char *name = p->text;
+    size_t length = strcspn(name, "=,");
+    int key = 0;
+    while (key < KEYS && (strlen(keys[key]) != length || memcmp(keys[key], name, length) != 0)) key++;
+    if (key == KEYS) return unknown(p, name, length, "key of a layer", keys, KEYS);
+    if (name[length] != '=')
+        return tn_fail_at(p->error, TN_INPUT, here(p, name + length), "'=' and a value must follow '%s'",
+                          keys[key]);
+    if (p->value[key].given)
+        return tn_fail_at(p->error, TN_INPUT, here(p, name), "'%s' is given twice; give it once", keys[key]);
+    p->text += length + 1;
+    return read_counts(p, &p->value[key]);
+}
+
+static tn_status read_pairs(parser *p) {
+    for (;;) {
+        TN_TRY(read_pair(p));
+        if (*p->text == '\0') return TN_OK;
+        p->text++; /* the comma that ended the value */
+    }
+}
+
+static tn_status missing(const parser *p, const char *key, const char *example) {
+    return tn_fail_at(p->error, TN_INPUT, here(p, p->text), "the layer has no '%s'; add %s", key, example);
+}
+
+/* A key that takes one number. */
+static tn_status single(const parser *p, int key) {
+    const counts *value = &p->value[key];
+    if (value->given && value->count != 1)
+        return tn_fail_at(p->error, TN_INPUT, value->at, "'%s' takes one number, not a list", keys[key]);
+    return TN_OK;
+}
+
+static tn_status set_factors(const parser *p, tn_weight *weight) {
+    const counts *m = &p->value[KEY_M], *n = &p->value[KEY_N];
+    if (!m->given) return missing(p, "m", "m=12x8x8, the factors of the outputs");
+    if (!n->given) return missing(p, "n", "n=8x8x12, the factors of the inputs");
+    if (m->count != n->count)
+        return tn_fail_at(p->error, TN_INPUT, n->at,
+                          "n has %" PRIu32 " factors and m has %" PRIu32 "; both need as many", n->count,
+                          m->count);
+    if (m->count > TN_FACTORS_MOST)
+        return tn_fail_at(p->error, TN_LIMIT, m->at, "more than %d factors", TN_FACTORS_MOST);
+    weight->d = m->count;
+    memcpy(weight->m, m->item, m->count * sizeof *m->item);
+    memcpy(weight->n, n->item, n->count * sizeof *n->item);
+    return TN_OK;
+}
+
+static tn_status set_ranks(const parser *p, tn_weight *weight) {
+    const counts *rank = &p->value[KEY_RANK], *terms = &p->value[KEY_TERMS];
+    TN_TRY(single(p, KEY_TERMS));
+    if (terms->given && weight->format != TN_BLOCK_TERM)
+        return tn_fail_at(p->error, TN_INPUT, terms->at, "only format bt has terms");
+    if (weight->format == TN_DENSE)
+        return rank->given
+                   ? tn_fail_at(p->error, TN_INPUT, rank->at, "format dense has no rank; leave it out")
+                   : TN_OK;
+    if (!rank->given) return missing(p, "rank", "rank=12, or the list of all ranks");
+    if (rank->count == 1) {
+        if (terms->given) weight->rank[2 * weight->d] = terms->item[0];
+        return tn_weight_set_rank(weight, rank->item[0], p->error);
+    }
+    if (terms->given)
+        return tn_fail_at(p->error, TN_INPUT, terms->at,
+                          "the last of bt's list of ranks is its number of terms");
+    weight->rank_count = rank->count;
+    memcpy(weight->rank, rank->item, rank->count * sizeof *rank->item);
+    return TN_OK;
+}
+
+/* A weight that is refused as a whole: the error is placed at its ranks, or where the text begins. */
+static tn_status check(const parser *p, const tn_weight *weight) {
+    tn_error error;
+    tn_status status = tn_weight_check(weight, &error);
+    if (status == TN_OK) return TN_OK;
+    tn_position at = p->value[KEY_RANK].given ? p->value[KEY_RANK].at : p->at;
+    return tn_fail_at(p->error, status, at, "%s", error.message);
+}
+
+tn_status tn_spec_parse(const char *text, tn_position at, tn_weight *weight, uint64_t *tokens,
+                        tn_error *error) {
+    parser p = {.start = text, .text = text, .at = at, .error = error};
+    if (p.at.line == 0) p.at.line = 1;
+    if (p.at.column == 0) p.at.column = 1;
+    *weight = (tn_weight){0};
+    TN_TRY(read_format(&p, &weight->format));
+    TN_TRY(read_pairs(&p));
+    TN_TRY(set_factors(&p, weight));
+    TN_TRY(set_ranks(&p, weight));
+    TN_TRY(single(&p, KEY_TOKENS));
+    if (!p.value[KEY_TOKENS].given) return missing(&p, "tokens", "tokens=32, the rows of X");
+    *tokens = p.value[KEY_TOKENS].item[0];
+    return check(&p, weight);
+}
 
 enum { FOLDINGS_MOST = 100000 };
 /* Sizes up to here: their divisors are found by trial up to 2^20. */

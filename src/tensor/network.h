@@ -12,8 +12,8 @@
 #ifndef TN_TENSOR_NETWORK_H
 #define TN_TENSOR_NETWORK_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "tensor/network_file.h"
 
-#include "base/placed.h"
+#include "base/error.h"
 #include "tensor/einsum.h"
 #include "text/number.h"
 #include "text/schema.h"

@@ -13,9 +13,9 @@
 #ifndef TN_TENSOR_NETWORK_FILE_H
 #define TN_TENSOR_NETWORK_FILE_H
 
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "tensor/network.h"
 #include "text/yaml.h"
 

@@ -1,7 +1,6 @@
 #include "tensor/weight.h"
 
 #include "base/checked.h"
-#include "tensor/layout.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -226,4 +225,260 @@ bool tn_weight_equal(const tn_weight *a, const tn_weight *b) {
     return a->format == b->format && a->d == b->d && a->rank_count == b->rank_count &&
            memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 && memcmp(a->n, b->n, a->d * sizeof *a->n) == 0 &&
            memcmp(a->rank, b->rank, a->rank_count * sizeof *a->rank) == 0;
+}
+
+static void add_axis(tn_layout *layout, uint32_t core, uint32_t label) {
+    tn_core_axes *axes = &layout->core[core];
+    axes->label[axes->count++] = (uint8_t)label;
+    layout->carriers[label]++;
+}
+
+static void lay_chain(const tn_weight *weight, tn_layout *layout) {
+    uint32_t modes = 2 * weight->d, bond = modes;
+    layout->cores = modes;
+    for (uint32_t k = 0; k < modes; k++) {
+        bool closes = weight->format == TN_RING && k + 1 == modes;
+        add_axis(layout, k, bond + k);
+        add_axis(layout, k, k);
+        add_axis(layout, k, closes ? bond : bond + k + 1);
+    }
+}
+
+static void lay_matrix_chain(const tn_weight *weight, tn_layout *layout) {
+    uint32_t d = weight->d, bond = 2 * d;
+    layout->cores = d;
+    for (uint32_t k = 0; k < d; k++) {
+        add_axis(layout, k, bond + k);
+        add_axis(layout, k, k);
+        add_axis(layout, k, d + k);
+        add_axis(layout, k, bond + k + 1);
+    }
+}
+
+static void lay_tucker(const tn_weight *weight, tn_layout *layout, bool terms) {
+    uint32_t modes = 2 * weight->d, bond = modes, core = modes, term = bond + modes;
+    layout->cores = modes + 1;
+    if (terms) add_axis(layout, core, term);
+    for (uint32_t k = 0; k < modes; k++) {
+        if (terms) add_axis(layout, k, term);
+        add_axis(layout, k, k);
+        add_axis(layout, k, bond + k);
+        add_axis(layout, core, bond + k);
+    }
+}
+
+/* Lays the inner nodes over modes [low, high), children first, and returns the label of its bond upwards. */
+static uint32_t lay_node(const tn_weight *weight, tn_layout *layout, uint32_t low, uint32_t high) {
+    uint32_t modes = 2 * weight->d, bond = modes;
+    if (high - low == 1) return bond + low;
+    uint32_t middle = low + (high - low + 1) / 2;
+    uint32_t left = lay_node(weight, layout, low, middle), right = lay_node(weight, layout, middle, high);
+    uint32_t core = layout->cores++, up = bond + core;
+    add_axis(layout, core, left);
+    add_axis(layout, core, right);
+    if (high - low < modes) add_axis(layout, core, up);
+    return up;
+}
+
+static void lay_tree(const tn_weight *weight, tn_layout *layout) {
+    uint32_t modes = 2 * weight->d, bond = modes;
+    layout->cores = modes;
+    for (uint32_t k = 0; k < modes; k++) {
+        add_axis(layout, k, k);
+        add_axis(layout, k, bond + k);
+    }
+    lay_node(weight, layout, 0, modes);
+}
+
+static void lay_shared(const tn_weight *weight, tn_layout *layout) {
+    uint32_t modes = 2 * weight->d;
+    layout->cores = modes;
+    for (uint32_t k = 0; k < modes; k++) {
+        add_axis(layout, k, k);
+        add_axis(layout, k, modes);
+    }
+}
+
+static void lay_dense(const tn_weight *weight, tn_layout *layout) {
+    layout->cores = 1;
+    for (uint32_t k = 0; k < 2 * weight->d; k++) add_axis(layout, 0, k);
+}
+
+void tn_layout_of(const tn_weight *weight, tn_layout *layout) {
+    uint32_t d = weight->d;
+    memset(layout, 0, sizeof *layout);
+    layout->labels = 2 * d + weight->rank_count;
+    for (uint32_t k = 0; k < d; k++) {
+        layout->size[k] = weight->m[k];
+        layout->size[d + k] = weight->n[k];
+    }
+    for (uint32_t j = 0; j < weight->rank_count; j++) layout->size[2 * d + j] = weight->rank[j];
+    switch (weight->format) {
+    case TN_DENSE:
+        lay_dense(weight, layout);
+        break;
+    case TN_TT:
+    case TN_RING:
+        lay_chain(weight, layout);
+        break;
+    case TN_TTM:
+        lay_matrix_chain(weight, layout);
+        break;
+    case TN_TUCKER:
+        lay_tucker(weight, layout, false);
+        break;
+    case TN_BLOCK_TERM:
+        lay_tucker(weight, layout, true);
+        break;
+    case TN_HT:
+        lay_tree(weight, layout);
+        break;
+    case TN_CP:
+        lay_shared(weight, layout);
+        break;
+    }
+}
+
+/* The networks of a weight's products (tensor/weight.h). */
+
+#define NO_INDEX UINT32_MAX
+
+/* A network being written: index 0 the token, 1..d the modes n, d+1..2d the modes m, then the bonds. */
+typedef struct writer {
+    const tn_weight *weight;
+    tn_layout layout;
+    uint32_t index_of[TN_LABELS_MOST]; /* of a label; NO_INDEX: an end bond */
+    tn_arena *arena;
+    tn_network *network;
+    tn_error *error;
+} writer;
+
+static void number_labels(writer *w) {
+    uint32_t d = w->weight->d, next = 2 * d + 1;
+    for (uint32_t k = 0; k < d; k++) {
+        w->index_of[k] = 1 + d + k;
+        w->index_of[d + k] = 1 + k;
+    }
+    for (uint32_t label = 2 * d; label < w->layout.labels; label++)
+        w->index_of[label] = w->layout.carriers[label] > 1 ? next++ : NO_INDEX;
+    w->network->indices = next;
+}
+
+static tn_status name_indices(writer *w) {
+    tn_network *network = w->network;
+    uint32_t d = w->weight->d;
+    const char **name = network->index_name;
+    TN_TRY(tn_arena_copy_text(w->arena, "k", 1, &name[0], w->error));
+    for (uint32_t k = 0; k < d; k++) {
+        TN_TRY(tn_arena_format(w->arena, &name[1 + k], w->error, "n%" PRIu32, k + 1));
+        TN_TRY(tn_arena_format(w->arena, &name[1 + d + k], w->error, "m%" PRIu32, k + 1));
+    }
+    for (uint32_t label = 2 * d; label < w->layout.labels; label++)
+        if (w->index_of[label] != NO_INDEX)
+            TN_TRY(
+                tn_arena_format(w->arena, &name[w->index_of[label]], w->error, "r%" PRIu32, label - 2 * d));
+    return TN_OK;
+}
+
+static tn_status begin(writer *w, uint64_t tokens) {
+    if (tokens == 0) return tn_fail(w->error, TN_INPUT, "0 tokens; a product has at least 1");
+    TN_TRY(tn_weight_check(w->weight, w->error));
+    tn_layout_of(w->weight, &w->layout);
+    number_labels(w);
+    tn_network *network = w->network;
+    uint32_t most_tensors = w->layout.cores + 2;
+    TN_TRY(tn_arena_alloc(w->arena, network->indices, sizeof *network->index_size, &network->index_size,
+                          w->error));
+    TN_TRY(tn_arena_alloc(w->arena, network->indices, sizeof *network->index_name, &network->index_name,
+                          w->error));
+    TN_TRY(tn_arena_alloc(w->arena, most_tensors, sizeof *network->tensor, &network->tensor, w->error));
+    TN_TRY(tn_arena_alloc(w->arena, most_tensors, sizeof *network->tensor_name, &network->tensor_name,
+                          w->error));
+    network->index_size[0] = tokens;
+    for (uint32_t label = 0; label < w->layout.labels; label++)
+        if (w->index_of[label] != NO_INDEX) network->index_size[w->index_of[label]] = w->layout.size[label];
+    return name_indices(w);
+}
+
+/* (token, n...) or (token, m...). */
+static tn_status token_indices(writer *w, bool input_side, tn_indices *indices) {
+    uint32_t d = w->weight->d;
+    indices->count = d + 1;
+    TN_TRY(tn_arena_alloc(w->arena, d + 1, sizeof *indices->index, &indices->index, w->error));
+    for (uint32_t k = 0; k < d; k++) indices->index[1 + k] = (input_side ? 1 : 1 + d) + k;
+    return TN_OK;
+}
+
+static tn_status core_indices(writer *w, uint32_t core, tn_indices *indices) {
+    const tn_core_axes *axes = &w->layout.core[core];
+    indices->count = 0;
+    TN_TRY(tn_arena_alloc(w->arena, axes->count, sizeof *indices->index, &indices->index, w->error));
+    for (uint32_t i = 0; i < axes->count; i++)
+        if (w->index_of[axes->label[i]] != NO_INDEX)
+            indices->index[indices->count++] = w->index_of[axes->label[i]];
+    return TN_OK;
+}
+
+static tn_status add_rows(writer *w, bool input_side) {
+    uint32_t t = w->network->tensors++;
+    const char *name = input_side ? "X" : "dY";
+    TN_TRY(tn_arena_copy_text(w->arena, name, strlen(name), &w->network->tensor_name[t], w->error));
+    return token_indices(w, input_side, &w->network->tensor[t]);
+}
+
+/* All cores but `without`. */
+static tn_status add_cores(writer *w, uint32_t without) {
+    for (uint32_t core = 0; core < w->layout.cores; core++) {
+        if (core == without) continue;
+        uint32_t t = w->network->tensors++;
+        TN_TRY(tn_arena_format(w->arena, &w->network->tensor_name[t], w->error, "G%" PRIu32, core + 1));
+        TN_TRY(core_indices(w, core, &w->network->tensor[t]));
+    }
+    return TN_OK;
+}
+
+tn_status tn_weight_forward(const tn_weight *weight, uint64_t tokens, tn_arena *arena, tn_network *network,
+                            tn_error *error) {
+    writer w = {.weight = weight, .arena = arena, .network = network, .error = error};
+    *network = (tn_network){0};
+    TN_TRY(begin(&w, tokens));
+    TN_TRY(add_rows(&w, true));
+    TN_TRY(add_cores(&w, NO_INDEX));
+    return token_indices(&w, false, &network->output);
+}
+
+tn_status tn_weight_input_gradient(const tn_weight *weight, uint64_t tokens, tn_arena *arena,
+                                   tn_network *network, tn_error *error) {
+    writer w = {.weight = weight, .arena = arena, .network = network, .error = error};
+    *network = (tn_network){0};
+    TN_TRY(begin(&w, tokens));
+    TN_TRY(add_rows(&w, false));
+    TN_TRY(add_cores(&w, NO_INDEX));
+    return token_indices(&w, true, &network->output);
+}
+
+tn_status tn_weight_core_gradient(const tn_weight *weight, uint64_t tokens, uint32_t core, tn_arena *arena,
+                                  tn_network *network, tn_error *error) {
+    writer w = {.weight = weight, .arena = arena, .network = network, .error = error};
+    *network = (tn_network){0};
+    TN_TRY(begin(&w, tokens));
+    if (core >= w.layout.cores)
+        return tn_fail(error, TN_INPUT, "gradient of core %" PRIu32 "; the weight has %" PRIu32 " cores",
+                       core + 1, w.layout.cores);
+    TN_TRY(add_rows(&w, true));
+    TN_TRY(add_rows(&w, false));
+    TN_TRY(add_cores(&w, core));
+    return core_indices(&w, core, &network->output);
+}
+
+tn_status tn_weight_matrix(const tn_weight *weight, tn_arena *arena, tn_network *network, tn_error *error) {
+    writer w = {.weight = weight, .arena = arena, .network = network, .error = error};
+    *network = (tn_network){0};
+    TN_TRY(begin(&w, 1));
+    TN_TRY(add_cores(&w, NO_INDEX));
+    uint32_t modes = 2 * weight->d;
+    network->output.count = modes;
+    TN_TRY(tn_arena_alloc(arena, modes, sizeof *network->output.index, &network->output.index, error));
+    for (uint32_t k = 0; k < modes; k++) network->output.index[k] = w.index_of[k];
+    return TN_OK;
 }

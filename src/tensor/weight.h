@@ -21,8 +21,8 @@
 #ifndef TN_TENSOR_WEIGHT_H
 #define TN_TENSOR_WEIGHT_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "tensor/network.h"
 
@@ -98,5 +98,26 @@ tn_status tn_weight_core_gradient(const tn_weight *weight, uint64_t tokens, uint
 tn_status tn_weight_matrix(const tn_weight *weight, tn_arena *arena, tn_network *network, tn_error *error);
 
 TN_PUBLIC_END
+
+/* The axes of a weight's cores as labels: which core shares what with which. Internal to the room.
+ *
+ * Labels 0..2d-1 are the modes of W (m first), label 2d+j is the bond of rank[j]. The closing bond of a ring
+ * has one label, that of rank[0]. */
+
+enum { TN_CORES_MOST = 4 * TN_FACTORS_MOST, TN_LABELS_MOST = 2 * TN_FACTORS_MOST + TN_RANKS_MOST };
+
+typedef struct tn_core_axes {
+    uint8_t count, label[2 * TN_FACTORS_MOST + 1];
+} tn_core_axes;
+
+typedef struct tn_layout {
+    uint32_t cores, labels;
+    uint64_t size[TN_LABELS_MOST];
+    uint8_t carriers[TN_LABELS_MOST]; /* how many cores have the label */
+    tn_core_axes core[TN_CORES_MOST];
+} tn_layout;
+
+/* The weight must have passed tn_weight_check. */
+void tn_layout_of(const tn_weight *weight, tn_layout *layout);
 
 #endif

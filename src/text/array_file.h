@@ -3,7 +3,7 @@
 #ifndef TN_TEXT_ARRAY_FILE_H
 #define TN_TEXT_ARRAY_FILE_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "text/arrays.h"
 #include "text/byte_stream.h"
 #include "text/element.h"

@@ -1,9 +1,299 @@
 /* Which format a file of arrays (text/arrays.h) is in, by how it begins; where that is no proof, by its name. */
+#include "text/array_formats.h"
+
+#include "base/checked.h"
 #include "base/memory.h"
 #include "text/array_file.h"
-#include "text/npy.h"
+#include "text/zip.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { PREFIX_BYTES = 8, MOST_HEADER_BYTES = 65536, LONGEST_TYPE = 40 };
+
+/* The header's Python dictionary, read from front to back. */
+typedef struct header {
+    const char *text, *end;
+    const tn_byte_source *source;
+    const char *name;
+    tn_error *error;
+    char type[LONGEST_TYPE + 1];
+    bool has_type, has_order, has_shape;
+} header;
+
+static tn_status bad_header(const header *in, const char *wanted) {
+    return tn_byte_source_fail(in->source, in->error,
+                               "\"%.100s\": damaged .npy header: %s; it must read like {'descr': '<f8', "
+                               "'fortran_order': False, 'shape': (3, 4), }",
+                               in->name, wanted);
+}
+
+static void skip_space(header *in) {
+    while (in->text < in->end && (*in->text == ' ' || *in->text == '\n' || *in->text == '\t')) in->text++;
+}
+
+/* Passes over `c` and the space before it, if it is there. */
+static bool take(header *in, char c) {
+    skip_space(in);
+    if (in->text == in->end || *in->text != c) return false;
+    in->text++;
+    return true;
+}
+
+static bool take_word(header *in, const char *word) {
+    size_t length = strlen(word);
+    skip_space(in);
+    if ((size_t)(in->end - in->text) < length || memcmp(in->text, word, length) != 0) return false;
+    in->text += length;
+    return true;
+}
+
+/* 'text' or "text"; it stays in place. */
+static bool take_text(header *in, const char **text, size_t *length) {
+    char quote = take(in, '\'') ? '\'' : take(in, '"') ? '"' : '\0';
+    if (!quote) return false;
+    const char *end = memchr(in->text, quote, (size_t)(in->end - in->text));
+    if (!end) return false;
+    *text = in->text;
+    *length = (size_t)(end - in->text);
+    in->text = end + 1;
+    return true;
+}
+
+/* Behind an opening bracket: up to the closing one. Structured types are passed over, not understood. */
+static bool skip_list(header *in) {
+    for (size_t depth = 1; depth > 0; in->text++) {
+        if (in->text == in->end) return false;
+        depth += *in->text == '[';
+        depth -= *in->text == ']';
+    }
+    return true;
+}
+
+static tn_status read_type(header *in) {
+    const char *text = "structured";
+    size_t length = strlen(text);
+    bool good = take(in, '[') ? skip_list(in) : take_text(in, &text, &length);
+    if (!good || length > LONGEST_TYPE || memchr(text, '\0', length))
+        return bad_header(in, "no type after 'descr'");
+    memcpy(in->type, text, length);
+    in->type[length] = '\0';
+    in->has_type = true;
+    return TN_OK;
+}
+
+static tn_status read_order(header *in, tn_array_entry *entry) {
+    entry->fortran_order = take_word(in, "True");
+    if (!entry->fortran_order && !take_word(in, "False"))
+        return bad_header(in, "neither True nor False after 'fortran_order'");
+    in->has_order = true;
+    return TN_OK;
+}
+
+static tn_status read_length(header *in, uint64_t *length) {
+    bool digits = false;
+    *length = 0;
+    skip_space(in);
+    for (; in->text < in->end && *in->text >= '0' && *in->text <= '9'; in->text++, digits = true)
+        if (!tn_mul(*length, 10, length) || !tn_add(*length, (uint64_t)(*in->text - '0'), length))
+            return tn_fail_at(in->error, TN_OVERFLOW, (tn_position){.file = in->source->file},
+                              "\"%.100s\": an axis longer than 2^64", in->name);
+    if (!digits) return bad_header(in, "an axis that is not a whole number in 'shape'");
+    take(in, 'L'); /* as Python 2 wrote it */
+    return TN_OK;
+}
+
+static tn_status read_shape(header *in, tn_array_entry *entry) {
+    tn_array_info *info = &entry->info;
+    if (!take(in, '(')) return bad_header(in, "no tuple after 'shape'");
+    for (info->axes = 0; !take(in, ')'); info->axes++) {
+        if (info->axes == TN_ARRAY_AXES)
+            return tn_fail_at(in->error, TN_LIMIT, (tn_position){.file = in->source->file},
+                              "\"%.100s\" has more than %d axes", in->name, TN_ARRAY_AXES);
+        if (info->axes > 0 && !take(in, ',')) return bad_header(in, "no comma between axes");
+        if (info->axes > 0 && take(in, ')')) break;
+        TN_TRY(read_length(in, &info->shape[info->axes]));
+    }
+    in->has_shape = true;
+    return TN_OK;
+}
+
+static bool is_word(const char *text, size_t length, const char *word) {
+    return length == strlen(word) && memcmp(text, word, length) == 0;
+}
+
+static tn_status read_pair(header *in, tn_array_entry *entry) {
+    const char *key;
+    size_t length;
+    if (!take_text(in, &key, &length) || !take(in, ':')) return bad_header(in, "no key");
+    if (is_word(key, length, "descr") && !in->has_type) return read_type(in);
+    if (is_word(key, length, "fortran_order") && !in->has_order) return read_order(in, entry);
+    if (is_word(key, length, "shape") && !in->has_shape) return read_shape(in, entry);
+    return bad_header(in, "a key that is unknown or stands twice");
+}
+
+static tn_status read_dictionary(header *in, tn_array_entry *entry) {
+    if (!take(in, '{')) return bad_header(in, "no dictionary");
+    while (!take(in, '}')) {
+        TN_TRY(read_pair(in, entry));
+        if (take(in, ',')) continue;
+        if (take(in, '}')) break;
+        return bad_header(in, "no comma between keys");
+    }
+    skip_space(in);
+    if (in->text != in->end) return bad_header(in, "text behind the dictionary");
+    if (!in->has_type || !in->has_order || !in->has_shape)
+        return bad_header(in, "'descr', 'fortran_order' or 'shape' is missing");
+    return TN_OK;
+}
+
+static tn_status set_type(tn_arrays *arrays, tn_array_entry *entry, const char *type, tn_error *error) {
+    static const tn_element floats[] = {TN_ELEMENT_F16, TN_ELEMENT_F32, TN_ELEMENT_F64};
+    entry->info.type = NULL;
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        const char *known = tn_element_name(floats[i]);
+        if ((type[0] != '<' && type[0] != '>') || strcmp(type + 1, known) != 0) continue;
+        entry->element = floats[i];
+        entry->big_endian = type[0] == '>';
+        entry->info.type = known;
+    }
+    if (entry->info.type) return TN_OK;
+    return tn_arena_copy_text(&arrays->arena, type, strlen(type), &entry->info.type, error);
+}
+
+/* Magic, version and the header's length; *start = where the header begins. */
+static tn_status read_prefix(tn_byte_stream *stream, uint64_t *start, size_t *length, tn_error *error) {
+    unsigned char prefix[PREFIX_BYTES + 4] = {0};
+    TN_TRY(tn_byte_stream_read(stream, prefix, PREFIX_BYTES, error));
+    if (memcmp(prefix, TN_NPY_MAGIC, TN_NPY_MAGIC_BYTES) != 0)
+        return tn_byte_source_fail(stream->source, error,
+                                   "\"%.100s\" does not begin as a .npy file does (\\x93NUMPY)",
+                                   stream->name);
+    unsigned version = prefix[TN_NPY_MAGIC_BYTES], minor = prefix[TN_NPY_MAGIC_BYTES + 1];
+    if (version < 1 || version > 3 || minor != 0)
+        return tn_byte_source_fail(stream->source, error,
+                                   "\"%.100s\" is .npy version %u.%u; 1.0, 2.0 and 3.0 are read",
+                                   stream->name, version, minor);
+    size_t length_bytes = version == 1 ? 2 : 4;
+    TN_TRY(tn_byte_stream_read(stream, prefix + PREFIX_BYTES, length_bytes, error));
+    *length = tn_get_u32(prefix + PREFIX_BYTES);
+    *start = PREFIX_BYTES + length_bytes;
+    if (*length > MOST_HEADER_BYTES)
+        return tn_fail_at(error, TN_LIMIT, (tn_position){.file = stream->source->file},
+                          "\"%.100s\" claims a .npy header of %zu bytes; at most %d are read", stream->name,
+                          *length, (int)MOST_HEADER_BYTES);
+    return TN_OK;
+}
+
+static tn_status read_header(tn_arrays *arrays, tn_array_entry *entry, tn_byte_stream *stream,
+                             tn_error *error) {
+    uint64_t start;
+    size_t length;
+    char *text;
+    TN_TRY(read_prefix(stream, &start, &length, error));
+    TN_TRY(tn_alloc(length, 1, &text, error));
+    tn_status status = tn_byte_stream_read(stream, text, length, error);
+    if (status == TN_OK) {
+        header in = {.text = text,
+                     .end = text + length,
+                     .source = &arrays->source,
+                     .name = entry->info.name,
+                     .error = error};
+        status = read_dictionary(&in, entry);
+        if (status == TN_OK) status = set_type(arrays, entry, in.type, error);
+    }
+    tn_free(text);
+    entry->values_offset = start + length;
+    return status;
+}
+
+static tn_status check_size(const tn_arrays *arrays, tn_array_entry *entry, tn_error *error) {
+    uint64_t bytes, held = entry->span.bytes - entry->values_offset;
+    TN_TRY(tn_array_size(&arrays->source, entry, &bytes, error));
+    if (entry->element == TN_ELEMENT_OTHER || bytes == held) return TN_OK;
+    return tn_byte_source_fail(&arrays->source, error,
+                               "\"%.100s\" claims %" PRIu64 " bytes of values, %" PRIu64
+                               " are there: the file is truncated or damaged",
+                               entry->info.name, bytes, held);
+}
+
+tn_status tn_npy_entry(tn_arrays *arrays, tn_array_entry *entry, tn_error *error) {
+    tn_byte_stream *stream;
+    TN_TRY(tn_alloc(1, sizeof *stream, &stream, error));
+    tn_status status =
+        tn_byte_stream_open(stream, &arrays->source, &entry->span, entry->info.name, false, error);
+    if (status == TN_OK) {
+        status = read_header(arrays, entry, stream, error);
+        tn_byte_stream_close(stream);
+    }
+    tn_free(stream);
+    return status == TN_OK ? check_size(arrays, entry, error) : status;
+}
+
+static tn_status name_from_path(tn_arrays *arrays, const char **name, tn_error *error) {
+    const char *path = arrays->source.file, *slash = strrchr(path, '/');
+    if (slash) path = slash + 1;
+    size_t length = strlen(path);
+    if (length > 4 && strcmp(path + length - 4, ".npy") == 0) length -= 4;
+    return tn_arena_copy_text(&arrays->arena, path, length, name, error);
+}
+
+tn_status tn_npy_open(tn_arrays *arrays, tn_error *error) {
+    uint64_t size = arrays->source.size_bytes;
+    TN_TRY(tn_arena_alloc(&arrays->arena, 1, sizeof *arrays->entry, &arrays->entry, error));
+    tn_array_entry *entry = arrays->entry;
+    entry->span = (tn_byte_span){.stored_bytes = size, .bytes = size};
+    TN_TRY(name_from_path(arrays, &entry->info.name, error));
+    TN_TRY(tn_npy_entry(arrays, entry, error));
+    arrays->count = 1;
+    if (entry->element != TN_ELEMENT_OTHER) return TN_OK;
+    return tn_byte_source_fail(&arrays->source, error,
+                               "holds type %s; only f2, f4 and f8 of either byte order are read",
+                               entry->info.type);
+}
+
+void tn_npy_header(tn_element element, size_t axes, const uint64_t *shape, tn_buffer *out) {
+    enum { ALIGNMENT = 64 };
+    tn_buffer text = {0};
+    tn_buffer_format(&text, "{'descr': '<%s', 'fortran_order': False, 'shape': (", tn_element_name(element));
+    for (size_t i = 0; i < axes; i++) tn_buffer_format(&text, "%s%" PRIu64, i ? ", " : "", shape[i]);
+    tn_buffer_text(&text, axes == 1 ? ",), }" : "), }");
+    while ((PREFIX_BYTES + 2 + text.length + 1) % ALIGNMENT != 0 && text.status == TN_OK)
+        tn_buffer_text(&text, " ");
+    tn_buffer_text(&text, "\n");
+    tn_buffer_bytes(out, TN_NPY_MAGIC "\x01\x00", PREFIX_BYTES);
+    tn_buffer_bytes(out, (unsigned char[]){(unsigned char)text.length, (unsigned char)(text.length >> 8)}, 2);
+    if (text.status == TN_OK)
+        tn_buffer_bytes(out, text.data, text.length);
+    else if (out->status == TN_OK)
+        out->status = text.status;
+    tn_buffer_free(&text);
+}
+
+/* NumPy's .npz: a zip archive of .npy members. */
+
+static tn_status set_entry(tn_arrays *arrays, const tn_zip_member *member, tn_array_entry *entry,
+                           tn_error *error) {
+    size_t length = strlen(member->name);
+    if (length <= 4 || strcmp(member->name + length - 4, ".npy") != 0)
+        return tn_byte_source_fail(&arrays->source, error,
+                                   "member \"%.100s\" is not a .npy file; an .npz holds nothing else",
+                                   member->name);
+    TN_TRY(tn_arena_copy_text(&arrays->arena, member->name, length - 4, &entry->info.name, error));
+    entry->span = member->data;
+    return tn_npy_entry(arrays, entry, error);
+}
+
+tn_status tn_npz_open(tn_arrays *arrays, tn_error *error) {
+    tn_zip_member *member;
+    size_t count;
+    TN_TRY(tn_zip_directory(&arrays->source, &arrays->arena, &member, &count, error));
+    TN_TRY(tn_arena_alloc(&arrays->arena, count, sizeof *arrays->entry, &arrays->entry, error));
+    for (size_t i = 0; i < count; i++) TN_TRY(set_entry(arrays, &member[i], &arrays->entry[i], error));
+    arrays->count = count;
+    return tn_array_names(arrays, error);
+}
 
 static bool ends_with(const char *text, const char *ending) {
     size_t length = strlen(text), tail = strlen(ending);

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/suggest.h"
+#include "base/name_index.h"
 #include "text/number.h"
 #include "text/utf8.h"
 

@@ -4,9 +4,9 @@
 #ifndef TN_TEXT_CSV_H
 #define TN_TEXT_CSV_H
 
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -23,13 +23,34 @@
 #define TN_TEXT_RECORD_H
 
 #include "base/buffer.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "text/json.h"
 #include "text/number.h"
-#include "text/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Aligned tables for people. Cells are collected, widths follow; the first row is the head. Columns whose
+ * cells (head aside) are all numbers align right. What would steer a terminal is replaced (text/utf8.h). */
+
+typedef struct tn_table {
+    tn_arena arena;
+    const char **cell;
+    size_t columns, count, capacity;
+    tn_status status;
+} tn_table;
+
+void tn_table_begin(tn_table *table, size_t columns);
+/* Begins with the head row. */
+void tn_table_head(tn_table *table, const char *const *head, size_t columns);
+void tn_table_text(tn_table *table, const char *text); /* NULL: an empty cell */
+void tn_table_format(tn_table *table, const char *format, ...) TN_PRINTF(2, 3);
+void tn_table_count(tn_table *table, uint64_t value); /* with thousands separators: 1,253,376 */
+/* Appends the table's lines, the head in bold if asked; a table that ran out of memory fails the buffer. */
+void tn_table_write(tn_table *table, bool bold, tn_buffer *out);
+void tn_table_free(tn_table *table);
 
 typedef enum tn_column_kind {
     TN_COLUMN_TEXT,    /* const char *; NULL: null, an empty cell */

@@ -17,15 +17,22 @@
 #ifndef TN_TEXT_SCHEMA_H
 #define TN_TEXT_SCHEMA_H
 
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 #include "text/yaml.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Names that a text may be one of, as people read them: "a, b, part-1 to part-9 or c". Internal to the room. */
+
+/* Appends the names (ended by NULL), each between two `quote`, with `last` before the last one and commas before
+ * the others. Three or more in a row that differ in a number that counts up are written as the first to the
+ * last. */
+void tn_choices_write(tn_buffer *out, const char *const *names, const char *quote, const char *last);
 
 TN_PUBLIC_BEGIN
 

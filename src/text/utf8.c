@@ -1,5 +1,28 @@
 #include "text/utf8.h"
 
+#include <stddef.h>
+
+/* A mismatch goes back to the last star, which then stands for one character more: earlier ones need not. */
+bool tn_pattern_matches(const char *pattern, const char *text) {
+    const char *star = NULL, *behind = NULL;
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            behind = text;
+        } else if (*pattern == '?' || *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++behind;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*') pattern++;
+    return *pattern == '\0';
+}
+
 static int continues(unsigned char byte) {
     return (byte & 0xc0) == 0x80;
 }

@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Names with wild cards, as shells have them: `*` stands for any text, dots included, `?` for any one character. */
+
+bool tn_pattern_matches(const char *pattern, const char *text);
+
 /* Bytes of the character that `text` (of `length` > 0 bytes) begins with: 1 to 4, or 0 where it is not UTF-8.
  */
 size_t tn_utf8_length(const char *text, size_t length);

@@ -7,8 +7,8 @@
 #ifndef TN_TEXT_YAML_H
 #define TN_TEXT_YAML_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/public.h"
 
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 #ifndef TN_TEXT_ZIP_H
 #define TN_TEXT_ZIP_H
 
-#include "base/arena.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "text/byte_stream.h"
 
 typedef struct tn_zip_member {

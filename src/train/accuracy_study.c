@@ -1,7 +1,7 @@
 #include "train/accuracy_study.h"
 
 #include "base/file.h"
-#include "explore/evaluator.h"
+#include "search/evaluator.h"
 #include "text/csv.h"
 
 #include <inttypes.h>

@@ -10,9 +10,9 @@
 #ifndef TN_TRAIN_ACCURACY_STUDY_H
 #define TN_TRAIN_ACCURACY_STUDY_H
 
-#include "base/arena.h"
 #include "base/error.h"
-#include "explore/space.h"
+#include "base/memory.h"
+#include "space/space.h"
 #include "train/training.h"
 
 #include <stddef.h>

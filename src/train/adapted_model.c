@@ -1,7 +1,7 @@
 #include "train/adapted_model.h"
 
 #include "base/memory.h"
-#include "hardware/price.h"
+#include "price/price.h"
 #include "train/trainer_state.h"
 
 #include <inttypes.h>

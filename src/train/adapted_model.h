@@ -3,10 +3,10 @@
 #ifndef TN_TRAIN_ADAPTED_MODEL_H
 #define TN_TRAIN_ADAPTED_MODEL_H
 
-#include "base/arena.h"
 #include "base/error.h"
-#include "hardware/build.h"
-#include "hardware/device.h"
+#include "base/memory.h"
+#include "device/build.h"
+#include "device/device.h"
 #include "model/model.h"
 #include "train/rank_penalty.h"
 #include "train/trainer.h"

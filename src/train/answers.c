@@ -1,9 +1,92 @@
 #include "train/answers.h"
 
 #include "model/graph.h"
-#include "train/gather.h"
 
 #include <math.h>
+#include <string.h>
+
+/* Sum of the squares of `count` elements. */
+static double square_sum(const tn_kernels *k, const char *values, uint64_t first, uint64_t count) {
+    return k->square_sum(values + first * k->bytes, count);
+}
+
+/* place[0..stay - 1] = the places of the greatest of weight[0..count - 1], ascending; of equals the first. */
+static void choose_greatest(double *weight, uint64_t count, uint64_t stay, uint32_t *place) {
+    uint64_t chosen = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t above = 0;
+        for (uint64_t k = 0; k < count; k++)
+            above += weight[k] > weight[i] || (weight[k] == weight[i] && k < i);
+        if (above < stay) place[chosen++] = (uint32_t)i;
+    }
+}
+
+/* Padding stays only where nothing else is left. */
+static void choose_tokens(tn_step_run *r, const tn_gather *how, uint64_t width, const char *values,
+                          uint64_t example) {
+    const tn_kernels *k = r->t->kernels;
+    double *weight = r->t->weight_of;
+    for (uint64_t i = 0; i < how->from_tokens; i++) {
+        weight[i] = square_sum(k, values, (example * how->from_tokens + i) * width, width);
+        if (i == 0) weight[i] = INFINITY;
+        if (i >= r->t->batch.length[example]) weight[i] = -1;
+    }
+    choose_greatest(weight, how->from_tokens, how->tokens, r->t->kept_token + example * how->tokens);
+}
+
+static void choose_heads(tn_step_run *r, const tn_gather *how, uint64_t rows, uint64_t width,
+                         const char *values, uint64_t example) {
+    const tn_kernels *k = r->t->kernels;
+    uint64_t part = width / how->heads;
+    double *weight = r->t->weight_of;
+    for (uint64_t h = 0; h < how->heads; h++) {
+        weight[h] = 0;
+        for (uint64_t i = 0; i < rows; i++)
+            weight[h] += square_sum(k, values, (example * rows + i) * width + h * part, part);
+    }
+    choose_greatest(weight, how->heads, how->kept_heads, r->t->kept_head + example * how->kept_heads);
+}
+
+void tn_run_gather(tn_step_run *r, const tn_operation *o) {
+    const tn_gather *how = o->gather;
+    const tn_step *step = &r->sized->lowered.step;
+    const char *from = tn_array_values(r, o->reads[0]);
+    char *to = tn_array_values(r, o->writes[0]);
+    bool tokens = how->tokens < how->from_tokens;
+    uint64_t examples = r->sized->batch, rows = o->rows / examples; /* that are written, of an example */
+    uint64_t width = step->array[o->reads[0]].elements / (tokens ? examples * how->from_tokens : o->rows);
+    uint64_t parts = how->spreads ? how->kept_heads : how->heads;
+    size_t part = width / parts * r->t->kernels->bytes, row = o->columns * r->t->kernels->bytes;
+    if (how->spreads) memset(to, 0, o->rows * row);
+    for (uint64_t e = 0; e < examples; e++) {
+        if (how->chooses && tokens) choose_tokens(r, how, width, from, e);
+        if (how->chooses && !tokens) choose_heads(r, how, rows, width, from, e);
+        for (uint64_t i = 0; i < rows; i++) {
+            uint64_t source =
+                tokens ? e * how->from_tokens + r->t->kept_token[e * how->tokens + i] : e * rows + i;
+            const char *read = from + source * width * r->t->kernels->bytes;
+            char *written = to + (e * rows + i) * row;
+            for (uint64_t h = 0; h < how->kept_heads; h++) {
+                uint64_t head = how->heads > 1 ? r->t->kept_head[e * how->kept_heads + h] : 0;
+                memcpy(written + (how->spreads ? head : h) * part, read + (how->spreads ? h : head) * part,
+                       part);
+            }
+        }
+    }
+}
+
+uint64_t tn_kept_token(const tn_step_run *r, uint64_t example, uint64_t row) {
+    uint64_t stay = r->sized->lowered.kept_tokens;
+    return stay ? r->t->kept_token[example * stay + row] : row;
+}
+
+uint64_t tn_kept_row(const tn_step_run *r, uint64_t example, uint64_t token) {
+    uint64_t stay = r->sized->lowered.kept_tokens;
+    if (!stay) return token;
+    for (uint64_t i = 0; i < stay; i++)
+        if (r->t->kept_token[example * stay + i] == token) return i;
+    return UINT64_MAX;
+}
 
 uint64_t tn_logits_row(const tn_step_run *r, bool of_example, uint64_t example, uint64_t token) {
     uint64_t stay = r->sized->lowered.kept_tokens, row = tn_kept_row(r, example, token);

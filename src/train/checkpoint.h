@@ -4,9 +4,9 @@
 #ifndef TN_TRAIN_CHECKPOINT_H
 #define TN_TRAIN_CHECKPOINT_H
 
-#include "base/arena.h"
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "train/training.h"
 
 enum { TN_EPOCH_NUMBERS = 12 };

@@ -5,13 +5,13 @@
  * An array is a view: axes with strides. Of the eight orders of rows, columns and reduction that the operands
  * and the result suggest, the plan takes the one that copies the fewest elements. One axis of a view may be
  * `cut`: there the array is read (or, a result, added to) at one slice per token, chosen when the plan runs:
- * the digit of the token's word (model/lookup.h). Internal to the room.
+ * the digit of the token's word (model/program_cache.h). Internal to the room.
  */
 #ifndef TN_TRAIN_CONTRACTION_H
 #define TN_TRAIN_CONTRACTION_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "train/kernels.h"
 #include "train/rounding.h"
 #include "train/team.h"

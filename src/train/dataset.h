@@ -13,13 +13,31 @@
 #ifndef TN_TRAIN_DATASET_H
 #define TN_TRAIN_DATASET_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "train/trainer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Sentences as they stand in files, before words and labels are numbers (train/dataset.h). Internal to the room. */
+
+typedef struct tn_sentence {
+    size_t words;
+    const char **word, **label; /* label NULL: the file has none */
+    const char *class_name;     /* NULL: none */
+} tn_sentence;
+
+typedef struct tn_sentences {
+    size_t count, capacity;
+    tn_sentence *sentence;
+    bool has_labels, has_classes;
+} tn_sentences;
+
+/* One of the folder's three parts: FOLDER/train, .. */
+tn_status tn_sentences_load(const char *folder, tn_arena *arena, tn_sentences *sentences, tn_error *error);
+void tn_sentences_free(tn_sentences *sentences);
 
 enum { TN_WORD_PADDING, TN_WORD_UNKNOWN, TN_WORD_CLASS, TN_WORDS_SPECIAL };
 enum { TN_NO_LABEL = -1, TN_UNSEEN = -2 };

@@ -1,5 +1,5 @@
 /* Travel questions from a grammar of our own: sentences with a label per word and a class, in the form of
- * train/sentences.h, for runs where no data are at hand. The same seed gives the same sentences. They are far
+ * train/dataset.h, for runs where no data are at hand. The same seed gives the same sentences. They are far
  * easier than what people say: a model that learns them works, one that does not is broken; accuracies say nothing
  * about real questions.
  */

@@ -73,7 +73,7 @@ typedef struct tn_kernels {
                        size_t rows, size_t columns, double epsilon);
     void (*layer_norm_gradient)(void *dx, const void *dy, const void *x, const void *statistics,
                                 const void *scale, size_t rows, size_t columns);
-    /* Rotary positions (model/rotary.c) of rows x heads x depth, the first at row `first` of examples of `positions` rows;
+    /* Rotary positions (model/attention.c) of rows x heads x depth, the first at row `first` of examples of `positions` rows;
      * sign 1, or -1 for the gradient. */
     void (*rotate)(void *out, const void *x, const void *table, const tn_rotation *how);
     /* y = x r scale with r = 1 / sqrt(mean(x^2) + epsilon), one statistic a row */

@@ -3,10 +3,9 @@
  * What is worth sharing is shared: products by train/contraction.h, vector operations by rows or elements, sums over
  * rows by columns. The rest is done by the first thread while the others wait for the next shared operation.
  */
-#include "base/blas.h"
+#include "base/guard.h"
 #include "model/graph.h"
 #include "train/answers.h"
-#include "train/gather.h"
 #include "train/selection.h"
 #include "train/trainer_state.h"
 

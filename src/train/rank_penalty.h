@@ -21,8 +21,8 @@
 #ifndef TN_TRAIN_RANK_PENALTY_H
 #define TN_TRAIN_RANK_PENALTY_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "train/trainer.h"
 
 #include <stdbool.h>

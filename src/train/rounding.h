@@ -9,8 +9,8 @@
 #ifndef TN_TRAIN_ROUNDING_H
 #define TN_TRAIN_ROUNDING_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "model/step.h"
 #include "tensor/number_format.h"
 #include "train/kernels.h"

@@ -4,9 +4,9 @@
 #ifndef TN_TRAIN_SETTINGS_H
 #define TN_TRAIN_SETTINGS_H
 
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "text/schema.h"
 #include "text/yaml.h"
 

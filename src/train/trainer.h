@@ -8,8 +8,8 @@
 #ifndef TN_TRAIN_TRAINER_H
 #define TN_TRAIN_TRAINER_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "model/model.h"
 #include "train/kernels.h"
 #include "train/settings.h"

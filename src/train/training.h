@@ -4,10 +4,10 @@
 #ifndef TN_TRAIN_TRAINING_H
 #define TN_TRAIN_TRAINING_H
 
-#include "base/arena.h"
 #include "base/error.h"
-#include "hardware/build.h"
-#include "hardware/device.h"
+#include "base/memory.h"
+#include "device/build.h"
+#include "device/device.h"
 #include "model/model.h"
 #include "train/dataset.h"
 #include "train/settings.h"
@@ -126,5 +126,12 @@ typedef struct tn_training_result {
  * no weights. TN_INTERRUPTED where it was asked to stop: checkpoints stay. */
 tn_status tn_training_run(const tn_training *training, tn_arena *arena, tn_training_result *result,
                           tn_error *error);
+
+/* What the sorts of step of a run come to (model/model.h, tn_step_sorts). Internal to the room. */
+
+/* Notes one execution of the next sort at the full sequence in to->sort, which has room for all, and mean and most of those
+ * so far. */
+tn_status tn_note_sort(tn_trainer *trainer, uint32_t sort, const tn_step_result *result, tn_arena *arena,
+                       tn_training_result *to, tn_error *error);
 
 #endif

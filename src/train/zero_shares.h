@@ -1,11 +1,11 @@
 /* How many of the operands of products are zero, measured in some of a run's steps: what `sparsity.activations` and
- * `sparsity.gradients` of a model say (model/zero_skipping.c). Operands are counted as they lie in memory, each as often as the
+ * `sparsity.gradients` of a model say (model/precision_schedule.c). Operands are counted as they lie in memory, each as often as the
  * product has multiply-adds. Internal to the room. */
 #ifndef TN_TRAIN_ZERO_SHARES_H
 #define TN_TRAIN_ZERO_SHARES_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "model/step.h"
 #include "train/kernels.h"
 #include "train/trainer.h"

@@ -1,8 +1,7 @@
 /* What the library borrows from its host and gives back: GSL's error handler and OpenBLAS's threads. */
-#include "base/blas.h"
-#include "base/gsl.h"
-#include "roofline/kriging.h"
-#include "run/estimate.h"
+#include "base/guard.h"
+#include "roofline/roofline.h"
+#include "run/check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* One writer at a time; a dead one holds nothing. */
-#include "base/lock.h"
+#include "base/file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,4 @@
 /* Memory, arena and buffer: what they promise when there is memory and when there is none. */
-#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/memory.h"
 

@@ -1,4 +1,4 @@
-#include "base/suggest.h"
+#include "base/name_index.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -227,7 +227,7 @@ static void a_design_of_a_sweep(void **state) {
     char id[32];
     const char *swept = test_in_folder("swept");
     test_run run =
-        test_program("sweep", test_source("tests/explore/data/mini.yaml"), "--quiet", "-o", swept, NULL);
+        test_program("sweep", test_source("tests/space/data/mini.yaml"), "--quiet", "-o", swept, NULL);
     assert_int_equal(run.status, 0);
     test_run_free(&run);
     json_t *told = test_program_json(0, "recommend", swept, "--json", NULL);

@@ -26,7 +26,7 @@ static json_t *load(const char *name) {
 
 static int set_up(void **state) {
     if (test_folder_make(state) != 0) return -1;
-    test_run run = test_program("sweep", test_source("tests/explore/data/small.yaml"), "--quiet", "-o",
+    test_run run = test_program("sweep", test_source("tests/space/data/small.yaml"), "--quiet", "-o",
                                 test_in_folder("swept"), NULL);
     assert_int_equal(run.status, 0);
     test_run_free(&run);

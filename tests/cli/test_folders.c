@@ -36,9 +36,9 @@ static void complains(int status, const char *text, const char *command) {
 
 static int set_up(void **state) {
     assert_int_equal(test_folder_make(state), 0);
-    setenv("MINI", test_source("tests/explore/data/mini.yaml"), 1);
-    setenv("SMALL", test_source("tests/explore/data/small.yaml"), 1);
-    setenv("TINY", test_source("tests/explore/data/tiny.yaml"), 1);
+    setenv("MINI", test_source("tests/space/data/mini.yaml"), 1);
+    setenv("SMALL", test_source("tests/space/data/small.yaml"), 1);
+    setenv("TINY", test_source("tests/space/data/tiny.yaml"), 1);
     setenv("SOURCE", test_source("."), 1);
     shell(0, "$TENFOLD sweep $MINI -o $FOLDER/mini --quiet");
     return 0;

@@ -1,5 +1,4 @@
 /* tenfold compare DIR DIR... and tenfold plot DIR --x --y, against front.csv read by this test. */
-#include "base/arena.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "support/folder.h"
@@ -61,7 +60,7 @@ static int set_up(void **state) {
         char set[64], name[8];
         snprintf(set, sizeof set, "device=%s", device[i]);
         snprintf(name, sizeof name, "%zu", i);
-        test_run run = test_program("sweep", test_source("tests/explore/data/small.yaml"), "--set", set, "-o",
+        test_run run = test_program("sweep", test_source("tests/space/data/small.yaml"), "--set", set, "-o",
                                     test_in_folder(name), "--quiet", NULL);
         assert_int_equal(run.status, 0);
         test_run_free(&run);
@@ -230,7 +229,7 @@ static void a_front_marks_what_stands_beside_it(void **state) {
     static const char *const model[] = {"atis-2enc", "atis-4enc"};
     char *script;
     (void)state;
-    test_run run = test_program("sweep", test_source("tests/explore/data/models.yaml"), "-o",
+    test_run run = test_program("sweep", test_source("tests/space/data/models.yaml"), "-o",
                                 test_in_folder("models"), "--quiet", NULL);
     assert_int_equal(run.status, 0);
     test_run_free(&run);

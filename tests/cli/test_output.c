@@ -150,7 +150,7 @@ static void a_closed_pipe_ends_silently(void **state) {
 
 /* A quick command line of every command; those that need data of people's own are asked for their help alone. */
 static const char *const lines_of_all[] = {
-    "sweep \"$SOURCE/tests/explore/data/mini.yaml\" -o \"$FOLDER/alike\"",
+    "sweep \"$SOURCE/tests/space/data/mini.yaml\" -o \"$FOLDER/alike\"",
     "cost atis-2enc",
     "order --layer tt:m=4x4,n=4x4,rank=4,tokens=8",
     "list models",
@@ -167,11 +167,11 @@ static const char *const lines_of_all[] = {
     "plot \"$FOLDER/alike\" --x dsp --y seconds_per_step --format csv",
     "validate \"$FOLDER/alike\" --point 3",
     "merge \"$FOLDER/alike\" -o \"$FOLDER/alike-merged\"",
-    "slurm \"$SOURCE/tests/explore/data/mini.yaml\" -o \"$FOLDER/alike-tasks\" --tasks 2",
+    "slurm \"$SOURCE/tests/space/data/mini.yaml\" -o \"$FOLDER/alike-tasks\" --tasks 2",
     "finetune cost llama3-8b --gpu a100 --method lora --tokens 512 --queries 50000 --epochs 1",
     "ranks --table \"$SOURCE/docs/examples/candidates.csv\" --budget params=4000",
-    "train \"$SOURCE/tests/explore/data/small-transformer.yaml\" --steps 1 --data none",
-    "rtl \"$SOURCE/tests/explore/data/small-transformer.yaml\" --layer query -o \"$FOLDER/alike-rtl\"",
+    "train \"$SOURCE/tests/space/data/small-transformer.yaml\" --steps 1 --data none",
+    "rtl \"$SOURCE/tests/space/data/small-transformer.yaml\" --layer query -o \"$FOLDER/alike-rtl\"",
 };
 enum { LINES_OF_ALL = sizeof lines_of_all / sizeof *lines_of_all };
 

@@ -19,7 +19,7 @@
 static sqlite3 *store;
 
 static void sweep(const char *name, const char *option) {
-    test_run run = test_program("sweep", test_source("tests/explore/data/small.yaml"), option, "-o",
+    test_run run = test_program("sweep", test_source("tests/space/data/small.yaml"), option, "-o",
                                 test_in_folder(name), NULL);
     assert_int_equal(run.status, 0);
     test_run_free(&run);
@@ -192,7 +192,7 @@ static void nothing_matches(void **state) {
 static void a_constraint_is_the_same_language(void **state) {
     (void)state;
     static const char condition[] = "watts < 11 or weights.square.flow = optimal and dsp > 200";
-    test_run run = test_program("sweep", test_source("tests/explore/data/small.yaml"), "--quiet",
+    test_run run = test_program("sweep", test_source("tests/space/data/small.yaml"), "--quiet",
                                 "--keep-all", "-o", test_in_folder("bound"), "--set",
                                 "constraints=[\"seconds_per_step <= 0.05\", \"watts < 11 or "
                                 "weights.square.flow = optimal and dsp > 200\"]",

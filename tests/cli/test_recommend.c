@@ -19,7 +19,7 @@
 #include <string.h>
 
 static void sweep(const char *name, const char *set) {
-    test_run run = test_program("sweep", test_source("tests/explore/data/small.yaml"), "--set", set, "-o",
+    test_run run = test_program("sweep", test_source("tests/space/data/small.yaml"), "--set", set, "-o",
                                 test_in_folder(name), "--quiet", NULL);
     assert_int_equal(run.status, strcmp(name, "none") == 0 ? 1 : 0);
     test_run_free(&run);
@@ -29,7 +29,7 @@ static int set_up(void **state) {
     char set[512];
     if (test_folder_make(state) != 0) return -1;
     sweep("some", "name=small");
-    snprintf(set, sizeof set, "device=%s", test_source("tests/explore/data/tiny.yaml"));
+    snprintf(set, sizeof set, "device=%s", test_source("tests/space/data/tiny.yaml"));
     sweep("none", set);
     return 0;
 }

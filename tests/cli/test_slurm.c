@@ -20,7 +20,7 @@ static void run(const char *command, int status) {
     test_run_free(&ran);
 }
 
-#define SPACE "\"" TEST_SOURCE_DIR "/tests/explore/data/layers.yaml\""
+#define SPACE "\"" TEST_SOURCE_DIR "/tests/space/data/layers.yaml\""
 #define SAME                                                                                                 \
     "cmp \"$FOLDER/whole/front.csv\" \"$FOLDER/parts/result/front.csv\" && "                                 \
     "cmp \"$FOLDER/whole/recommended.csv\" \"$FOLDER/parts/result/recommended.csv\""

@@ -20,10 +20,10 @@ static const char *small;
 static int set_up(void **state) {
     static char path[1024];
     assert_int_equal(test_folder_make(state), 0);
-    snprintf(path, sizeof path, "%s", test_source("tests/explore/data/small.yaml"));
+    snprintf(path, sizeof path, "%s", test_source("tests/space/data/small.yaml"));
     small = path;
     setenv("SPACE", small, 1);
-    setenv("TINY", test_source("tests/explore/data/tiny.yaml"), 1);
+    setenv("TINY", test_source("tests/space/data/tiny.yaml"), 1);
     return 0;
 }
 

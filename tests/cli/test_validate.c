@@ -130,7 +130,7 @@ static void a_model_that_is_run(void **state) {
 /* A sweep's folder: its recommended designs, or one design by its id. */
 static void a_sweep(void **state) {
     (void)state;
-    const char *space = test_source("tests/explore/data/small.yaml"), *result = test_in_folder("result");
+    const char *space = test_source("tests/space/data/small.yaml"), *result = test_in_folder("result");
     test_run run = test_program("sweep", space, "-o", result, "--quiet", NULL);
     assert_int_equal(run.status, 0);
     test_run_free(&run);

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "decompose/factored_files.h"
-#include "decompose/fold.h"
+#include "decompose/ttsvd.h"
 #include "run/case.h"
 #include "run/reference.h"
 #include "support/arrays.h"

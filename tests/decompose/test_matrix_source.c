@@ -2,7 +2,7 @@
 #include "decompose/matrix_source.h"
 
 #include "base/memory.h"
-#include "decompose/fold.h"
+#include "decompose/ttsvd.h"
 #include "support/matrix.h"
 #include "text/arrays.h"
 

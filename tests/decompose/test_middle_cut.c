@@ -3,7 +3,7 @@
 #include "decompose/middle_cut.h"
 
 #include "base/memory.h"
-#include "decompose/fold.h"
+#include "decompose/ttsvd.h"
 #include "support/matrix.h"
 
 #include <setjmp.h>

@@ -1,8 +1,7 @@
 /* The range finder: what it states about its own error holds on matrices whose singular values are known. */
-#include "decompose/range_finder.h"
+#include "decompose/truncated_svd.h"
 
 #include "decompose/dense.h"
-#include "decompose/truncated_svd.h"
 #include "support/matrix.h"
 
 #include <setjmp.h>

@@ -2,7 +2,6 @@
 #include "decompose/ttsvd.h"
 
 #include "base/memory.h"
-#include "decompose/fold.h"
 #include "support/arrays.h"
 #include "support/brute.h"
 #include "support/matrix.h"

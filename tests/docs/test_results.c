@@ -14,7 +14,7 @@
 
 static int sweep(void **state) {
     if (test_folder_make(state) != 0) return -1;
-    test_run run = test_program("sweep", TEST_SOURCE_DIR "/tests/explore/data/mini.yaml", "-o",
+    test_run run = test_program("sweep", TEST_SOURCE_DIR "/tests/space/data/mini.yaml", "-o",
                                 test_in_folder("results/mine"), "--quiet", NULL);
     int status = run.status;
     test_run_free(&run);

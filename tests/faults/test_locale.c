@@ -16,7 +16,7 @@
 
 /* Each writes into $OUT; times that a command tells are blanked. */
 static const char *const lines[] = {
-    "sweep $SOURCE/tests/explore/data/mini.yaml -o $OUT/sweep --quiet --json | sed "
+    "sweep $SOURCE/tests/space/data/mini.yaml -o $OUT/sweep --quiet --json | sed "
     "'s/seconds.*//;s/designs_per.*//'",
     "recommend $OUT/sweep",
     "cost atis-2enc --device u50 --json",

@@ -10,8 +10,8 @@
 
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "flow/bounds.h"
 #include "flow/exact.h"
-#include "flow/relaxation.h"
 #include "flow/search.h"
 #include "support/brute.h"
 #include "tensor/einsum.h"

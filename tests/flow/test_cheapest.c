@@ -1,5 +1,4 @@
 /* The cheapest trees against the enumeration of every tree, on random networks and as flows of weights. */
-#include "flow/cheapest.h"
 #include "flow/named.h"
 #include "flow/search.h"
 #include "support/brute.h"

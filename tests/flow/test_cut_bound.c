@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "flow/cut_bound.h"
+#include "flow/bounds.h"
 #include "flow/search.h"
 #include "support/brute.h"
 

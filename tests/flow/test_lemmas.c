@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "flow/last_merge_bound.h"
+#include "flow/bounds.h"
 #include "flow/profile.h"
 #include "flow/search.h"
 #include "support/brute.h"

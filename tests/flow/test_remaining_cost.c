@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "flow/quick_tree.h"
-#include "flow/remaining_cost.h"
+#include "flow/bounds.h"
+#include "flow/problem.h"
 #include "flow/search.h"
 #include "support/brute.h"
 

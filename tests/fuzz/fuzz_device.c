@@ -1,5 +1,5 @@
 /* Any bytes as a device file: refused with an error, or a device. */
-#include "hardware/device.h"
+#include "device/device.h"
 #include "named_file.h"
 #include "roofline/roofline.h"
 

@@ -2,8 +2,8 @@
  * an error. */
 #include "arrays.h"
 
-#include "base/arena.h"
 #include "base/buffer.h"
+#include "base/memory.h"
 #include "ranks/import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

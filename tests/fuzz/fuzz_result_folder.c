@@ -2,8 +2,8 @@
  * each, places in the true file and what stands there instead. Readers refuse the
  * folder or give rows whose designs have values for every choice; a store is refused or goes on to the same front. */
 #include "base/file.h"
-#include "explore/merge.h"
-#include "explore/result.h"
+#include "results/merge.h"
+#include "results/result.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void make_whole(void) {
     if (!mkdtemp(folder)) abort();
     snprintf(whole, sizeof whole, "%s/whole", folder);
     snprintf(copy, sizeof copy, "%s/copy", folder);
-    if (tn_space_load(FUZZ_SOURCE_DIR "/tests/explore/data/mini.yaml", NULL, 0, NULL, &arena, &space,
+    if (tn_space_load(FUZZ_SOURCE_DIR "/tests/space/data/mini.yaml", NULL, 0, NULL, &arena, &space,
                       &error) != TN_OK ||
         tn_sweep_folder(&space, &resume, whole, NULL, &summary, &error) != TN_OK)
         abort();

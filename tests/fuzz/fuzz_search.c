@@ -3,7 +3,7 @@
  */
 #include "flow/search.h"
 #include "tensor/einsum.h"
-#include "tensor/spec.h"
+#include "tensor/folding.h"
 
 #include <stdint.h>
 #include <stdlib.h>

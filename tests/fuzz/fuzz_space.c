@@ -1,7 +1,7 @@
 /* Any bytes as a space file: refused with an error, or a space whose first and last designs have values for
  * every choice. */
-#include "explore/space.h"
 #include "named_file.h"
+#include "space/space.h"
 
 #include <stdlib.h>
 

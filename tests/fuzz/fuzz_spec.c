@@ -1,5 +1,5 @@
 /* Any text as a weight's specification: refused with an error, or a sound weight. */
-#include "tensor/spec.h"
+#include "tensor/folding.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,9 @@
 /* Allocations against enumeration of every choice, and against the reference allocations. */
 #include "knapsack/allocation.h"
 
-#include "base/arena.h"
 #include "base/memory.h"
-#include "knapsack/baseline.h"
 #include "knapsack/branch.h"
-#include "knapsack/dual.h"
+#include "knapsack/knapsack.h"
 #include "knapsack/tradeoff.h"
 #include "support/brute.h"
 #include "support/shared.h"

@@ -1,6 +1,6 @@
 /* Fused steps against the plain ones: taken apart again, a fused step is the plain one, and what it keeps is what later
  * operations read. */
-#include "base/arena.h"
+#include "base/memory.h"
 #include "model/fusion.h"
 #include "model/model.h"
 #include "support/shared.h"

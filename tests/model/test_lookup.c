@@ -1,6 +1,6 @@
 /* Look-ups in cores, executed step by step with naive sums: rows against the table that the cores make up,
  * gradients against differences of the multilinear function, MACs against the multiply-adds counted. */
-#include "model/lookup.h"
+#include "model/program_cache.h"
 
 #include "flow/tree.h"
 #include "support/brute.h"

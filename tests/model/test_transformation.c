@@ -1,7 +1,7 @@
 /* Transformations of a step: updates at write-back against the plain step, and tables with conflicts. */
 #include "model/transformation.h"
 
-#include "hardware/price.h"
+#include "price/price.h"
 #include "support/formats.h"
 #include "support/models.h"
 

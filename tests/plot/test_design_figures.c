@@ -1,5 +1,5 @@
 /* Numbers behind the figures of a design: they add up to the step's time, energy and memory. */
-#include "hardware/explain.h"
+#include "design/explain.h"
 #include "model/model.h"
 #include "plot/design_figures.h"
 #include "support/shared.h"

@@ -1,6 +1,6 @@
 /* Marks of axes: at least two on every axis, inside it, at round places, whatever the range. */
 #include "base/random.h"
-#include "plot/ticks.h"
+#include "plot/gnuplot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

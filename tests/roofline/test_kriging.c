@@ -1,7 +1,7 @@
 /* The surface against its defining equations solved by hand, on functions that are known, and with outliers.
  */
 #include "base/memory.h"
-#include "roofline/kriging.h"
+#include "roofline/roofline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,14 +1,14 @@
 /* The generated engine in simulation: cycles of every operation as predicted, every bit of every memory as the in-order
  * reference has it, on linear layers with drawn layouts, cuts and kernels. */
-#include "base/arena.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "flow/program.h"
 #include "rtl/compile.h"
 #include "rtl/files.h"
 #include "rtl/image.h"
 #include "rtl/reference.h"
 #include "support/program.h"
-#include "tensor/spec.h"
+#include "tensor/folding.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The memories of generated hardware: those of the price, block by block; and, of whatever program, no array is overwritten
  * while it is wanted. */
-#include "base/arena.h"
+#include "base/memory.h"
 #include "rtl/access.h"
 #include "rtl/place.h"
 #include "support/program.h"

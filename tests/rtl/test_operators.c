@@ -1,7 +1,7 @@
 /* The FP32 operators of the hardware, simulated at every latency from 1 to 9, against sums and products that this
  * test rounds itself: of two binary32 numbers a product is exact in binary64, and a sum rounded to binary64 first
  * rounds to the same binary32 (Figueroa 1995: 53 >= 2 * 24 + 2). */
-#include "hardware/device_data.h"
+#include "device/device_data.h"
 #include "support/program.h"
 #include "support/shared.h"
 

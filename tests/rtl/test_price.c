@@ -1,8 +1,8 @@
 /* What generated hardware is predicted to take is what the price of the step says, operation by operation, of layers and
  * of whole steps: both follow from the same layouts and the same formula of issues. */
 #include "base/file.h"
-#include "hardware/price_work.h"
 #include "model/model.h"
+#include "price/work.h"
 #include "rtl/generate.h"
 #include "support/program.h"
 #include "support/shared.h"

@@ -1,6 +1,6 @@
 /* Circuits of vector kernels against the price's passes; whole training steps in the hardware's arithmetic against
  * training, and, where TENFOLD_RTL_CASES asks for it (a minute each), in simulation. */
-#include "base/arena.h"
+#include "base/memory.h"
 #include "model/model.h"
 #include "rtl/circuit.h"
 #include "rtl/generate.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "run/permute.h"
 #include "run/product.h"
 #include "support/brute.h"
 

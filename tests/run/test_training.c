@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "flow/training.h"
-#include "model/lookup.h"
+#include "model/program_cache.h"
 #include "run/check.h"
 #include "run/executor.h"
 #include "run/validate.h"

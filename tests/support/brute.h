@@ -4,7 +4,7 @@
 #ifndef TEST_SUPPORT_BRUTE_H
 #define TEST_SUPPORT_BRUTE_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "tensor/network.h"
 
 #include <stdbool.h>

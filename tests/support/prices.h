@@ -2,7 +2,7 @@
 #ifndef TEST_SUPPORT_PRICES_H
 #define TEST_SUPPORT_PRICES_H
 
-#include "hardware/explain.h"
+#include "design/explain.h"
 
 tn_build test_build(void); /* the defaults */
 /* Any schedule, style, placement; small parallelism; the same state gives the same build. */

@@ -1,6 +1,6 @@
 #include "support/reports.h"
 
-#include "hardware/memory.h"
+#include "device/block.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "tensor/spec.h"
+#include "tensor/folding.h"
 
 static const tn_position AT = {.file = "here", .line = 1, .column = 1};
 

@@ -1,5 +1,5 @@
 /* Lists of names as people read them. */
-#include "text/choices.h"
+#include "text/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

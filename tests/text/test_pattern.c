@@ -1,5 +1,5 @@
 /* Names with wild cards. */
-#include "text/pattern.h"
+#include "text/utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Tables: widths in characters, alignment by content, what steers a terminal, memory that runs out. */
-#include "text/table.h"
+#include "text/record.h"
 
 #include "base/memory.h"
 #include "text/number.h"

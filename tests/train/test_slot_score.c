@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "train/slot_score.h"
+#include "train/score.h"
 
 enum { WORDS_MOST = 16 };
 

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hardware/price.h"
 #include "model/transformation.h"
+#include "price/price.h"
 #include "train/initial.h"
 #include "train/trainer.h"
 

@@ -1,0 +1,51 @@
+/* Parts of `tenfold recommend`: what stands behind the recommended design, and what comes nearest where nothing
+ * fits. */
+#ifndef TN_CLI_CMD_RECOMMEND_H
+#define TN_CLI_CMD_RECOMMEND_H
+
+#include "front/knee.h"
+#include "results/recommendation.h"
+#include "results/result.h"
+#include "text/record.h"
+
+/* An objective of the knee beside the front's. */
+typedef struct tn_knee_line {
+    const char *objective;
+    double value, best, worst; /* of the front */
+    double place;              /* 0 the best, 1 the worst */
+} tn_knee_line;
+
+/* A design of a list. */
+typedef struct tn_design_line {
+    const char *chosen; /* the value that it is the best at; NULL: none */
+    uint64_t design;
+    double seconds_per_step, joules_per_step, on_chip_bytes, dsp, degrees_of_freedom;
+    double accuracy, relative_error; /* NAN: of a space without such a table */
+} tn_design_line;
+
+typedef struct tn_grounds {
+    size_t objectives;
+    tn_knee_line *line; /* [objectives] */
+    double distance;    /* of the knee from the best of everything */
+    bool has_second;
+    uint64_t second; /* the next nearest design */
+    double second_distance;
+    tn_robustness robustness;
+    const char *by; /* key of the choice; NULL: the space has none that sets ranks */
+    size_t best_count;
+    tn_design_line *best;
+    double epsilon; /* NAN: not thinned */
+    size_t thinned_count, front_count;
+    tn_design_line *thinned;
+} tn_grounds;
+
+/* by NULL: the default choice; epsilon NAN: no thinned front. Lives in `arena`. */
+tn_status tn_grounds_find(const tn_result *result, const char *by, double epsilon, tn_arena *arena,
+                          tn_grounds *grounds, tn_error *error);
+tn_status tn_grounds_print(const tn_result *result, const tn_grounds *grounds, tn_error *error);
+extern const tn_record tn_grounds_record; /* its keys, for JSON */
+
+/* The nearest misses of a folder without a feasible design, and what would mend them. */
+tn_status tn_recommend_misses(const tn_result *result, bool json, tn_arena *arena, tn_error *error);
+
+#endif

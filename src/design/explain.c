@@ -1,0 +1,491 @@
+#include "design/explain.h"
+
+#include "base/c_locale.h"
+#include "base/checked.h"
+#include "device/device_data.h"
+#include "model/fusion.h"
+#include "price/price_parts.h"
+#include "price/workload_kernels.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint32_t NONE = UINT32_MAX;
+
+typedef struct {
+    tn_workload *workload;
+    const tn_build *build;
+    tn_plan *plan;
+    tn_arena *arena;
+    tn_error *error;
+    tn_work_price work;
+    tn_memory_price memories;
+    tn_schedule schedule;
+    uint32_t line_of[TN_UNITS]; /* kernel line of a unit */
+    tn_kernel_line *kernel;
+    tn_memory_line *memory;
+    tn_timeline_item *item;
+    tn_explanation *out;
+} teller;
+
+/* ---- kernels ---- */
+
+static uint32_t served_by(const teller *with, uint32_t operation) {
+    return tn_unit_shared(with->workload->unit_of[operation], with->build);
+}
+
+static tn_status tell_matmul(teller *with, uint32_t unit, tn_kernel_line *line) {
+    const tn_build *build = with->build;
+    uint32_t arithmetic = unit / TN_PHASES;
+    char text[TN_ARITHMETIC_TEXT];
+    line->count = build->kernels;
+    line->lanes = build->rows * build->columns * build->reduction;
+    tn_resources_add(&line->used, &with->work.matmul[arithmetic], line->count);
+    if (with->workload->arithmetics == 1) return TN_OK;
+    tn_arithmetic_text(&with->workload->arithmetic[arithmetic], text);
+    return tn_arena_format(with->arena, &line->name, with->error, "%s %s", line->name, text);
+}
+
+static tn_status tell_kernel(teller *with, uint32_t unit, tn_kernel_line *line) {
+    *line = (tn_kernel_line){
+        .name = tn_resource_unit_name(unit, with->build), .count = 1, .lanes = with->build->vector};
+    if (unit < TN_MATMULS) return tell_matmul(with, unit, line);
+    if (tn_build_shares_vectors(with->build)) {
+        line->used = with->work.vectors;
+        return TN_OK;
+    }
+    const tn_vector kernel = {(tn_operation_kind)(unit - TN_MATMULS), with->build->vector,
+                              &with->workload->vector_operators};
+    line->used = tn_vector_resources(with->workload->device, &kernel);
+    return TN_OK;
+}
+
+/* Multiplexers and rotators of all kernels: in use whatever runs. */
+static void tell_routing(teller *with) {
+    with->kernel[with->out->kernels++] =
+        (tn_kernel_line){.name = "routing",
+                         .count = 1,
+                         .used = tn_workload_routing(with->workload, with->build, with->memories.port),
+                         .busy_cycles = with->out->price.cycles_per_step,
+                         .utilisation = 1};
+}
+
+/* Lanes of operators behind the matmul kernels' sums. */
+static void tell_write_backs(teller *with) {
+    const tn_workload *workload = with->workload;
+    tn_kernel_line *line = &with->kernel[with->out->kernels];
+    if (!workload->writing_back) return;
+    with->out->kernels++;
+    *line = (tn_kernel_line){
+        .name = "write-back", .lanes = tn_write_back_lanes(with->build), .used = with->work.write_backs};
+    for (uint32_t i = 0; i < workload->arithmetics; i++)
+        if (workload->writing_back >> i & 1) line->count += with->build->kernels;
+    for (uint32_t i = 0; i < workload->works; i++)
+        for (uint32_t k = 0; k < workload->work[i].of->fused_count; k++)
+            line->operations += workload->work[i].count;
+}
+
+static tn_status tell_kernels(teller *with) {
+    const tn_step *step = with->workload->step;
+    double macs[TN_UNITS] = {0};
+    TN_TRY(tn_arena_alloc(with->arena, TN_UNITS + 2, sizeof *with->kernel, &with->kernel, with->error));
+    for (uint32_t unit = 0; unit < TN_UNITS; unit++) with->line_of[unit] = NONE;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        uint32_t unit = served_by(with, i), *line = &with->line_of[unit];
+        if (*line == NONE) {
+            *line = with->out->kernels++;
+            TN_TRY(tell_kernel(with, unit, &with->kernel[*line]));
+        }
+        with->kernel[*line].operations++;
+        with->kernel[*line].busy_cycles += with->workload->time[i].finish - with->workload->time[i].start;
+        macs[*line] += (double)step->operation[i].macs;
+    }
+    double cycles = (double)with->out->price.cycles_per_step;
+    for (uint32_t i = 0; i < with->out->kernels; i++) {
+        tn_kernel_line *line = &with->kernel[i];
+        double busy = (double)line->busy_cycles;
+        if (cycles > 0) line->utilisation = busy / ((double)line->count * cycles);
+        if (macs[i] > 0) line->filled = macs[i] / (busy * (double)line->lanes);
+    }
+    tell_write_backs(with);
+    tell_routing(with);
+    with->out->kernel = with->kernel;
+    return TN_OK;
+}
+
+static tn_status tell_fused(teller *with) {
+    const tn_step *step = with->workload->step;
+    tn_fused_line *line;
+    TN_TRY(tn_arena_alloc(with->arena, step->operations, sizeof *line, &line, with->error));
+    with->out->fused = line;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *product = &step->operation[i];
+        if (product->fused_count == 0) continue;
+        line->layer = step->layer[product->layer].name;
+        TN_TRY(tn_fused_text(step, product, with->arena, &line->operations, with->error));
+        line++;
+    }
+    with->out->fused_lines = (uint32_t)(line - with->out->fused);
+    return TN_OK;
+}
+
+/* ---- memories ---- */
+
+static tn_status tell_descriptors(teller *with) {
+    const tn_workload *workload = with->workload;
+    uint64_t bits = workload->device->control.descriptor_bits, operations = workload->step->operations;
+    if (bits == 0 || operations == 0) return TN_OK;
+    tn_memory_line *line = &with->memory[with->out->memories++];
+    *line = (tn_memory_line){.name = "descriptors", .role = "descriptors", .arrays = 1};
+    line->placed = (tn_placed){.place = {TN_STYLE_BLOCK, TN_SPLIT_RESHAPE, 1},
+                               .accesses = 1,
+                               .banks = 1,
+                               .width_bits = bits,
+                               .depth = operations,
+                               .memories = 1,
+                               .stored_bits = (double)bits * (double)operations};
+    TN_TRY(tn_descriptor_blocks(workload->device, workload->step->operations, &line->placed.blocks,
+                                with->error));
+    line->placed.capacity_bits = (double)(line->placed.blocks.bram18 + 2 * line->placed.blocks.bram36) *
+                                 TN_MEMORY_CAPACITY_BRAM18_BITS;
+    return TN_OK;
+}
+
+/* Deals the arrays' layouts to the memories that hold them. */
+static tn_status tell_layouts(teller *with) {
+    const tn_map *map = &with->plan->map;
+    const uint32_t arrays = with->workload->step->arrays;
+    const tn_array_layout *told;
+    tn_array_layout *dealt;
+    TN_TRY(tn_array_layouts_tell(with->workload, with->plan, with->arena, &told, with->error));
+    if (!told) return TN_OK;
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *dealt, &dealt, with->error));
+    for (uint32_t a = 0; a < arrays; a++)
+        if (told[a].memory != NONE) with->memory[told[a].memory].layouts++;
+    for (uint32_t i = 0; i < map->memories; i++) {
+        tn_memory_line *line = &with->memory[i];
+        line->layout = dealt;
+        dealt += line->layouts;
+        line->layouts = 0;
+    }
+    for (uint32_t a = 0; a < arrays; a++) {
+        if (told[a].memory == NONE) continue;
+        tn_memory_line *line = &with->memory[told[a].memory];
+        tn_array_layout *to = (tn_array_layout *)&line->layout[line->layouts++];
+        *to = told[a];
+        if (a == map->memory[told[a].memory].array) line->largest = to;
+    }
+    return TN_OK;
+}
+
+static tn_status tell_memories(teller *with) {
+    const tn_map *map = &with->plan->map;
+    const tn_workload *workload = with->workload;
+    TN_TRY(tn_arena_alloc(with->arena, map->memories + 1, sizeof *with->memory, &with->memory, with->error));
+    for (uint32_t i = 0; i < map->memories; i++) {
+        const tn_mapped *memory = &map->memory[i];
+        tn_memory_line *line = &with->memory[i];
+        line->arrays = memory->arrays;
+        line->role =
+            memory->staging ? "staging" : tn_array_role_names[workload->step->array[memory->array].role];
+        TN_TRY(tn_step_array_name(workload->step, memory->array, with->arena, &line->name, with->error));
+        TN_TRY(tn_place_price(workload->device, workload->word_bits, memory, tn_plan_row(with->plan, i),
+                              with->build, &with->plan->place[i], &line->placed, with->error));
+    }
+    with->out->memory = with->memory;
+    with->out->memories = map->memories;
+    TN_TRY(tell_layouts(with));
+    return tell_descriptors(with);
+}
+
+/* ---- misfits ---- */
+
+/* Keeps the largest, greatest first; of equals the first told. */
+static void contribute(tn_largest *of, const char *name, uint64_t amount) {
+    uint32_t at = of->count;
+    if (amount == 0) return;
+    while (at > 0 && of->amount[at - 1] < amount) at--;
+    if (at == TN_LARGEST) return;
+    uint32_t last = of->count < TN_LARGEST ? of->count++ : TN_LARGEST - 1;
+    for (uint32_t i = last; i > at; i--) {
+        of->amount[i] = of->amount[i - 1];
+        of->name[i] = of->name[i - 1];
+    }
+    of->amount[at] = amount;
+    of->name[at] = name;
+}
+
+tn_largest tn_explanation_largest(const tn_explanation *explanation, tn_resource resource) {
+    tn_largest largest = {0};
+    for (uint32_t i = 0; i < explanation->kernels; i++)
+        contribute(&largest, explanation->kernel[i].name,
+                   tn_resource_amount(&explanation->kernel[i].used, resource));
+    for (uint32_t i = 0; i < explanation->memories; i++) {
+        const tn_blocks *blocks = &explanation->memory[i].placed.blocks;
+        const tn_resources taken = {
+            .lut = blocks->lutram, .bram18 = blocks->bram18 + 2 * blocks->bram36, .uram = blocks->uram};
+        contribute(&largest, explanation->memory[i].name, tn_resource_amount(&taken, resource));
+    }
+    return largest;
+}
+
+static tn_status tell_misfits(teller *with) {
+    tn_explanation *out = with->out;
+    tn_misfit *list;
+    TN_TRY(tn_arena_alloc(with->arena, TN_RESOURCES, sizeof *list, &list, with->error));
+    for (int resource = 0; resource < TN_RESOURCES; resource++) {
+        if (!(out->price.misfits >> resource & 1)) continue;
+        tn_misfit *misfit = &list[out->misfits++];
+        *misfit = (tn_misfit){.resource = (tn_resource)resource,
+                              .needed = tn_resource_amount(&out->price.used, (tn_resource)resource),
+                              .available = tn_resource_amount(&out->available, (tn_resource)resource)};
+        tn_largest largest = tn_explanation_largest(out, misfit->resource);
+        misfit->count = largest.count;
+        memcpy(misfit->largest, largest.name, sizeof largest.name);
+        memcpy(misfit->amount, largest.amount, sizeof largest.amount);
+    }
+    out->misfit = list;
+    return TN_OK;
+}
+
+/* ---- timeline and critical path ---- */
+
+static uint32_t memory_of_port(const tn_map *map, uint64_t port) {
+    uint32_t memory = 0;
+    while (memory + 1 < map->memories && map->memory[memory + 1].first_port <= port) memory++;
+    return memory;
+}
+
+/* Cycles that the path spends behind what it waited for. */
+static void count_wait(teller *with, const tn_task_time *time, uint64_t cycles, uint64_t *by_memory) {
+    tn_waited *waited = &with->out->waited;
+    uint32_t resource = time->waited_resource;
+    if (time->wait == TN_WAIT_NOTHING) return;
+    if (time->wait == TN_WAIT_TASK)
+        waited->data_cycles += cycles;
+    else if (resource < TN_UNITS)
+        waited->kernel_cycles += cycles;
+    else if (resource < TN_RESOURCE_EXTERNAL)
+        waited->order_cycles += cycles;
+    else if (resource == TN_RESOURCE_EXTERNAL)
+        waited->external_cycles += cycles;
+    else {
+        waited->port_cycles += cycles;
+        by_memory[memory_of_port(&with->plan->map, (resource - TN_RESOURCE_PORTS) / 2)] += cycles;
+    }
+}
+
+static tn_status tell_path(teller *with) {
+    const tn_task_time *time = with->workload->time;
+    uint32_t *path, count;
+    uint64_t *by_memory, greatest = 0;
+    TN_TRY(tn_arena_alloc(with->arena, with->schedule.tasks, sizeof *path, &path, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, with->plan->map.memories, sizeof *by_memory, &by_memory, with->error));
+    tn_schedule_path(&with->schedule, time, path, &count);
+    /* A task counts from its start to the start of the one that waited for it: streamed ones overlap. */
+    uint64_t until = with->out->price.cycles_per_step;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t task = path[i];
+        with->kernel[with->line_of[served_by(with, task)]].critical_cycles += until - time[task].start;
+        with->item[task].critical = true;
+        if (i > 0) count_wait(with, &time[path[i - 1]], until - time[task].start, by_memory);
+        until = time[task].start;
+    }
+    for (uint32_t i = 0; i < with->plan->map.memories; i++) {
+        if (by_memory[i] <= greatest) continue;
+        greatest = by_memory[i];
+        with->out->waited.port = with->memory[i].name;
+    }
+    return TN_OK;
+}
+
+static tn_status tell_timeline(teller *with) {
+    uint32_t count = with->workload->step->operations;
+    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *with->item, &with->item, with->error));
+    for (uint32_t i = 0; i < count; i++)
+        with->item[i] = (tn_timeline_item){.operation = i,
+                                           .kernel = with->line_of[served_by(with, i)],
+                                           .start = with->workload->time[i].start,
+                                           .finish = with->workload->time[i].finish};
+    with->out->items = count;
+    with->out->item = with->item;
+    return tell_path(with);
+}
+
+/* ---- what bounds the step ---- */
+
+static uint64_t floor_of(const tn_workload *workload) {
+    double blocks = 0, has = (double)workload->device->resources.dsp;
+    for (uint32_t i = 0; i < workload->step->operations; i++) {
+        const tn_work *work = &workload->work[workload->work_of[i]];
+        const tn_lane *lane = &workload->lane[work->arithmetic];
+        double dsp = (double)lane->multiply.dsp / (double)lane->packed +
+                     (double)(lane->group > 1 ? lane->tree.dsp : lane->sum.dsp);
+        blocks += (double)workload->step->operation[i].macs * dsp;
+    }
+    return has > 0 ? (uint64_t)ceil(blocks / has) : 0;
+}
+
+static tn_status tell_bound(teller *with) {
+    tn_explanation *out = with->out;
+    const tn_waited *waited = &out->waited;
+    double cycles = (double)out->price.cycles_per_step;
+    const tn_kernel_line *most = NULL;
+    char ports[256] = "";
+    for (uint32_t i = 0; i < out->kernels; i++)
+        if (!most || out->kernel[i].critical_cycles > most->critical_cycles) most = &out->kernel[i];
+    out->floor_cycles = floor_of(with->workload);
+    if (!most || cycles == 0) return tn_arena_format(with->arena, &out->bound, with->error, "nothing to do");
+    double share = 100 * (double)most->critical_cycles / cycles;
+    if (waited->external_cycles > 0)
+        tn_snprintf(ports, sizeof ports, "; %.0f %% of the time is behind the external memory",
+                    100 * (double)waited->external_cycles / cycles);
+    else if (waited->port_cycles > 0)
+        tn_snprintf(ports, sizeof ports, "; %.0f %% of the time is behind memory ports, mostly of %.100s",
+                    100 * (double)waited->port_cycles / cycles, waited->port);
+    if (most->filled > 0)
+        return tn_arena_format(with->arena, &out->bound, with->error,
+                               "%s: %.0f %% of the critical path, its multipliers filled to %.0f %%%s",
+                               most->name, share, 100 * most->filled, ports);
+    return tn_arena_format(with->arena, &out->bound, with->error, "%s: %.0f %% of the critical path%s",
+                           most->name, share, ports);
+}
+
+/* ---- unverified figures ---- */
+
+typedef struct {
+    teller *with;
+    const char **name;
+    uint32_t count, room;
+    tn_status status;
+} unverified_names;
+
+static void note_unverified(unverified_names *all, bool unverified, const char *prefix, const char *name) {
+    const char *text;
+    if (!unverified || all->status != TN_OK || all->count == all->room) return;
+    all->status = tn_arena_format(all->with->arena, &text, all->with->error, "%s%s%s", prefix,
+                                  name[0] ? "." : "", name);
+    if (all->status == TN_OK) all->name[all->count++] = text;
+}
+
+static void note_row(unverified_names *all, bool *told, const tn_operator_row *row) {
+    const tn_operator_row *first = all->with->workload->device->operators.item;
+    if (told[row - first]) return;
+    told[row - first] = true;
+    note_unverified(all, row->origin == TN_UNVERIFIED, "operators", row->name);
+}
+
+static void note_operators(unverified_names *all, bool *told) {
+    const tn_workload *workload = all->with->workload;
+    bool integer = false;
+    for (uint32_t i = 0; i < workload->arithmetics; i++) {
+        const tn_lane *lane = &workload->lane[i];
+        if (lane->multiply.row) note_row(all, told, lane->multiply.row);
+        if (lane->sum.row) note_row(all, told, lane->sum.row);
+        integer |= !lane->multiply.row;
+    }
+    note_unverified(all, integer && workload->device->integer.origin == TN_UNVERIFIED, "integer", "");
+    for (int kind = 0; kind < TN_OPERATORS; kind++)
+        if (workload->write_back.operators[kind] > 0)
+            note_row(all, told, workload->vector_operators.row[kind]);
+    for (int vector = 0; vector < TN_OPERATION_KINDS; vector++)
+        for (int kind = 0; kind < TN_OPERATORS; kind++)
+            if (workload->vector_used[vector] && tn_vector_uses((tn_operation_kind)vector, (tn_operator)kind))
+                note_row(all, told, workload->vector_operators.row[kind]);
+}
+
+static void note_resources(unverified_names *all) {
+    const tn_device_resources_data *has = &all->with->workload->device->resources;
+    note_unverified(all, has->origin == TN_UNVERIFIED, "resources", "");
+    for (size_t i = 0; i < has->unverified.count && has->origin != TN_UNVERIFIED; i++)
+        note_unverified(all, true, "resources", has->unverified.item[i]);
+}
+
+static void note_control(unverified_names *all) {
+    const tn_device_control *control = &all->with->workload->device->control;
+    note_unverified(all, control->origin == TN_UNVERIFIED, "control", "");
+    for (size_t i = 0; i < control->unverified.count && control->origin != TN_UNVERIFIED; i++)
+        note_unverified(all, true, "control", control->unverified.item[i]);
+}
+
+static void note_energy(unverified_names *all) {
+    const char *energy = (const char *)&all->with->workload->device->energy;
+    for (size_t i = 0; i < tn_device_energy_schema.count; i++) {
+        const tn_field *field = &tn_device_energy_schema.field[i];
+        const tn_sourced *figure = (const tn_sourced *)(energy + field->offset);
+        note_unverified(all, figure->origin == TN_UNVERIFIED, "energy", field->key);
+    }
+}
+
+static tn_status tell_unverified(teller *with) {
+    const tn_device *device = with->workload->device;
+    unverified_names all = {.with = with, .room = (uint32_t)device->operators.count + 64};
+    bool *told;
+    TN_TRY(tn_arena_alloc(with->arena, device->operators.count, sizeof *told, &told, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, all.room, sizeof *all.name, &all.name, with->error));
+    note_resources(&all);
+    note_unverified(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
+    note_control(&all);
+    note_operators(&all, told);
+    if (with->plan->off_chip) {
+        const tn_external_memory *external = device->external.item;
+        note_unverified(&all, external->origin == TN_UNVERIFIED, "external", external->name);
+    }
+    note_energy(&all);
+    with->out->unverified = all.name;
+    with->out->unverified_count = all.count;
+    return all.status;
+}
+
+/* ---- the whole ---- */
+
+/* The same work and memories, summed by the extreme devices' coefficients. */
+static tn_status tell_energy_range(teller *with) {
+    for (int most = 0; most <= 1; most++) {
+        tn_external_memory external;
+        const tn_device device = tn_energy_extreme(with->workload->device, most, &external);
+        tn_workload workload = *with->workload;
+        tn_activity activity;
+        tn_work_price work;
+        tn_price price;
+        workload.device = &device;
+        TN_TRY(tn_price_work(&workload, with->plan, with->build, &work, with->error));
+        tn_price_sum(&workload, with->plan, with->build, &work, &with->memories, &price, &activity);
+        tn_energy_of(&device, &activity, most ? with->out->most_joules : with->out->least_joules);
+    }
+    return TN_OK;
+}
+
+tn_status tn_price_explain(tn_workload *workload, const tn_build *build, tn_arena *arena,
+                           tn_explanation *explanation, tn_error *error) {
+    enum { ALL_STORES = (1 << TN_STORES) - 1 };
+    TN_TRY(tn_build_check(build, error));
+    TN_TRY(tn_workload_built(workload, build, &workload, error));
+    teller with = {.workload = workload, .build = build, .arena = arena, .error = error, .out = explanation};
+    tn_activity activity;
+    uint64_t cycles;
+    *explanation = (tn_explanation){.step = workload->step,
+                                    .device = tn_device_name(workload->device),
+                                    .clock_MHz = tn_device_clock_MHz(workload->device),
+                                    .available = tn_device_resources(workload->device)};
+    explanation->coefficients = &workload->device->energy;
+    TN_TRY(tn_workload_plan(workload, build, &with.plan, error));
+    TN_TRY(tn_plan_lay(workload, with.plan, build, error));
+    TN_TRY(tn_price_work(workload, with.plan, build, &with.work, error));
+    const tn_resources kernels = tn_workload_kernels(workload, build, &with.work);
+    TN_TRY(tn_plan_places(workload, with.plan, build, kernels.lut, NULL, error));
+    TN_TRY(tn_price_memories(workload, with.plan, build, ALL_STORES, &with.memories, error));
+    tn_price_sum(workload, with.plan, build, &with.work, &with.memories, &explanation->price, &activity);
+    tn_energy_of(workload->device, &activity, explanation->joules);
+    TN_TRY(tell_energy_range(&with));
+    TN_TRY(tn_plan_tasks(workload, with.plan, error));
+    tn_price_run(workload, with.plan, build, &with.schedule, &cycles);
+    TN_TRY(tell_kernels(&with));
+    TN_TRY(tell_fused(&with));
+    TN_TRY(tell_memories(&with));
+    TN_TRY(tell_misfits(&with));
+    TN_TRY(tell_timeline(&with));
+    TN_TRY(tell_bound(&with));
+    return tell_unverified(&with);
+}

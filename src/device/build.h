@@ -1,0 +1,103 @@
+/* A build: the hardware choices of one design, apart from the device and the model. Key `build:` of a model
+ * file, and what a space varies under `build.*`. docs/build-keys.md says what each key means.
+ */
+#ifndef TN_DEVICE_BUILD_H
+#define TN_DEVICE_BUILD_H
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/public.h"
+#include "device/block.h"
+#include "text/schema.h"
+#include "text/yaml.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+TN_PUBLIC_BEGIN
+
+/* One matmul kernel for all products, or one for each phase. */
+typedef enum tn_sharing { TN_SHARED, TN_PER_PHASE } tn_sharing;
+
+/* One unit for all vector kernels, or one for each; auto: one where the schedule is sequential, as no two run
+ * at once then. */
+typedef enum tn_vector_units { TN_UNITS_AUTO, TN_UNITS_OWN, TN_UNITS_SHARED } tn_vector_units;
+
+/* Where elements lie (memory/laid.h): in the best layouts that a search finds, which is what can be built; or as if
+ * every block lay in one word and no axis were padded. No choices of the key: two bounds that no layouts beat, the second
+ * closer than the first, and slower to find. */
+typedef enum tn_laying { TN_LAID_AS_FOUND, TN_LAID_IDEALLY, TN_LAID_BOUND, TN_LAID_CLOSELY } tn_laying;
+
+/* What the matmul kernels are: lanes of dot products (kernel/kernel.h), or a systolic array
+ * (kernel/systolic.h). */
+typedef enum tn_array_kind { TN_ARRAY_LANES, TN_ARRAY_SYSTOLIC } tn_array_kind;
+
+/* Where arrays live whose lifetimes do not meet: each in a memory of its own, or in pools (memory/pool.h).
+ */
+typedef enum tn_buffers { TN_BUFFERS_SEPARATE, TN_BUFFERS_POOLED } tn_buffers;
+
+/* Bias, activation and residual as passes of their own; the two that are added, or all, done as a product's results are
+ * written (model/fusion.h, price/workload_data.h). */
+typedef enum tn_fusion { TN_FUSION_NONE, TN_FUSION_ADDITIONS, TN_FUSION_WRITE_BACK, TN_FUSIONS } tn_fusion;
+
+/* What may run side by side (price/tasks.h). */
+typedef enum tn_schedule_kind {
+    TN_SCHEDULE_SEQUENTIAL,         /* one operation after the other */
+    TN_SCHEDULE_GRADIENTS_TOGETHER, /* weight gradients and updates beside everything else */
+    TN_SCHEDULE_PARALLEL,           /* whatever has its operands, a kernel and its memory ports */
+    TN_SCHEDULE_PIPELINED,          /* the same, and chain steps overlap block by block */
+} tn_schedule_kind;
+
+/* Who chooses style, split and grouping of each memory: the keys of the build, or a search for the least
+ * waste that fits (memory/placement.h). */
+typedef enum tn_placing { TN_PLACE_AS_BUILT, TN_PLACE_SEARCHED } tn_placing;
+
+/* Bounds of the keys: a price within them can't overflow (price/price.c). */
+enum { TN_BUILD_PARALLEL_MOST = 1024, TN_BUILD_GROUP_MOST = 1024, TN_BUILD_READ_PORTS_MOST = 4 };
+enum { TN_SERVERS_MOST = 16, TN_BLOCKS_MOST = 64 }; /* kernels side by side; pieces of an operation */
+
+typedef struct tn_build {
+    uint64_t rows, columns, reduction; /* parallelism of a matmul kernel: MACs per cycle = their product */
+    uint64_t vector;                   /* lanes of the vector kernels */
+    uint64_t kernels;             /* matmul kernels side by side (of each phase, with sharing per-phase) */
+    uint64_t group;               /* small cores that share one memory in depth; 1: none */
+    uint64_t read_ports;          /* copies of each memory that are read independently */
+    uint64_t blocks;              /* pieces of an operation, schedule pipelined */
+    uint64_t off_chip_over_bytes; /* larger arrays live in external memory; 0: none does */
+    uint64_t off_chip_tile_bytes; /* of an operand that is staged at a time; 0: all of it */
+    uint32_t sharing;             /* tn_sharing */
+    uint32_t core_memory;         /* tn_memory_style of parameters, gradients, optimizer state */
+    uint32_t activation_memory;   /* tn_memory_style of activations and intermediates */
+    uint32_t split;               /* tn_array_split: how an array serves parallel accesses */
+    uint32_t buffers;             /* tn_buffers */
+    uint32_t schedule;            /* tn_schedule_kind */
+    uint32_t placement;           /* tn_placing */
+    uint32_t vector_units;        /* tn_vector_units */
+    uint32_t layouts;             /* tn_laying */
+    uint32_t array;               /* tn_array_kind */
+    uint32_t fusion;              /* tn_fusion */
+    uint32_t zero;                /* in place of padding, as builds compare as bytes */
+} tn_build;
+
+extern const tn_schema tn_build_schema; /* every key with its default */
+tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build,
+                          tn_error *error); /* NULL: defaults */
+
+/* A key by its row of tn_build_schema: a count, or the place of a choice among its names. */
+uint64_t tn_build_value(const tn_build *build, const tn_field *key);
+void tn_build_set_value(tn_build *build, const tn_field *key, uint64_t value);
+
+/* Whether layouts are searched: an array's own buffers skew what its edges take, in whatever order it lies. */
+bool tn_build_searches_layouts(const tn_build *build);
+
+/* Whether one unit serves all vector kernels. */
+bool tn_build_shares_vectors(const tn_build *build);
+
+/* Refuses what the schema would: for builds that were not decoded. */
+tn_status tn_build_check(const tn_build *build, tn_error *error);
+/* The part of it that looks at several keys at once, for builds whose keys were decoded one by one. */
+tn_status tn_build_check_together(const tn_build *build, tn_error *error);
+
+TN_PUBLIC_END
+
+#endif

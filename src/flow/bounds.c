@@ -1,0 +1,425 @@
+#include "flow/bounds.h"
+
+#include "base/interrupt.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Something to rank: the largest first, the lowest number where alike. */
+typedef struct ranked {
+    uint64_t elements;
+    uint32_t number;
+} ranked;
+
+/* Indices that the same kept tensors carry. */
+typedef struct bundle {
+    uint64_t carriers, size;
+    bool in_output;
+} bundle;
+
+typedef struct relaxing {
+    const tn_network *network;
+    uint32_t kept;
+    uint32_t place[TN_TENSORS_MOST]; /* of each tensor among the kept, TN_TENSORS_MOST: left out */
+    uint64_t *carriers, *size;       /* [indices] kept tensors with it; 1 where it is left out */
+    bool *in_output;                 /* [indices] */
+    uint32_t bundles;
+    bundle *bundle;    /* [indices] */
+    uint32_t *bundled; /* [indices] the bundle of each */
+    ranked *rank;      /* [the more of tensors and indices] */
+} relaxing;
+
+static int by_elements(const void *a, const void *b) {
+    const ranked *p = a, *q = b;
+    if (p->elements != q->elements) return p->elements > q->elements ? -1 : 1;
+    return (p->number > q->number) - (p->number < q->number);
+}
+
+static tn_status begin(relaxing *r, tn_arena *arena, tn_error *error) {
+    uint32_t indices = r->network->indices, tensors = r->network->tensors;
+    TN_TRY(tn_arena_alloc(arena, indices, sizeof *r->carriers, &r->carriers, error));
+    TN_TRY(tn_arena_alloc(arena, indices, sizeof *r->size, &r->size, error));
+    TN_TRY(tn_arena_alloc(arena, indices, sizeof *r->in_output, &r->in_output, error));
+    TN_TRY(tn_arena_alloc(arena, indices, sizeof *r->bundle, &r->bundle, error));
+    TN_TRY(tn_arena_alloc(arena, indices, sizeof *r->bundled, &r->bundled, error));
+    return tn_arena_alloc(arena, indices > tensors ? indices : tensors, sizeof *r->rank, &r->rank, error);
+}
+
+static void keep_tensors(relaxing *r) {
+    const tn_network *network = r->network;
+    for (uint32_t t = 0; t < network->tensors; t++) {
+        r->rank[t] = (ranked){.number = t};
+        tn_network_elements(network, network->tensor[t], &r->rank[t].elements, NULL);
+        r->place[t] = TN_TENSORS_MOST;
+    }
+    qsort(r->rank, network->tensors, sizeof *r->rank, by_elements);
+    r->kept = network->tensors < TN_PROBLEM_TENSORS ? network->tensors : TN_PROBLEM_TENSORS;
+    for (uint32_t i = 0; i < r->kept; i++) r->place[r->rank[i].number] = i;
+}
+
+/* An index that also a left-out tensor has is left out. */
+static void keep_indices(relaxing *r) {
+    const tn_network *network = r->network;
+    for (uint32_t i = 0; i < network->indices; i++) r->size[i] = network->index_size[i];
+    for (uint32_t i = 0; i < network->output.count; i++) r->in_output[network->output.index[i]] = true;
+    for (uint32_t t = 0; t < network->tensors; t++)
+        for (uint32_t i = 0; i < network->tensor[t].count; i++) {
+            uint32_t index = network->tensor[t].index[i];
+            if (r->place[t] == TN_TENSORS_MOST)
+                r->size[index] = 1;
+            else
+                r->carriers[index] |= (uint64_t)1 << r->place[t];
+        }
+}
+
+static void bundle_indices(relaxing *r) {
+    for (uint32_t i = 0; i < r->network->indices; i++) {
+        bundle own = {r->carriers[i], 1, r->in_output[i]};
+        uint32_t b = 0;
+        if (r->size[i] == 1 || !own.carriers) continue;
+        while (b < r->bundles &&
+               (r->bundle[b].carriers != own.carriers || r->bundle[b].in_output != own.in_output))
+            b++;
+        if (b == r->bundles) r->bundle[r->bundles++] = own;
+        r->bundle[b].size = tn_saturating_mul(r->bundle[b].size, r->size[i]);
+        r->bundled[i] = b;
+    }
+}
+
+static void leave_small_bundles(relaxing *r) {
+    for (uint32_t b = 0; b < r->bundles; b++) r->rank[b] = (ranked){r->bundle[b].size, b};
+    qsort(r->rank, r->bundles, sizeof *r->rank, by_elements);
+    for (uint32_t i = TN_PROBLEM_GROUPS; i < r->bundles; i++) r->bundle[r->rank[i].number].size = 1;
+    for (uint32_t i = 0; i < r->network->indices; i++)
+        if (r->size[i] > 1 && r->carriers[i] && r->bundle[r->bundled[i]].size == 1) r->size[i] = 1;
+}
+
+static bool spans_anything(const relaxing *r, tn_indices tensor) {
+    for (uint32_t i = 0; i < tensor.count; i++)
+        if (r->size[tensor.index[i]] > 1) return true;
+    return false;
+}
+
+tn_status tn_relax(const tn_network *network, tn_arena *arena, tn_problem *problem, tn_error *error) {
+    relaxing r = {.network = network};
+    tn_network left = *network;
+    TN_TRY(begin(&r, arena, error));
+    keep_tensors(&r);
+    keep_indices(&r);
+    bundle_indices(&r);
+    leave_small_bundles(&r);
+    TN_TRY(tn_arena_alloc(arena, network->tensors, sizeof *left.tensor, &left.tensor, error));
+    left.tensors = 0;
+    left.index_size = r.size;
+    for (uint32_t t = 0; t < network->tensors; t++)
+        if (r.place[t] < TN_TENSORS_MOST && spans_anything(&r, network->tensor[t]))
+            left.tensor[left.tensors++] = network->tensor[t];
+    if (!tn_problem_of(&left, false, problem)) problem->tensors = 0;
+    return TN_OK;
+}
+
+/* Some other tensor has all groups of `t`; of several that have the same, the first is charged. */
+static bool lies_in_another(const tn_remaining_cost *remaining, uint32_t t) {
+    const tn_problem *problem = remaining->problem;
+    uint64_t own = problem->tensor[t] & ~remaining->units;
+    for (uint32_t other = 0; other < problem->tensors; other++) {
+        uint64_t theirs = problem->tensor[other] & ~remaining->units;
+        if (other != t && !(own & ~theirs) && (own != theirs || other < t)) return true;
+    }
+    return false;
+}
+
+void tn_remaining_cost_of(const tn_problem *problem, tn_remaining_cost *remaining) {
+    *remaining = (tn_remaining_cost){.problem = problem};
+    for (uint32_t group = 0; group < problem->groups; group++)
+        remaining->units |= (uint64_t)(problem->size[group] == 1) << group;
+    for (uint32_t t = 0; t < problem->tensors; t++) {
+        remaining->size[t] = tn_problem_product(problem, problem->tensor[t]);
+        if (problem->tensors == 1 || lies_in_another(remaining, t)) continue;
+        remaining->charged |= (uint64_t)1 << t;
+        remaining->total = tn_saturating_add(remaining->total, remaining->size[t]);
+    }
+}
+
+/* What consuming the result adds to the charges of the tensors outside: all its elements beside another
+ * result or a tensor that neither holds it nor lies in it; else what the two do not pay together. */
+static uint64_t least_to_consume(const tn_remaining_cost *remaining, uint64_t set, uint64_t open,
+                                 uint64_t size) {
+    const tn_problem *problem = remaining->problem;
+    uint64_t least = size, own = open & ~remaining->units;
+    for (uint64_t left = remaining->charged & ~set; left; left &= left - 1) {
+        int t = __builtin_ctzll(left);
+        uint64_t theirs = problem->tensor[t] & ~remaining->units;
+        if (!(own & ~theirs)) return 0;
+        if (!(theirs & ~own) && size - remaining->size[t] < least) least = size - remaining->size[t];
+    }
+    return least;
+}
+
+uint64_t tn_remaining_cost_beside(const tn_remaining_cost *remaining, uint64_t set, uint64_t open,
+                                  uint64_t size, uint64_t charged) {
+    if (set == remaining->problem->all) return 0;
+    uint64_t outside = remaining->total - charged;
+    return tn_saturating_add(outside, least_to_consume(remaining, set, open, size));
+}
+
+enum { STEPS_MOST = 1 << 21 };
+
+typedef struct splitter {
+    const tn_problem *problem;
+    uint32_t order[TN_PROBLEM_TENSORS];
+    uint64_t best, steps;
+} splitter;
+
+/* One side as far as it is known: its tensors, and the groups on them. */
+typedef struct merge_side {
+    uint32_t tensors;
+    uint64_t groups;
+} merge_side;
+
+/* Each tensor after its neighbours: next is always one that shares the most elements with those before. */
+static void order_tensors(splitter *s) {
+    const tn_problem *problem = s->problem;
+    uint64_t left = problem->all, touched = 0;
+    for (uint32_t place = 0; left; place++) {
+        uint32_t next = (uint32_t)__builtin_ctzll(left);
+        uint64_t most = 0;
+        for (uint64_t rest = left; rest; rest &= rest - 1) {
+            uint32_t t = (uint32_t)__builtin_ctzll(rest);
+            uint64_t shared = tn_problem_product(problem, problem->tensor[t] & touched);
+            if (shared <= most) continue;
+            most = shared;
+            next = t;
+        }
+        s->order[place] = next;
+        touched |= problem->tensor[next];
+        left ^= (uint64_t)1 << next;
+    }
+}
+
+/* A side's elements once it is merged, at least; nothing if it may stay a single tensor. */
+static uint64_t elements_of(const splitter *s, merge_side own, merge_side other) {
+    if (own.tensors < 2) return 0;
+    return tn_problem_product(s->problem, own.groups & (s->problem->output | other.groups));
+}
+
+static void assign(splitter *s, uint32_t place, merge_side a, merge_side b) {
+    s->steps++;
+    uint64_t least = tn_saturating_add(elements_of(s, a, b), elements_of(s, b, a));
+    if (least >= s->best || s->steps > STEPS_MOST) return;
+    if (place == s->problem->tensors) {
+        if (b.tensors) s->best = least;
+        return;
+    }
+    uint64_t groups = s->problem->tensor[s->order[place]];
+    assign(s, place + 1, (merge_side){a.tensors + 1, a.groups | groups}, b);
+    if (place)
+        assign(s, place + 1, a,
+               (merge_side){b.tensors + 1, b.groups | groups}); /* the first is a's: mirrored */
+}
+
+uint64_t tn_last_merge_bound(const tn_problem *problem, uint64_t *work) {
+    splitter s = {.problem = problem, .best = UINT64_MAX};
+    uint64_t result = tn_problem_product(problem, problem->output);
+    order_tensors(&s);
+    assign(&s, 0, (merge_side){0}, (merge_side){0});
+    *work += 16 * s.steps;
+    return s.steps > STEPS_MOST ? result : tn_saturating_add(result, s.best);
+}
+
+enum { OPEN_MOST = 20 };
+
+typedef struct layout {
+    uint32_t tensors;
+    double *weight; /* [tensors][tensors]: log2 of the indices that two share */
+    uint32_t *order, *best_order;
+    uint32_t *left; /* [tensors]: neighbours still to come */
+    bool *placed;
+} layout;
+
+static double weight_of(const layout *l, uint32_t a, uint32_t b) {
+    return l->weight[(size_t)a * l->tensors + b];
+}
+
+static tn_status weigh(const tn_network *network, tn_arena *arena, layout *l, tn_error *error) {
+    uint32_t n = network->tensors, *first;
+    bool *bound;
+    *l = (layout){.tensors = n};
+    TN_TRY(tn_arena_alloc(arena, (size_t)n * n, sizeof *l->weight, &l->weight, error));
+    TN_TRY(tn_arena_alloc(arena, n, sizeof *l->order, &l->order, error));
+    TN_TRY(tn_arena_alloc(arena, n, sizeof *l->best_order, &l->best_order, error));
+    TN_TRY(tn_arena_alloc(arena, n, sizeof *l->left, &l->left, error));
+    TN_TRY(tn_arena_alloc(arena, n, sizeof *l->placed, &l->placed, error));
+    TN_TRY(tn_arena_alloc(arena, network->indices, sizeof *first, &first, error));
+    TN_TRY(tn_arena_alloc(arena, network->indices, sizeof *bound, &bound, error));
+    for (uint32_t t = 0; t < n; t++)
+        for (uint32_t i = 0; i < network->tensor[t].count; i++) {
+            uint32_t index = network->tensor[t].index[i];
+            if (!first[index]) {
+                first[index] = t + 1;
+            } else if (!bound[index]) {
+                uint32_t other = first[index] - 1;
+                double bits = log2((double)network->index_size[index]);
+                l->weight[(size_t)t * n + other] += bits;
+                l->weight[(size_t)other * n + t] += bits;
+                bound[index] = true;
+            }
+        }
+    return TN_OK;
+}
+
+/* How many more are open once `next` is placed. */
+static int growth(const layout *l, uint32_t next) {
+    int grown = l->left[next] > 0;
+    for (uint32_t u = 0; u < l->tensors; u++)
+        if (l->placed[u] && l->left[u] == 1 && weight_of(l, next, u) > 0) grown--;
+    return grown;
+}
+
+static void place(layout *l, uint32_t next) {
+    l->placed[next] = true;
+    for (uint32_t u = 0; u < l->tensors; u++)
+        if (u != next && weight_of(l, next, u) > 0) l->left[u]--;
+}
+
+/* From `start`, always the tensor that opens least; the most that are open at once. */
+static int lay_out(layout *l, uint32_t start) {
+    int open = 0, most = 0;
+    memset(l->placed, 0, l->tensors * sizeof *l->placed);
+    memset(l->left, 0, l->tensors * sizeof *l->left);
+    for (uint32_t t = 0; t < l->tensors; t++)
+        for (uint32_t u = 0; u < l->tensors; u++) l->left[t] += weight_of(l, t, u) > 0;
+    for (uint32_t i = 0; i < l->tensors; i++) {
+        uint32_t next = start;
+        int least = 2;
+        for (uint32_t t = 0; i > 0 && t < l->tensors; t++) {
+            int grown = l->placed[t] ? 2 : growth(l, t);
+            if (grown >= least) continue;
+            least = grown;
+            next = t;
+        }
+        open += growth(l, next);
+        if (open > most) most = open;
+        place(l, next);
+        l->order[i] = next;
+    }
+    return most;
+}
+
+/* Tries at most 16 starts, spread over the tensors. */
+static void find_order(layout *l) {
+    int least = (int)l->tensors + 1;
+    uint32_t stride = l->tensors / 16 + 1;
+    for (uint32_t start = 0; start < l->tensors; start += stride) {
+        int most = lay_out(l, start);
+        if (most >= least) continue;
+        least = most;
+        memcpy(l->best_order, l->order, l->tensors * sizeof *l->order);
+    }
+}
+
+/* The least cut by sides of the open tensors (a bit each) and by how many tensors are on side 1. */
+typedef struct table {
+    uint32_t open, tensor[OPEN_MOST + 1];
+    uint32_t counts; /* tensors + 1 */
+    double *cut;     /* [2^open][counts] */
+} table;
+
+/* Takes the place of the last: each side of the others keeps the better one. */
+static void close_tensor(table *t, uint32_t at) {
+    size_t low = (size_t)1 << at, half = (size_t)1 << (t->open - 1);
+    for (size_t to = 0; to < half; to++) {
+        size_t zero = (to & (low - 1)) | (to & ~(low - 1)) << 1;
+        const double *a = t->cut + zero * t->counts, *b = t->cut + (zero | low) * t->counts;
+        double *best = t->cut + to * t->counts;
+        for (uint32_t k = 0; k < t->counts; k++) best[k] = fmin(a[k], b[k]);
+    }
+    t->open--;
+    memmove(&t->tensor[at], &t->tensor[at + 1], (t->open - at) * sizeof *t->tensor);
+}
+
+static void open_tensor(table *t, const layout *l, uint32_t next) {
+    size_t sides = (size_t)1 << t->open;
+    double all = 0, bits[OPEN_MOST + 1];
+    for (uint32_t j = 0; j < t->open; j++) all += bits[j] = weight_of(l, next, t->tensor[j]);
+    for (size_t side = 0; side < sides; side++) {
+        const double *from = t->cut + side * t->counts;
+        double *one = t->cut + (side + sides) * t->counts, ones = 0;
+        for (uint32_t j = 0; j < t->open; j++) ones += side >> j & 1 ? bits[j] : 0;
+        one[0] = INFINITY;
+        for (uint32_t k = 1; k < t->counts; k++) one[k] = from[k - 1] + (all - ones);
+        for (uint32_t k = 0; k < t->counts; k++) t->cut[side * t->counts + k] += ones;
+    }
+    t->tensor[t->open++] = next;
+}
+
+/* Of the open tensors the one with the least bonds to what is not placed. */
+static uint32_t least_bound(const table *t, const layout *l) {
+    uint32_t best = 0;
+    double least = INFINITY;
+    for (uint32_t j = 0; j < t->open; j++) {
+        double bits = 0;
+        for (uint32_t u = 0; u < l->tensors; u++)
+            if (!l->placed[u]) bits += weight_of(l, t->tensor[j], u);
+        if (bits >= least) continue;
+        least = bits;
+        best = j;
+    }
+    return best;
+}
+
+tn_status tn_least_cuts(const tn_network *network, uint64_t states_most, tn_arena *arena, double *cut,
+                        tn_error *error) {
+    layout l;
+    table t = {.counts = network->tensors + 1};
+    uint32_t width = 1;
+    while (width < OPEN_MOST && (uint64_t)2 << width <= states_most) width++;
+    TN_TRY(weigh(network, arena, &l, error));
+    find_order(&l);
+    TN_TRY(tn_arena_alloc(arena, ((size_t)1 << width) * t.counts, sizeof *t.cut, &t.cut, error));
+    for (uint32_t k = 1; k < t.counts; k++) t.cut[k] = INFINITY;
+    memset(l.placed, 0, l.tensors * sizeof *l.placed);
+    memset(l.left, 0, l.tensors * sizeof *l.left);
+    for (uint32_t a = 0; a < l.tensors; a++)
+        for (uint32_t b = 0; b < l.tensors; b++) l.left[a] += weight_of(&l, a, b) > 0;
+    for (uint32_t i = 0; i < l.tensors && !tn_interrupted(); i++) {
+        uint32_t next = l.best_order[i];
+        if (t.open == width) close_tensor(&t, least_bound(&t, &l));
+        open_tensor(&t, &l, next);
+        place(&l, next);
+        for (uint32_t j = t.open; j-- > 0;)
+            if (l.left[t.tensor[j]] == 0) close_tensor(&t, j);
+    }
+    while (t.open) close_tensor(&t, t.open - 1);
+    memcpy(cut, t.cut, t.counts * sizeof *cut);
+    return TN_OK;
+}
+
+static double merge_least(const double *cut, uint32_t p, uint32_t q) {
+    double bits = (cut[p] + cut[q] + cut[p - q]) / 2;
+    return exp2(fmax(fmax(bits, cut[p]), fmax(cut[q], cut[p - q])));
+}
+
+tn_status tn_cut_bound(const tn_network *network, uint64_t work_most, tn_arena *arena, uint64_t *bound,
+                       uint64_t *work, tn_error *error) {
+    static const double rounding = 1e-9; /* many times that of the sums of logarithms */
+    uint32_t n = network->tensors;
+    double *cut, *macs;
+    uint64_t states = work_most / ((uint64_t)n * n);
+    *bound = 0;
+    TN_TRY(tn_arena_alloc(arena, (size_t)n + 1, sizeof *cut, &cut, error));
+    TN_TRY(tn_arena_alloc(arena, (size_t)n + 1, sizeof *macs, &macs, error));
+    TN_TRY(tn_least_cuts(network, states < 2 ? 2 : states, arena, cut, error));
+    *work += work_most;
+    if (tn_interrupted()) return TN_OK;
+    for (uint32_t p = 2; p <= n; p++) {
+        macs[p] = INFINITY;
+        for (uint32_t q = (p + 1) / 2; q < p; q++)
+            macs[p] = fmin(macs[p], macs[q] + macs[p - q] + merge_least(cut, p, q));
+    }
+    double least = floor(macs[n] * (1 - rounding));
+    *bound = least >= 0x1p63 ? (uint64_t)1 << 63 : (uint64_t)least;
+    return TN_OK;
+}

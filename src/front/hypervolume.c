@@ -1,0 +1,226 @@
+#include "front/hypervolume.h"
+
+#include "base/guard.h"
+#include "base/interrupt.h"
+#include "base/memory.h"
+
+#include <gsl/gsl_qrng.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Points as they are taken apart, one set for each number of axes left: room[axes] holds count x axes values. */
+typedef struct {
+    double *room[TN_WFG_AXES_MOST + 1];
+} sets;
+
+static int compare_last(const double *a, const double *b, size_t axes) {
+    for (size_t k = axes; k-- > 0;)
+        if (a[k] != b[k]) return a[k] > b[k] ? -1 : 1;
+    return 0;
+}
+
+#define ORDER(axes)                                                                                          \
+    static int by_last_##axes(const void *a, const void *b) {                                                \
+        return compare_last(a, b, axes);                                                                     \
+    }
+ORDER(1)
+ORDER(2)
+ORDER(3)
+ORDER(4)
+ORDER(5)
+ORDER(6)
+ORDER(7)
+ORDER(8)
+
+static int (*const orders[])(const void *, const void *) = {
+    NULL, by_last_1, by_last_2, by_last_3, by_last_4, by_last_5, by_last_6, by_last_7, by_last_8};
+
+static bool at_most(const double *a, const double *b, size_t axes) {
+    for (size_t k = 0; k < axes; k++)
+        if (a[k] > b[k]) return false;
+    return true;
+}
+
+/* Keeps of [count] points those that none before or behind is at most; the number kept. */
+static size_t keep_best(double *point, size_t count, size_t axes) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double *own = point + i * axes;
+        bool beaten = false;
+        for (size_t k = 0; !beaten && k < kept; k++) beaten = at_most(point + k * axes, own, axes);
+        if (beaten) continue;
+        size_t left = 0;
+        for (size_t k = 0; k < kept; k++) {
+            if (at_most(own, point + k * axes, axes)) continue;
+            if (left != k) memcpy(point + left * axes, point + k * axes, axes * sizeof *point);
+            left++;
+        }
+        kept = left;
+        if (kept != i) memmove(point + kept * axes, own, axes * sizeof *point);
+        kept++;
+    }
+    return kept;
+}
+
+/* Two axes: a staircase, from the worst in the second on. */
+static double wfg_area(const double *point, size_t count) {
+    double sum = 0, reach = 1;
+    for (size_t i = count; i-- > 0;) { /* the best in the second first: the first then falls */
+        const double *own = point + 2 * i;
+        if (own[0] >= reach) continue;
+        sum += (reach - own[0]) * (1 - own[1]);
+        reach = own[0];
+    }
+    return sum;
+}
+
+static double volume_of(sets *in, size_t count, size_t axes) {
+    double *point = in->room[axes], sum = 0;
+    if (count == 0) return 0;
+    qsort(point, count, axes * sizeof *point, orders[axes]);
+    if (axes == 1) return 1 - point[count - 1];
+    if (axes == 2) return wfg_area(point, count);
+    for (size_t i = 0; i < count; i++) {
+        const double *own = point + i * axes;
+        double *limited = in->room[axes - 1], inside = 1;
+        size_t others = 0;
+        for (size_t k = 0; k + 1 < axes; k++) inside *= 1 - own[k];
+        for (size_t j = i + 1; j < count; j++) {
+            const double *other = point + j * axes;
+            for (size_t k = 0; k + 1 < axes; k++)
+                limited[others * (axes - 1) + k] = other[k] > own[k] ? other[k] : own[k];
+            others++;
+        }
+        others = keep_best(limited, others, axes - 1);
+        sum += (1 - own[axes - 1]) * (inside - volume_of(in, others, axes - 1));
+    }
+    return sum;
+}
+
+tn_status tn_wfg_volume(const double *point, size_t count, size_t axes, double *volume, tn_error *error) {
+    sets in = {{NULL}};
+    size_t inside = 0;
+    tn_status status = TN_OK;
+    for (size_t k = 1; status == TN_OK && k <= axes; k++)
+        status = tn_alloc(count * k, sizeof *in.room[k], &in.room[k], error);
+    for (size_t i = 0; status == TN_OK && i < count; i++) {
+        bool counts = true;
+        for (size_t k = 0; k < axes; k++) counts &= point[i * axes + k] < 1;
+        if (counts) memcpy(in.room[axes] + axes * inside++, point + i * axes, axes * sizeof *point);
+    }
+    if (status == TN_OK) *volume = volume_of(&in, keep_best(in.room[axes], inside, axes), axes);
+    for (size_t k = 1; k <= axes; k++) tn_free(in.room[k]);
+    return status;
+}
+
+enum { SAMPLES_PER_LOOK = 65536 };
+
+/* Points up to which the exact volume takes less than about a tenth of a second, by axes. */
+static const size_t exact_most[] = {0, 0, 0, 1000, 300, 100};
+
+/* The front in the unit cube: point[i * axes + j] in 0..1, without the axes on which all points agree. */
+typedef struct {
+    size_t points, axes;
+    double *point;
+    double least[TN_OBJECTIVES_MOST], span[TN_OBJECTIVES_MOST];
+    size_t objective[TN_OBJECTIVES_MOST];
+} unit_front;
+
+static void bounds(unit_front *unit, const tn_point *point, size_t objectives) {
+    for (size_t j = 0; j < objectives; j++) {
+        double least = point[0].value[j], most = least;
+        for (size_t i = 1; i < unit->points; i++) {
+            if (point[i].value[j] < least) least = point[i].value[j];
+            if (point[i].value[j] > most) most = point[i].value[j];
+        }
+        if (most == least) continue;
+        unit->objective[unit->axes] = j;
+        unit->least[unit->axes] = least;
+        unit->span[unit->axes++] = most - least;
+    }
+}
+
+static tn_status make_unit(const tn_archive *front, unit_front *unit, tn_error *error) {
+    *unit = (unit_front){.points = front->count};
+    tn_point *point = NULL;
+    TN_TRY(tn_alloc(front->count, sizeof *point, &point, error));
+    tn_archive_points(front, point);
+    bounds(unit, point, front->objectives);
+    tn_status status = tn_alloc(unit->points * unit->axes, sizeof *unit->point, &unit->point, error);
+    for (size_t i = 0; status == TN_OK && i < unit->points; i++)
+        for (size_t j = 0; j < unit->axes; j++)
+            unit->point[i * unit->axes + j] =
+                (point[i].value[unit->objective[j]] - unit->least[j]) / unit->span[j];
+    tn_free(point);
+    return status;
+}
+
+static int by_first(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* Area under two axes: a staircase from left to right. Points sorted by the first axis. */
+static double area(const unit_front *unit) {
+    double sum = 0, lowest = 1;
+    for (size_t i = 0; i < unit->points; i++) {
+        const double *point = unit->point + 2 * i;
+        if (point[1] >= lowest) continue;
+        sum += (1 - point[0]) * (lowest - point[1]);
+        lowest = point[1];
+    }
+    return sum;
+}
+
+/* The archive of the unit points answers the coverage questions. */
+static tn_status sampled(const unit_front *unit, uint64_t samples, double *share, tn_error *error) {
+    tn_archive archive;
+    tn_archive_begin(&archive, unit->axes);
+    tn_status status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < unit->points; i++) {
+        tn_point point = {.id = i};
+        for (size_t j = 0; j < unit->axes; j++) point.value[j] = unit->point[i * unit->axes + j];
+        status = tn_archive_offer(&archive, &point, error);
+    }
+    tn_gsl_quiet();
+    gsl_qrng *sequence = gsl_qrng_alloc(gsl_qrng_sobol, (unsigned)unit->axes);
+    tn_gsl_restore();
+    if (!sequence && status == TN_OK) status = tn_fail(error, TN_MEMORY, "no memory for a Sobol sequence");
+    uint64_t covered = 0;
+    bool stopped = false;
+    for (uint64_t i = 0; status == TN_OK && i < samples && !stopped; i++) {
+        /* The first of them are always drawn, so that an interrupted sweep has a figure too. */
+        stopped = i % SAMPLES_PER_LOOK == 0 && i > 0 && tn_interrupted();
+        double value[TN_OBJECTIVES_MOST];
+        gsl_qrng_get(sequence, value);
+        covered += tn_archive_covers(&archive, value);
+    }
+    if (sequence) gsl_qrng_free(sequence);
+    tn_archive_free(&archive);
+    *share = stopped ? NAN : samples ? (double)covered / (double)samples : 0;
+    return status;
+}
+
+tn_status tn_hypervolume_of(tn_archive *front, uint64_t samples, tn_hypervolume *volume, tn_error *error) {
+    *volume = (tn_hypervolume){.exact = true};
+    if (front->count == 0) return TN_OK;
+    unit_front unit;
+    TN_TRY(make_unit(front, &unit, error));
+    tn_status status = TN_OK;
+    if (unit.axes <= 1) {
+        volume->share = 1; /* the least point covers the whole line, or all points are one */
+    } else if (unit.axes == 2) {
+        qsort(unit.point, unit.points, 2 * sizeof *unit.point, by_first);
+        volume->share = area(&unit);
+    } else if (unit.axes < sizeof exact_most / sizeof *exact_most && unit.points <= exact_most[unit.axes]) {
+        status = tn_wfg_volume(unit.point, unit.points, unit.axes, &volume->share, error);
+    } else {
+        volume->exact = false;
+        volume->samples = samples;
+        status = sampled(&unit, samples, &volume->share, error);
+    }
+    tn_free(unit.point);
+    return status;
+}

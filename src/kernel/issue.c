@@ -1,0 +1,142 @@
+#include "kernel/issue.h"
+
+#include "base/checked.h"
+#include "kernel/pipeline.h"
+
+enum { GROUP_KINDS = 1 << TN_ISSUE_CUTS };
+
+/* How many of the group's blocks are of the kind: bit k, cut along the k-th index. */
+static bool count_blocks(const tn_issued_group *group, int kind, uint64_t *count) {
+    bool fits = true;
+    *count = 1;
+    for (int k = 0; k < TN_ISSUE_CUTS; k++) {
+        uint64_t cut = group->edge[k] ? 1 : 0;
+        fits = fits && tn_mul(*count, kind >> k & 1 ? cut : group->blocks[k] - cut, count);
+    }
+    return fits;
+}
+
+static int last_kind(const tn_issued_group *group) {
+    int kind = 0;
+    for (int k = 0; k < TN_ISSUE_CUTS; k++) kind |= group->edge[k] << k;
+    return kind;
+}
+
+/* The kind of a block whose directions are of these kinds. */
+static int block_kind(int first, int second) {
+    return first | second << TN_ISSUE_CUTS;
+}
+
+/* The most phases of a result's block, among the kinds that occur. */
+static bool write_phases(const tn_issued_product *product, uint64_t *phases) {
+    uint64_t rows, columns;
+    bool fits = true;
+    *phases = 1;
+    for (int row = 0; row < GROUP_KINDS; row++)
+        for (int column = 0; column < GROUP_KINDS; column++) {
+            fits = fits && count_blocks(&product->row, row, &rows) &&
+                   count_blocks(&product->column, column, &columns);
+            if (fits && rows > 0 && columns > 0)
+                *phases = tn_greatest(*phases, product->result[block_kind(row, column)]);
+        }
+    return fits;
+}
+
+/* All issues of one tile: in every group of terms, and the last of them leaves room for the write. */
+static bool tile_cycles(const tn_issued_product *product, const tn_issued *issued, int row, int column,
+                        uint64_t *cycles) {
+    bool fits = true;
+    *cycles = 0;
+    for (int term = 0; term < GROUP_KINDS; term++) {
+        uint64_t groups,
+            issue = tn_greatest(issued->interval, tn_greatest(product->left[block_kind(row, term)],
+                                                              product->right[block_kind(term, column)]));
+        fits = fits && count_blocks(&product->term, term, &groups) &&
+               tn_mul(groups, product->other_groups, &groups) && tn_mul_add(groups, issue, cycles);
+        uint64_t last = tn_greatest(issued->write_phases, product->beside[block_kind(row, column)]);
+        if (term == last_kind(&product->term))
+            fits = fits && tn_add(*cycles, tn_greatest(issue, last) - issue, cycles);
+    }
+    return fits;
+}
+
+static bool sum_tiles(const tn_issued_product *product, tn_issued *issued) {
+    uint64_t padding, groups;
+    bool fits = tn_mul(issued->rounds, issued->open, &padding);
+    padding -= issued->tiles;
+    issued->cycles = 0;
+    for (int row = 0; row < GROUP_KINDS; row++)
+        for (int column = 0; column < GROUP_KINDS; column++) {
+            uint64_t tiles, columns, cycles;
+            fits = fits && count_blocks(&product->row, row, &tiles) &&
+                   count_blocks(&product->column, column, &columns) && tn_mul(tiles, columns, &tiles) &&
+                   tn_mul(tiles, product->other_tiles, &tiles);
+            if (!fits || tiles == 0) continue;
+            fits = tile_cycles(product, issued, row, column, &cycles) &&
+                   tn_mul_add(tiles, cycles, &issued->cycles);
+        }
+    fits = fits && tn_mul(issued->groups, issued->interval, &groups) &&
+           tn_mul_add(padding, groups, &issued->cycles);
+    uint64_t last = product->result[block_kind(last_kind(&product->row), last_kind(&product->column))],
+             after = 0; /* cycles of the padding behind the last tile */
+    fits = fits && tn_mul(padding, issued->interval, &after);
+    issued->last_phases = last > after ? last - after : 1;
+    return fits;
+}
+
+tn_status tn_issue_product(const tn_matmul *kernel, const tn_issued_product *product, tn_issued *issued,
+                           tn_error *error) {
+    const uint64_t tiles[] = {product->row.blocks[0], product->row.blocks[1], product->column.blocks[0],
+                              product->column.blocks[1], product->other_tiles},
+                   groups[] = {product->term.blocks[0], product->term.blocks[1], product->other_groups};
+    *issued = (tn_issued){0};
+    if (!tn_product(tiles, 5, &issued->tiles) || !tn_product(groups, 3, &issued->groups) ||
+        !write_phases(product, &issued->write_phases))
+        return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
+    tn_matmul one = *kernel;
+    one.rows = one.columns = one.reduction = 1;
+    const tn_product_size size = {1, issued->tiles, issued->groups, 1};
+    tn_matmul_time time;
+    TN_TRY(tn_matmul_cycles(&one, &size, &time, error));
+    issued->open = time.interleaved;
+    issued->interval = time.interval_cycles;
+    issued->rounds = time.issues / issued->groups / issued->open;
+    if (!sum_tiles(product, issued))
+        return tn_fail(error, TN_OVERFLOW, "a product's issues do not fit 64 bits");
+    return TN_OK;
+}
+
+tn_status tn_issue_product_cycles(const tn_matmul *kernel, const tn_issued_product *product, uint64_t *cycles,
+                                  tn_error *error) {
+    tn_issued issued;
+    TN_TRY(tn_issue_product(kernel, product, &issued, error));
+    if (!tn_add(issued.cycles - 1 + issued.last_phases - 1, tn_matmul_fill_cycles(kernel), cycles))
+        return tn_fail(error, TN_OVERFLOW, "a product's cycles do not fit 64 bits");
+    return TN_OK;
+}
+
+tn_status tn_issue_pass(const tn_issued_pass *pass, tn_issued *issued, uint64_t *behind, tn_error *error) {
+    const bool along = pass->form == TN_PASS_REDUCE, down = pass->form == TN_PASS_ACCUMULATE;
+    const uint64_t sum_cycles = along || down ? pass->sum_cycles : 0, add = sum_cycles ? sum_cycles : 1;
+    const tn_matmul kernel = {
+        .lane = {.multiply.stages = pass->depth, .tree.stages = add, .sum.stages = add, .group = 1}};
+    const tn_issued_group one = {{1, 1}, {false, false}}, columns = {{pass->blocks, 1}, {pass->cut, false}};
+    tn_issued_product product = {.row = one,
+                                 .column = along ? one : columns,
+                                 .term = along ? columns : one,
+                                 .other_tiles = down ? 1 : pass->rows,
+                                 .other_groups = down ? pass->rows : 1};
+    for (uint32_t kind = 0; kind < TN_BLOCK_KINDS; kind++) {
+        const int cut =
+            kind >> TN_ISSUE_CUTS & 1; /* columns: the right block and the result; terms: the left */
+        const uint64_t streamed = tn_greatest(pass->phases[cut], pass->write_phases[cut]);
+        product.left[kind] = along ? streamed : 1;
+        product.right[kind] = along ? 1 : pass->phases[cut];
+        product.result[kind] = along ? 1 : pass->write_phases[cut];
+    }
+    TN_TRY(tn_issue_product(&kernel, &product, issued, error));
+    const uint64_t sums = (along ? tn_tree_depth(pass->lanes) + 1 : 1) * sum_cycles,
+                   write = along ? pass->write_phases[pass->cut] : issued->last_phases;
+    *behind = pass->depth + (along ? tn_greatest(sums, write - 1) : sums + write - 1);
+    return TN_OK;
+}

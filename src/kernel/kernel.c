@@ -1,0 +1,269 @@
+#include "kernel/kernel.h"
+
+#include "base/checked.h"
+#include "device/block.h"
+#include "device/multiply.h"
+#include "kernel/pipeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Beyond these a block format is no narrower than the formats it replaces. */
+enum { GROUP_MOST = 4096 };
+
+static tn_operator_cost cost_of(const tn_operator_row *row) {
+    return (tn_operator_cost){row->stages, row->lut, row->ff, row->dsp, row};
+}
+
+static bool is_integer(const tn_number_format *format) {
+    return format->kind == TN_FIXED_POINT || format->kind == TN_SCALED_INTEGER;
+}
+
+static bool is_block(const tn_number_format *format) {
+    return format->kind == TN_BLOCK_FLOATING;
+}
+
+/* A value of an outlier-victim pair behind its decoder: an integer and the bits of a shift, as a group of one. */
+static tn_number_format decoded(const tn_number_format *format) {
+    if (format->kind != TN_OUTLIER_PAIRS) return *format;
+    return (tn_number_format){.kind = TN_BLOCK_FLOATING,
+                              .group = 1,
+                              .exponent_bits = format->bits / 2 + 1,
+                              .mantissa_bits = format->bits - 1};
+}
+
+static tn_operator_cost integer_add(const tn_device *device, uint64_t bits) {
+    const tn_device_integer *integer = &device->integer;
+    return (tn_operator_cost){.stages = integer->add_stages,
+                              .lut = bits * integer->add_lut_per_bit,
+                              .ff = bits * integer->ff_per_bit * integer->add_stages};
+}
+
+static tn_status integer_multiply(const tn_device *device, uint64_t a, uint64_t b, tn_lane *lane,
+                                  tn_error *error) {
+    const tn_device_integer *integer = &device->integer;
+    const tn_dsp_block *block;
+    uint64_t dsp;
+    TN_TRY(tn_dsp_block_find(device->dsp_block, &block, error));
+    TN_TRY(tn_multiply_dsp(block, a, b, TN_SIGNED, &dsp, error));
+    lane->multiply = (tn_operator_cost){.stages = integer->multiply_stages,
+                                        .dsp = dsp,
+                                        .ff = (a + b) * integer->ff_per_bit * integer->multiply_stages};
+    if (dsp == 0) lane->multiply.lut = a * b * integer->multiply_lut_per_bit_pair;
+    lane->packed = dsp == 1 ? tn_multiply_packed(block, a, b) : 1;
+    /* The borrow of the product below is added to each. */
+    if (lane->packed > 1) lane->multiply.lut += (a + b) * integer->add_lut_per_bit;
+    return TN_OK;
+}
+
+/* The adder of sums, where these are floating point; else that of fp32. */
+static tn_status load_sum(const tn_device *device, const tn_number_format *sum, tn_lane *lane,
+                          tn_error *error) {
+    const tn_number_format *format = sum->kind == TN_FLOATING ? sum : &tn_fp32;
+    const tn_operator_row *add;
+    TN_TRY(tn_device_operator(device, format, TN_ADDER, &add, error));
+    lane->sum = cost_of(add);
+    lane->sum_bits = tn_number_format_word_bits(format);
+    return TN_OK;
+}
+
+static tn_status load_floating(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
+                               tn_error *error) {
+    const tn_operator_row *multiply;
+    bool same = tn_number_format_same(&of->left, &of->right) && of->left.kind == TN_FLOATING;
+    TN_TRY(tn_device_operator(device, same ? &of->left : &tn_fp32, TN_MULTIPLY, &multiply, error));
+    lane->multiply = cost_of(multiply);
+    TN_TRY(load_sum(device, &of->sum, lane, error));
+    lane->tree = lane->sum;
+    return TN_OK;
+}
+
+static tn_status load_integer(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
+                              tn_error *error) {
+    const tn_number_format *format = &of->left;
+    uint64_t bits = (uint64_t)of->left.bits + of->right.bits;
+    lane->sum_bits = bits + TN_SUM_GUARD_BITS;
+    lane->sum = integer_add(device, lane->sum_bits);
+    if (tn_number_format_same(&of->left, &of->right) && tn_device_has_operator(device, format, TN_MULTIPLY) &&
+        tn_device_has_operator(device, format, TN_ADDER)) {
+        const tn_operator_row *multiply, *add;
+        TN_TRY(tn_device_operator(device, format, TN_MULTIPLY, &multiply, error));
+        TN_TRY(tn_device_operator(device, format, TN_ADDER, &add, error));
+        lane->multiply = cost_of(multiply);
+        lane->packed = multiply->packed;
+        lane->sum = cost_of(add);
+    } else {
+        TN_TRY(integer_multiply(device, of->left.bits, of->right.bits, lane, error));
+    }
+    lane->tree = lane->sum;
+    return TN_OK;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+    while (b > 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static tn_status load_block(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
+                            tn_error *error) {
+    const tn_device_integer *integer = &device->integer;
+    uint64_t exponent =
+        of->left.exponent_bits > of->right.exponent_bits ? of->left.exponent_bits : of->right.exponent_bits;
+    uint64_t a = of->chunk_bits ? of->chunk_bits : of->left.mantissa_bits;
+    uint64_t b = of->chunk_bits ? of->chunk_bits : of->right.mantissa_bits;
+    lane->group = common_divisor(of->left.group, of->right.group);
+    if (lane->group > GROUP_MOST)
+        return tn_fail(error, TN_INPUT,
+                       "block floating point in groups of %" PRIu64 "; kernels take at most %d", lane->group,
+                       GROUP_MOST);
+    TN_TRY(integer_multiply(device, a + 1, b + 1, lane, error));
+    lane->tree = integer_add(device, a + b + 2 + tn_tree_depth(lane->group));
+    TN_TRY(load_sum(device, &of->sum, lane, error));
+    lane->sum.lut += (exponent + 1) * integer->add_lut_per_bit;
+    lane->sum.ff += (exponent + 1) * integer->ff_per_bit;
+    return TN_OK;
+}
+
+/* What the device has for a format of groups or pairs takes the place of its integer operators. */
+static tn_status take_own_operators(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
+                                    tn_error *error) {
+    const tn_operator_row *row;
+    if (!tn_number_format_same(&of->left, &of->right) || of->chunk_bits) return TN_OK;
+    if (tn_device_has_operator(device, &of->left, TN_MULTIPLY)) {
+        TN_TRY(tn_device_operator(device, &of->left, TN_MULTIPLY, &row, error));
+        lane->multiply = cost_of(row);
+        lane->packed = row->packed;
+    }
+    if (!tn_device_has_operator(device, &of->left, TN_ADDER)) return TN_OK;
+    TN_TRY(tn_device_operator(device, &of->left, TN_ADDER, &row, error));
+    lane->tree = cost_of(row);
+    return TN_OK;
+}
+
+tn_status tn_lane_load(const tn_device *device, const tn_arithmetic *arithmetic, tn_lane *lane,
+                       tn_error *error) {
+    tn_arithmetic of = *arithmetic;
+    of.left = decoded(&of.left);
+    of.right = decoded(&of.right);
+    *lane = (tn_lane){.group = 1, .packed = 1};
+    if (is_block(&of.left) && is_block(&of.right)) {
+        TN_TRY(load_block(device, &of, lane, error));
+        return take_own_operators(device, arithmetic, lane, error);
+    }
+    if (is_integer(&of.left) && is_integer(&of.right)) return load_integer(device, &of, lane, error);
+    return load_floating(device, &of, lane, error);
+}
+
+void tn_arithmetic_text(const tn_arithmetic *arithmetic, char text[TN_ARITHMETIC_TEXT]) {
+    char left[TN_NUMBER_FORMAT_NAME], right[TN_NUMBER_FORMAT_NAME];
+    tn_number_format_name(&arithmetic->left, left);
+    tn_number_format_name(&arithmetic->right, right);
+    if (arithmetic->chunk_bits)
+        snprintf(text, TN_ARITHMETIC_TEXT, "bfp%" PRIu64 ",%" PRIu32 " in chunks of %" PRIu32,
+                 arithmetic->left.group, arithmetic->left.exponent_bits, arithmetic->chunk_bits);
+    else if (tn_number_format_same(&arithmetic->left, &arithmetic->right))
+        snprintf(text, TN_ARITHMETIC_TEXT, "%s", left);
+    else
+        snprintf(text, TN_ARITHMETIC_TEXT, "%s x %s", left, right);
+}
+
+/* Rounds of open tiles that hold all tiles, at least `add_cycles` open where there are so many. Either just
+ * so many, or the tiles dealt evenly to the rounds: whichever pads less, which is by fewer than add_cycles
+ * tiles. */
+static void interleave(uint64_t tiles, uint64_t add_cycles, uint64_t *rounds, uint64_t *open) {
+    *rounds = tiles / add_cycles;
+    if (*rounds == 0) *rounds = 1;
+    *open = tn_ceil_div(tiles, *rounds);
+    uint64_t narrow = tn_ceil_div(tiles, add_cycles);
+    if (tiles < add_cycles || narrow * add_cycles >= *rounds * *open) return;
+    *rounds = narrow;
+    *open = add_cycles;
+}
+
+/* From the multipliers' inputs to a sum of P products: the tree within groups, then that over groups. */
+static uint64_t tree_cycles(const tn_matmul *kernel) {
+    const tn_lane *lane = &kernel->lane;
+    uint64_t within = tn_least(kernel->reduction, lane->group),
+             groups = tn_ceil_div(kernel->reduction, lane->group);
+    return lane->multiply.stages + tn_tree_depth(within) * lane->tree.stages +
+           tn_tree_depth(groups) * lane->sum.stages;
+}
+
+uint64_t tn_matmul_fill_cycles(const tn_matmul *kernel) {
+    return tree_cycles(kernel) + kernel->lane.sum.stages;
+}
+
+tn_status tn_matmul_cycles(const tn_matmul *kernel, const tn_product_size *product, tn_matmul_time *time,
+                           tn_error *error) {
+    const uint64_t tile[] = {product->batch, tn_ceil_div(product->rows, kernel->rows),
+                             tn_ceil_div(product->columns, kernel->columns)};
+    uint64_t add_cycles = kernel->lane.sum.stages, tiles;
+    if (!tn_product(tile, 3, &tiles))
+        return tn_fail(error, TN_OVERFLOW, "a product's tiles do not fit 64 bits");
+    /* A dot product whose terms are the issues: `tree_cycles` to make one, one accumulating adder. */
+    tn_dot dot = {.lanes = 1,
+                  .multiply_cycles = tree_cycles(kernel),
+                  .add_cycles = add_cycles,
+                  .interval_cycles = 1,
+                  .m = tiles,
+                  .k = tn_ceil_div(product->reduction, kernel->reduction),
+                  .n = 1,
+                  .order = TN_DOT_IKJ};
+    if (dot.k > 1) {
+        interleave(tiles, add_cycles, &dot.m, &dot.n);
+        dot.interval_cycles = tn_ceil_div(add_cycles, dot.n);
+    }
+    tn_dot_result result;
+    TN_TRY(tn_dot_cycles(&dot, &result, error));
+    *time = (tn_matmul_time){.cycles = result.cycles,
+                             .issues = dot.m * dot.n * dot.k,
+                             .interval_cycles = dot.interval_cycles,
+                             .interleaved = dot.n};
+    return TN_OK;
+}
+
+tn_status tn_operator_set_load(const tn_device *device, const tn_number_format *format, tn_operator_set *set,
+                               tn_error *error) {
+    for (int kind = 0; kind < TN_OPERATORS; kind++) {
+        const tn_operator_row **row = &set->row[kind];
+        bool has = format->kind == TN_FLOATING || tn_device_has_operator(device, format, (tn_operator)kind);
+        TN_TRY(tn_device_operator(device, has ? format : &tn_fp32, (tn_operator)kind, row, error));
+    }
+    return TN_OK;
+}
+
+static void add_operators(tn_resources *used, const tn_operator_cost *cost, uint64_t count) {
+    const tn_resources one = {.lut = cost->lut, .ff = cost->ff, .dsp = cost->dsp};
+    tn_resources_add(used, &one, count);
+}
+
+/* Multipliers of a column of output sums have the right operand in common, those of a row the left one: so many at a
+ * time are one packed multiplier, along the side where fewer are left over. */
+static void add_multipliers(tn_resources *used, const tn_matmul *kernel) {
+    const tn_operator_cost *cost = &kernel->lane.multiply;
+    uint64_t packed = kernel->lane.packed, rows = kernel->rows, columns = kernel->columns;
+    uint64_t all = rows * columns * kernel->reduction;
+    uint64_t blocks = tn_least(rows * tn_ceil_div(columns, packed), columns * tn_ceil_div(rows, packed));
+    used->lut += cost->lut * all;
+    used->ff += cost->ff * all;
+    used->dsp += cost->dsp * blocks * kernel->reduction;
+}
+
+tn_resources tn_matmul_resources(const tn_device *device, const tn_matmul *kernel) {
+    const tn_lane *lane = &kernel->lane;
+    tn_resources used = {.lut = device->control.lut, .ff = device->control.ff};
+    uint64_t sums = kernel->rows * kernel->columns, groups = tn_ceil_div(kernel->reduction, lane->group);
+    add_multipliers(&used, kernel);
+    add_operators(&used, &lane->tree, sums * (kernel->reduction - groups));
+    add_operators(&used, &lane->sum, sums * groups); /* groups - 1 in the tree, one accumulating */
+    /* At most twice the add latency, less one, tiles are open (interleave). */
+    tn_blocks open = {0};
+    if (tn_memory_blocks(TN_GEOMETRY_HLS, TN_STYLE_DISTRIBUTED, lane->sum_bits, 2 * lane->sum.stages, false,
+                         &open, NULL) == TN_OK)
+        used.lut += sums * open.lutram;
+    return used;
+}

@@ -1,0 +1,271 @@
+#include "kernel/systolic.h"
+
+#include "base/checked.h"
+
+const char *const tn_dataflow_names[] = {
+    "ws_serial",   "os_serial",   "ws_double_buffered", "os_overlapped",
+    "scalesim_ws", "scalesim_os", "scalesim_is",        NULL,
+};
+
+/* How a product lies on the array: which sizes are cut into tiles along rows and columns and which one
+ * streams through. */
+typedef struct {
+    uint64_t along_rows, along_columns, streamed;
+} layout;
+
+static layout lay_out(tn_dataflow dataflow, const tn_array_product *p) {
+    switch (dataflow) {
+    case TN_WS_SERIAL:
+    case TN_WS_DOUBLE_BUFFERED:
+    case TN_SCALESIM_WS:
+        return (layout){p->k, p->n, p->m};
+    case TN_OS_SERIAL:
+    case TN_OS_OVERLAPPED:
+    case TN_SCALESIM_OS:
+        return (layout){p->m, p->n, p->k};
+    case TN_SCALESIM_IS:
+        return (layout){p->k, p->m, p->n};
+    }
+    return (layout){0};
+}
+
+/* Tiles and what is valid of the last ones; the count of tiles can't overflow within the limits. */
+typedef struct {
+    uint64_t rows, columns;           /* of the array */
+    uint64_t row_tiles, column_tiles; /* how often the product covers it */
+    uint64_t tiles;                   /* row_tiles * column_tiles */
+    uint64_t last_rows, last_columns; /* valid ones of the last tile */
+    uint64_t streamed;
+} tiling;
+
+static tn_status cut(const tn_systolic *array, layout lie, tiling *t, tn_error *error) {
+    t->rows = array->rows;
+    t->columns = array->columns;
+    t->row_tiles = tn_ceil_div(lie.along_rows, t->rows);
+    t->column_tiles = tn_ceil_div(lie.along_columns, t->columns);
+    t->last_rows = lie.along_rows - (t->row_tiles - 1) * t->rows;
+    t->last_columns = lie.along_columns - (t->column_tiles - 1) * t->columns;
+    t->streamed = lie.streamed;
+    if (!tn_mul(t->row_tiles, t->column_tiles, &t->tiles))
+        return tn_fail(error, TN_OVERFLOW, "the product's tiles do not fit 64 bits; give it smaller sizes");
+    return TN_OK;
+}
+
+/* *cycles = tiles * each + rest */
+static bool serial(uint64_t tiles, uint64_t each, uint64_t rest, uint64_t *cycles) {
+    *cycles = rest;
+    return tn_mul_add(tiles, each, cycles);
+}
+
+/* Column tiles outermost, row tiles (the reduction) innermost. The last output is the last tile's, or, where
+ * its column tile is narrow, that of the tile before the last column of tiles, at the array's full width. */
+static bool ws_double_buffered(const tiling *t, uint64_t *cycles) {
+    uint64_t period = tn_greatest(t->streamed, t->rows), own = t->streamed + t->rows - 1;
+    if (!serial(t->tiles - 1, period, own + t->last_columns, cycles)) return false;
+    if (t->column_tiles == 1) return true;
+    uint64_t before;
+    if (!serial(t->tiles - 1 - t->row_tiles, period, own + t->columns, &before)) return false;
+    *cycles = tn_greatest(*cycles, before);
+    return true;
+}
+
+/* Row tiles outermost, column tiles innermost. Tile t's sums leave from the start of tile t+1 on: row r,
+ * column c of it 2r + c cycles later. Narrow last tiles finish early, so the last output is one of four: the
+ * last tile's, its left neighbour's, and the same two of the row of tiles above. */
+static bool os_overlapped(const tiling *t, uint64_t *cycles) {
+    uint64_t period = tn_greatest(t->streamed, 2 * t->rows - 1);
+    if (t->tiles == 1) {
+        *cycles = t->streamed + 2 * t->last_rows + t->last_columns - 2;
+        return true;
+    }
+    *cycles = 0;
+    for (uint64_t up = 0; up < 2 && up < t->row_tiles; up++)
+        for (uint64_t left = 0; left < 2 && left < t->column_tiles; left++) {
+            uint64_t starts = t->tiles - up * t->column_tiles - left, end;
+            uint64_t rows = up ? t->rows : t->last_rows, columns = left ? t->columns : t->last_columns;
+            if (!serial(starts, period, 2 * rows + columns - 2, &end)) return false;
+            *cycles = tn_greatest(*cycles, end);
+        }
+    return true;
+}
+
+static bool count(tn_dataflow dataflow, const tiling *t, uint64_t *cycles) {
+    uint64_t skew = t->rows + t->columns - 2;
+    bool fits = true;
+    switch (dataflow) {
+    case TN_WS_SERIAL:
+        fits = serial(t->tiles, t->streamed + t->rows + skew, 0, cycles);
+        *cycles -= t->columns - t->last_columns;
+        return fits;
+    case TN_OS_SERIAL:
+        return serial(t->tiles, t->streamed + t->rows + skew, 0, cycles);
+    case TN_WS_DOUBLE_BUFFERED:
+        return ws_double_buffered(t, cycles);
+    case TN_OS_OVERLAPPED:
+        return os_overlapped(t, cycles);
+    case TN_SCALESIM_OS:
+        fits = serial(t->tiles, t->streamed + skew, 0, cycles);
+        *cycles -= 1;
+        return fits;
+    case TN_SCALESIM_WS:
+    case TN_SCALESIM_IS:
+        fits = serial(t->tiles, t->streamed + t->rows + skew, 0, cycles);
+        *cycles -= 1;
+        return fits;
+    }
+    return false;
+}
+
+static tn_status check(const tn_systolic *array, const tn_array_product *p, tn_error *error) {
+    const struct {
+        const char *name;
+        uint64_t value, most;
+    } sizes[] = {
+        {"rows", array->rows, TN_SYSTOLIC_MOST_EDGE}, {"cols", array->columns, TN_SYSTOLIC_MOST_EDGE},
+        {"m", p->m, TN_SYSTOLIC_MOST_SIZE},           {"k", p->k, TN_SYSTOLIC_MOST_SIZE},
+        {"n", p->n, TN_SYSTOLIC_MOST_SIZE},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].value == 0 || sizes[i].value > sizes[i].most)
+            return tn_fail(error, TN_INPUT, "%s = %llu on a systolic array; it is 1 to %llu", sizes[i].name,
+                           (unsigned long long)sizes[i].value, (unsigned long long)sizes[i].most);
+    return TN_OK;
+}
+
+tn_status tn_systolic_cycles(const tn_systolic *array, tn_dataflow dataflow, const tn_array_product *product,
+                             tn_systolic_result *result, tn_error *error) {
+    TN_TRY(check(array, product, error));
+    tiling t;
+    TN_TRY(cut(array, lay_out(dataflow, product), &t, error));
+    uint64_t cycles;
+    if (!count(dataflow, &t, &cycles))
+        return tn_fail(error, TN_OVERFLOW, "the array's cycles do not fit 64 bits; give it smaller sizes");
+    double macs = (double)product->m * (double)product->k * (double)product->n;
+    *result = (tn_systolic_result){
+        .cycles = cycles,
+        .tiles = t.tiles,
+        .utilisation = cycles ? macs / ((double)cycles * (double)array->rows * (double)array->columns) : 0,
+    };
+    return TN_OK;
+}
+
+static tn_status systolic_training_overflow(tn_error *error) {
+    return tn_fail(error, TN_OVERFLOW,
+                   "the cycles of the training passes do not fit 64 bits; give smaller sizes");
+}
+
+static tn_status product_cycles(const tn_systolic *array, tn_dataflow dataflow, uint64_t m, uint64_t k,
+                                uint64_t n, uint64_t *cycles, tn_error *error) {
+    tn_systolic_result result;
+    const tn_array_product product = {m, k, n};
+    TN_TRY(tn_systolic_cycles(array, dataflow, &product, &result, error));
+    *cycles = result.cycles;
+    return TN_OK;
+}
+
+static tn_status add_up(tn_systolic_passes *p, tn_error *error) {
+    if (!tn_add(p->forward_cycles, p->input_gradient_cycles, &p->total_cycles) ||
+        !tn_add(p->total_cycles, p->weight_gradient_cycles, &p->total_cycles) ||
+        !tn_add(p->total_cycles, p->transposition_cycles, &p->total_cycles))
+        return systolic_training_overflow(error);
+    return TN_OK;
+}
+
+/* T tiles through resident weights, all but the first visited loaded; the padding rows of the tile visited
+ * last (the first of the forward pass) are whole unless it is the only row of tiles. */
+static tn_status input_gradient_in_place(const tn_systolic *array, const tn_array_product *l,
+                                         uint64_t *cycles, tn_error *error) {
+    uint64_t row_tiles = tn_ceil_div(l->k, array->rows), column_tiles = tn_ceil_div(l->n, array->columns),
+             tiles;
+    uint64_t padding = row_tiles == 1 ? array->rows - l->k : 0;
+    uint64_t pass = l->m + array->rows + array->columns - 2, total = 0;
+    if (!tn_mul(row_tiles, column_tiles, &tiles) || !tn_mul_add(tiles, pass, &total) ||
+        !tn_mul_add(tiles - 1, array->rows, &total))
+        return systolic_training_overflow(error);
+    *cycles = total - padding;
+    return TN_OK;
+}
+
+static tn_status in_place(const tn_systolic *array, const tn_array_product *l, tn_systolic_passes *p,
+                          tn_error *error) {
+    TN_TRY(product_cycles(array, TN_WS_SERIAL, l->m, l->k, l->n, &p->forward_cycles, error));
+    TN_TRY(input_gradient_in_place(array, l, &p->input_gradient_cycles, error));
+    TN_TRY(product_cycles(array, TN_OS_SERIAL, l->k, l->m, l->n, &p->weight_gradient_cycles, error));
+    return add_up(p, error);
+}
+
+static tn_status explicitly(const tn_systolic *array, const tn_array_product *l, tn_systolic_passes *p,
+                            tn_error *error) {
+    TN_TRY(product_cycles(array, TN_WS_SERIAL, l->m, l->k, l->n, &p->forward_cycles, error));
+    TN_TRY(product_cycles(array, TN_WS_SERIAL, l->m, l->n, l->k, &p->input_gradient_cycles, error));
+    TN_TRY(product_cycles(array, TN_WS_SERIAL, l->k, l->m, l->n, &p->weight_gradient_cycles, error));
+    uint64_t words = 0;
+    if (!tn_mul_add(l->k, l->n, &words) || !tn_mul_add(l->m, l->k, &words) ||
+        !tn_mul(words, 2, &p->transposition_accesses))
+        return systolic_training_overflow(error);
+    p->transposition_cycles = tn_ceil_div(p->transposition_accesses, array->columns);
+    return add_up(p, error);
+}
+
+tn_status tn_systolic_training_cycles(const tn_systolic *array, const tn_array_product *layer,
+                                      tn_systolic_training *training, tn_error *error) {
+    tn_systolic_training result = {0};
+    TN_TRY(in_place(array, layer, &result.in_place, error));
+    TN_TRY(explicitly(array, layer, &result.explicit_transposition, error));
+    *training = result;
+    return TN_OK;
+}
+
+static tn_status array_kernel_overflow(tn_error *error) {
+    return tn_fail(error, TN_OVERFLOW, "the cycles of a product on an array do not fit 64 bits");
+}
+
+/* One product of the batch: cycles of cells that add in a cycle, and what slower ones take more for a tile. */
+static tn_status one_product(const tn_matmul *kernel, tn_phase phase, const tn_product_size *p,
+                             tn_array_time *time, uint64_t *slower, tn_error *error) {
+    const tn_systolic array = {kernel->rows, kernel->columns};
+    const tn_array_product product = {p->rows, p->reduction, p->columns};
+    uint64_t wait = kernel->lane.sum.stages - 1;
+    tn_systolic_result result;
+    if (phase == TN_INPUT_GRADIENT) {
+        /* The layer whose weights rest has this product's columns as inputs and its terms as outputs. */
+        const tn_array_product layer = {p->rows, p->columns, p->reduction};
+        tn_systolic_training training;
+        TN_TRY(tn_systolic_training_cycles(&array, &layer, &training, error));
+        time->cycles = training.in_place.input_gradient_cycles;
+        time->tiles = tn_ceil_div(p->columns, array.rows) * tn_ceil_div(p->reduction, array.columns);
+        *slower = array.columns * wait;
+    } else {
+        bool forward = phase == TN_FORWARD;
+        TN_TRY(tn_systolic_cycles(&array, forward ? TN_WS_SERIAL : TN_OS_SERIAL, &product, &result, error));
+        time->cycles = result.cycles;
+        time->tiles = result.tiles;
+        *slower = forward ? array.rows * wait : p->reduction * wait;
+    }
+    return TN_OK;
+}
+
+/* Streamed operands are read once for each column, or row, of tiles; what rests once. */
+static bool count_words(const tn_matmul *kernel, tn_phase phase, const tn_product_size *p,
+                        tn_array_time *time) {
+    uint64_t across = tn_ceil_div(phase == TN_INPUT_GRADIENT ? p->columns : p->reduction, kernel->rows);
+    uint64_t left_times = phase == TN_INPUT_GRADIENT ? across : tn_ceil_div(p->columns, kernel->columns);
+    uint64_t right_times = phase == TN_WEIGHT_GRADIENT ? tn_ceil_div(p->rows, kernel->rows) : 1;
+    const uint64_t left[] = {p->batch, left_times, p->rows, p->reduction},
+                   right[] = {p->batch, right_times, p->reduction, p->columns};
+    return tn_product(left, 4, &time->words[0]) && tn_product(right, 4, &time->words[1]);
+}
+
+tn_status tn_array_kernel_cycles(const tn_matmul *kernel, tn_phase phase, const tn_product_size *product,
+                                 tn_array_time *time, tn_error *error) {
+    uint64_t slower;
+    *time = (tn_array_time){0};
+    TN_TRY(one_product(kernel, phase, product, time, &slower, error));
+    if (!tn_mul_add(time->tiles, slower, &time->cycles) ||
+        !tn_mul(time->cycles, product->batch, &time->cycles) ||
+        !tn_mul(time->tiles, product->batch, &time->tiles) ||
+        !tn_add(time->cycles, kernel->lane.multiply.stages - 1, &time->cycles) ||
+        !count_words(kernel, phase, product, time))
+        return array_kernel_overflow(error);
+    return TN_OK;
+}

@@ -1,0 +1,117 @@
+#include "kernel/vector.h"
+
+#include "base/checked.h"
+#include "kernel/issue.h"
+
+uint64_t tn_vector_pass_depth(tn_operation_kind vector, int pass, const tn_operator_set *operators) {
+    const tn_pass *of = &tn_operation_rows[vector].pass[pass];
+    uint64_t depth = 0;
+    for (int kind = 0; kind < TN_OPERATORS; kind++)
+        if (of->series[kind]) depth += of->series[kind] * operators->row[kind]->stages;
+    return depth ? depth : 1; /* a pass that only moves still takes a cycle */
+}
+
+tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
+                                uint64_t *cycles, tn_error *error) {
+    const tn_pass *of = &tn_operation_rows[kernel->kind].pass[pass];
+    const bool per_row = of->form == TN_PASS_PER_ROW;
+    const tn_issued_pass issue = {.form = of->form,
+                                  .rows = blocks->rows,
+                                  .blocks = per_row ? 1 : tn_ceil_div(blocks->columns, kernel->lanes),
+                                  .cut = !per_row && blocks->columns % kernel->lanes != 0,
+                                  .phases = {blocks->phases[0], blocks->phases[1]},
+                                  .write_phases = {blocks->write_phases[0], blocks->write_phases[1]},
+                                  .lanes = kernel->lanes,
+                                  .depth = tn_vector_pass_depth(kernel->kind, pass, kernel->operators),
+                                  .sum_cycles = kernel->operators->row[of->with]->stages};
+    tn_issued issued;
+    uint64_t behind;
+    TN_TRY(tn_issue_pass(&issue, &issued, &behind, error));
+    if (!tn_add(issued.cycles - 1, behind, cycles))
+        return tn_fail(error, TN_OVERFLOW, "a vector kernel's cycles do not fit 64 bits");
+    return TN_OK;
+}
+
+tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t columns, uint64_t *cycles,
+                           tn_error *error) {
+    const tn_pass *passes = tn_operation_rows[kernel->kind].pass;
+    uint64_t sum = 0;
+    if (tn_operation_rows[kernel->kind].shape == TN_ELEMENTWISE) {
+        if (!tn_mul(rows, columns, &columns))
+            return tn_fail(error, TN_OVERFLOW, "a vector kernel's elements do not fit 64 bits");
+        rows = 1;
+    }
+    for (int i = 0; i < TN_PASSES_MOST && passes[i].form != TN_PASS_NONE; i++) {
+        const tn_vector_blocks blocks = {rows, columns, {1, 1}, {1, 1}}; /* every one in a cycle */
+        uint64_t part;
+        TN_TRY(tn_vector_pass_cycles(kernel, i, &blocks, &part, error));
+        if (!tn_add(sum, part, &sum))
+            return tn_fail(error, TN_OVERFLOW, "a vector kernel's cycles do not fit 64 bits");
+    }
+    *cycles = sum;
+    return TN_OK;
+}
+
+uint64_t tn_vector_starts(tn_operation_kind kind) {
+    const tn_pass *passes = tn_operation_rows[kind].pass;
+    uint64_t count = 0;
+    while (count < TN_PASSES_MOST && passes[count].form != TN_PASS_NONE) count++;
+    return count;
+}
+
+uint64_t tn_vector_passes(tn_operation_kind kind) {
+    const tn_pass *passes = tn_operation_rows[kind].pass;
+    uint64_t count = 0;
+    for (int i = 0; i < TN_PASSES_MOST; i++)
+        count += passes[i].form != TN_PASS_NONE && passes[i].form != TN_PASS_PER_ROW;
+    return count;
+}
+
+/* Operators of that kind that a pass needs. */
+static uint64_t amount_of(const tn_pass *of, int kind, uint64_t lanes) {
+    uint64_t present = of->form == TN_PASS_PER_ROW ? of->operators[kind] : of->operators[kind] * lanes;
+    bool sums = (of->form == TN_PASS_REDUCE || of->form == TN_PASS_ACCUMULATE) && of->with == kind;
+    return present + (sums ? of->sums * lanes : 0);
+}
+
+static uint64_t most_of(tn_operation_kind vector, int kind, uint64_t lanes) {
+    uint64_t most = 0;
+    for (int i = 0; i < TN_PASSES_MOST; i++) {
+        uint64_t amount = amount_of(&tn_operation_rows[vector].pass[i], kind, lanes);
+        if (amount > most) most = amount;
+    }
+    return most;
+}
+
+bool tn_vector_uses(tn_operation_kind kind, tn_operator operator_kind) {
+    return most_of(kind, operator_kind, 1) > 0;
+}
+
+tn_resources tn_vector_resources(const tn_device *device, const tn_vector *kernel) {
+    bool one[TN_OPERATION_KINDS] = {false};
+    one[kernel->kind] = true;
+    return tn_vector_unit_resources(device, one, kernel->lanes, kernel->operators);
+}
+
+/* Operators of a kind that the hungriest kernel of a unit needs. */
+static uint64_t most_of_unit(const bool *serves, int kind, uint64_t lanes) {
+    uint64_t most = 0;
+    for (int vector = 0; vector < TN_OPERATION_KINDS; vector++) {
+        uint64_t amount = serves[vector] ? most_of((tn_operation_kind)vector, kind, lanes) : 0;
+        if (amount > most) most = amount;
+    }
+    return most;
+}
+
+tn_resources tn_vector_unit_resources(const tn_device *device, const bool *serves, uint64_t lanes,
+                                      const tn_operator_set *operators) {
+    tn_resources used = {.lut = device->control.vector_lut, .ff = device->control.vector_ff};
+    for (int kind = 0; kind < TN_OPERATORS; kind++) {
+        uint64_t count = most_of_unit(serves, kind, lanes);
+        if (count == 0) continue;
+        const tn_operator_row *row = operators->row[kind];
+        const tn_resources one = {.lut = row->lut, .ff = row->ff, .dsp = row->dsp};
+        tn_resources_add(&used, &one, count);
+    }
+    return used;
+}

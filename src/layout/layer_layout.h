@@ -1,0 +1,42 @@
+/* Layers whose layouts were asked for, by what these depend on: program, edges of the kernel, banking, and what is
+ * demanded of each tensor. Layers of a step that have all of it in common, and builds that ask for the same again, share
+ * one search and the cycles that products then take. Inside the room.
+ */
+#ifndef TN_LAYOUT_LAYER_LAYOUT_H
+#define TN_LAYOUT_LAYER_LAYOUT_H
+
+#include "kernel/kernel.h"
+#include "layout/tensor_layout.h"
+
+/* A layer under its demands. */
+typedef struct tn_laid_layer tn_laid_layer;
+
+/* All that were asked for. */
+typedef struct tn_laid_layers {
+    tn_arena *arena;
+    tn_laid_layer **list; /* by hash */
+} tn_laid_layers;
+
+tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error *error);
+
+/* The layer of such demands, a new one where there is none yet; nothing is searched. demand[program->tensors] and program
+ * must live as long as `layers`. */
+tn_status tn_laid_layer_find(tn_laid_layers *layers, const tn_program *program, const tn_kernel_edges *edges,
+                             tn_banking banking, const tn_layout_demand *demand, tn_laid_layer **layer,
+                             tn_error *error);
+
+/* Its layouts, searched where they were not before (layout/tensor_layout.h). */
+tn_status tn_laid_layer_search(tn_laid_layers *layers, tn_laid_layer *layer, const tn_layouts **layouts,
+                               tn_error *error);
+
+/* Cycles of a product of its program on a kernel of its edges: as its layouts have it, which were searched, or `at_least`,
+ * whatever they are (layout/tensor_layout.h). */
+tn_status tn_laid_layer_cycles(const tn_laid_layers *layers, tn_laid_layer *layer, bool at_least,
+                               uint32_t product, const tn_matmul *kernel, uint64_t *cycles, tn_error *error);
+
+/* The same of the product of a part (layout/tensor_layout.h), with layouts that were searched. */
+tn_status tn_laid_layer_partial_cycles(const tn_laid_layers *layers, tn_laid_layer *layer,
+                                       const tn_partial *of, const tn_matmul *kernel, uint64_t *cycles,
+                                       tn_error *error);
+
+#endif

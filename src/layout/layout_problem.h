@@ -1,0 +1,145 @@
+/* The search for layouts of a program (layout/tensor_layout.h) as a problem: its tensors, its products, and how each product may
+ * be cut. Inside the room.
+ */
+#ifndef TN_LAYOUT_LAYOUT_PROBLEM_H
+#define TN_LAYOUT_LAYOUT_PROBLEM_H
+
+#include "base/memory.h"
+#include "flow/program.h"
+#include "kernel/issue.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a design asks of layouts (layout/tensor_layout.h): a kernel's edges, how its memories give words, and of each tensor
+ * how long its memory's rows are and in which words it lies where others want it, too.
+ */
+
+enum {
+    TN_LAYOUT_AXES = 64,
+    TN_LAYOUT_BANKS_LOG_MOST = 10,
+    TN_LAYOUT_BANKS_MOST = 1 << TN_LAYOUT_BANKS_LOG_MOST
+};
+
+/* Banks of all tensors' memories; auto: of each tensor the first of them under which all its blocks take one
+ * cycle, if that helps. */
+typedef enum tn_banking {
+    TN_BANKING_WORD, /* one wide word */
+    TN_BANKING_ROWS,
+    TN_BANKING_SKEW,
+    TN_BANKING_AUTO
+} tn_banking;
+extern const char *const tn_banking_names[]; /* "word", "rows", "skew", "auto"; ended by NULL */
+
+typedef struct tn_kernel_edges {
+    uint64_t rows, columns, reduction; /* R, C, P */
+} tn_kernel_edges;
+
+/* How a tensor's memory gives its words. OPEN: not decided yet, so nothing is in its way. */
+typedef enum tn_bank_kind {
+    TN_BANKS_OPEN,
+    TN_BANKS_ONE_WORD,
+    TN_BANKS_ROWS,
+    TN_BANKS_FULL_SKEW
+} tn_bank_kind;
+
+/* Banks of that kind; auto: those that it begins with. */
+tn_bank_kind tn_banking_kind(tn_banking banking);
+
+/* What a design asks of a tensor's layout; all zeros: nothing. */
+typedef struct tn_layout_demand {
+    uint8_t row_log;   /* its memory's rows have 2^this elements */
+    bool has_row;      /* else the widest block that a use asks for, or another tensor's */
+    bool is_updated;   /* a core's gradient: it lies as the core does, so that the update goes word by word */
+    bool is_looked_up; /* X is a look-up's first core, and its gradient dX likewise */
+    bool is_shared;    /* other layers want it, too: its words are 2^token_log values of the first index by
+                          2^feature_log elements of the last ones, these in C order */
+    uint8_t token_log, feature_log;
+} tn_layout_demand;
+
+/* What is made least: the cycles of products, tiles waiting to be written included; or first the cycles of issues, as if
+ * results were written from a buffer while the next ones are computed. */
+typedef enum tn_layout_goal { TN_LEAST_CYCLES, TN_LEAST_ISSUES } tn_layout_goal;
+extern const char *const tn_layout_goal_names[]; /* "cycles", "issues"; ended by NULL */
+
+/* How what several layers share lies: of one wide word whole boxes of tokens x features; in banks rows of features,
+ * rotated from token to token; each element in a bank of its own, features 2^token_log banks apart. */
+typedef struct tn_shared_words {
+    uint8_t token_log, feature_log, bank_log; /* of a word's edges, of the banks */
+    uint64_t apart;                           /* banks from a word to the next along the features */
+} tn_shared_words;
+tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind kind, bool has_tokens);
+
+/* Whether 2^log consecutive elements in C order, from a multiple of it, are always a box of the last axes. */
+bool tn_layout_is_box(const uint64_t *size, uint32_t axes, uint32_t log);
+
+/* The least power of two that is not below `value`, of 1 to 2^63, and its logarithm. */
+uint64_t tn_power_above(uint64_t value);
+uint32_t tn_log_above(uint64_t value);
+
+enum { TN_CUT_ROWS, TN_CUT_COLUMNS, TN_CUT_REDUCTION, TN_CUT_GROUPS };
+enum { TN_OF_LEFT, TN_OF_RIGHT, TN_OF_RESULT, TN_OF_ALL };
+enum { TN_CUTS_MOST = 8, TN_WORD_AXES = 3 };
+
+/* How a group of indices is cut: an issue takes edge[k] consecutive values of index[k]. */
+typedef struct tn_group_cut {
+    uint32_t indices, index[TN_ISSUE_CUTS]; /* 0: the group is empty, or one value is taken of it */
+    uint64_t edge[TN_ISSUE_CUTS];
+    uint64_t blocks; /* that the group is cut into */
+} tn_group_cut;
+
+/* Ways to cut a group, and the one that is taken. */
+typedef struct tn_cut_choice {
+    uint32_t count, taken;
+    tn_group_cut cut[TN_CUTS_MOST];
+} tn_cut_choice;
+
+typedef struct tn_searched_product {
+    uint32_t tensor[TN_OF_ALL]; /* those that stand for the operands */
+    uint64_t batch, cost;
+    uint64_t least; /* that it may cost: every access one cycle */
+    tn_cut_choice group[TN_CUT_GROUPS];
+    /* Cycles of a block of each operand, by the cuts of the two groups that it is cut along. */
+    uint32_t access[TN_OF_ALL][TN_CUTS_MOST][TN_CUTS_MOST];
+} tn_searched_product;
+
+typedef struct tn_searched_tensor {
+    uint32_t axes, axis[TN_LAYOUT_AXES];
+    uint32_t stands_for; /* itself, or the core whose gradient it is: that one's layout is its own */
+    uint32_t least_log,
+        row_log; /* of the largest block that a use may ask for; of the memory's row as it is */
+    tn_layout_demand demand;
+    tn_bank_kind kind;
+    uint32_t bank_log;
+    bool is_stale;       /* a neighbour in a product was laid anew */
+    uint32_t uses, *use; /* products, each once */
+    uint64_t least;      /* that they may cost together */
+} tn_searched_tensor;
+
+typedef struct tn_layout_search {
+    const tn_program *program;
+    uint64_t edge[TN_CUT_GROUPS];
+    uint32_t indices, tensors, products;
+    const uint64_t *size; /* [indices] */
+    tn_searched_tensor *tensor;
+    tn_searched_product *product;
+    uint8_t *log;   /* [tensors * indices]: of the word's edge along the index */
+    uint64_t *skew; /* [tensors * indices] */
+    tn_bank_kind wanted;
+    uint32_t widest_log;   /* of any tensor's block: no word is wider */
+    uint64_t issue_weight; /* how often an issue's cycle counts for each that a tile waits to be written */
+} tn_layout_search;
+
+/* Of search->program on a kernel of search->edge; demand: NULL, or one for each tensor. Everything lives in `arena`. */
+tn_status tn_layout_search_read(tn_layout_search *search, const tn_layout_demand *demand, tn_arena *arena,
+                                tn_error *error);
+/* Room for another search of the same sizes. */
+tn_status tn_layout_search_room(tn_layout_search *search, tn_arena *arena, tn_error *error);
+
+/* The two groups that an operand's blocks are cut along, as kernel/issue.h orders them. */
+extern const int tn_cut_directions[TN_OF_ALL][2];
+
+/* The product's cuts as taken. */
+void tn_layout_search_cuts(const tn_searched_product *product, const tn_group_cut **cut);
+
+#endif

@@ -1,0 +1,86 @@
+/* Where every element of a step's arrays lies under a build: the layouts of all layers together (layout/tensor_layout.h),
+ * and the rows and depth that each memory of the map then has.
+ *
+ * A memory gives rows of 2^k elements, the widest block that a use of any of its arrays asks for, in as many banks as
+ * build.split says (auto: as the arrays in it were found to need). Memories that an update goes through side by side,
+ * those of a parameter, its gradient and its optimizer state, have rows of one size, so that it goes row by row.
+ *
+ * What several layers or vector kernels want (X, Y and their gradients, scores, biases) lies in words of tokens x features
+ * that each of them can take: as many features as the kernel takes terms or columns, as far as that is a box in every
+ * folding of every layer that touches the array, and as many tokens as fill the row (memory/laid_arrays.h). Everything
+ * else of a layer is searched for that layer alone; layers of one program, kernel and demands share what was found. A
+ * look-up in cores is laid for one token: a slice that a token's digit names lies behind the other.
+ *
+ * The same memories with every array of a program in the fewest rows that any box of a row's elements covers it with,
+ * and every issue in one cycle, are a lower bound of all of it (TN_LAID_BOUND): a wide word takes no more blocks than
+ * its banks do, and no blocks get fewer with depth (geometry hls). A closer one (TN_LAID_CLOSELY) knows what needs no
+ * search: matrices lie in their words, and a product of a program takes what its best cut takes where nothing else is in
+ * its way (layout/tensor_layout.h).
+ */
+#ifndef TN_MEMORY_LAID_H
+#define TN_MEMORY_LAID_H
+
+#include "device/build.h"
+#include "layout/layer_layout.h"
+#include "layout/layout_search.h"
+#include "memory/laid_arrays.h"
+#include "memory/placement.h"
+
+/* Which layouts of a step, apart from its memory map. */
+typedef struct tn_laid_key {
+    uint64_t rows, columns, reduction, vector;
+    uint32_t split, laying;
+} tn_laid_key;
+
+/* How an array lies that vector kernels or several layers touch: as a matrix (memory/laid_arrays.h). */
+typedef struct tn_laid_words {
+    bool is_matrix; /* false: as its layer's program has it, or element behind element */
+    tn_shared_words of;
+} tn_laid_words;
+
+typedef struct tn_laid {
+    tn_laid_key key;
+    tn_row *memory;              /* [memories]: of one copy */
+    const tn_layouts **layer;    /* [step->layers]: NULL where it has no program; all NULL for a bound */
+    const tn_least_rows **least; /* [step->layers]: for the closer bound, else NULL */
+    tn_laid_layer **known;       /* [step->layers]: NULL for the first bound */
+    bool closely;                /* the closer bound: no layouts were found */
+    uint64_t *depth;             /* [step->arrays]: rows; 0: element lies behind element */
+    tn_laid_words *words;        /* [step->arrays]; NULL for the first bound */
+    struct tn_laid *next;
+} tn_laid;
+
+/* What is known of a step's layouts under every memory map and on every device. */
+typedef struct tn_laid_step {
+    const tn_step *step;
+    const tn_laid_arrays *arrays;
+    tn_laid_layers layers;
+    tn_least_rows *least; /* of the layers' programs: a list */
+} tn_laid_step;
+tn_status tn_laid_step_make(const tn_step *step, tn_arena *arena, tn_laid_step **made, tn_error *error);
+
+/* What is known of them under one map. All three must outlive it. */
+typedef struct tn_laid_map tn_laid_map;
+tn_status tn_laid_map_make(tn_laid_step *of, const tn_map *map, tn_arena *arena, tn_laid_map **made,
+                           tn_error *error);
+
+/* Where everything lies under a build whose layouts are not ideal: found, or as it was found before. That of the first bound
+ * is valid until the next call; others stay. */
+tn_status tn_laid_find(tn_laid_map *with, const tn_build *build, const tn_laid **laid, tn_error *error);
+
+/* The number, from 1, of the rows that the build's parallelism gives the memories: of builds with the same one, equal
+ * splits and equal buffers the first bound has the same memories. */
+tn_status tn_laid_rows(tn_laid_map *with, const tn_build *build, uint32_t *number, tn_error *error);
+
+/* Cycles of a product of a layer's program on a kernel of the build's edges; of a bound, the closer one, at least. */
+tn_status tn_laid_product_cycles(const tn_laid_step *of, const tn_laid *laid, uint32_t layer,
+                                 uint32_t product, const tn_matmul *kernel, uint64_t *cycles,
+                                 tn_error *error);
+/* The same of the product of a part of a gradient, of no bound. */
+tn_status tn_laid_partial_cycles(const tn_laid_step *of, const tn_laid *laid, uint32_t layer,
+                                 const tn_partial *part, const tn_matmul *kernel, uint64_t *cycles,
+                                 tn_error *error);
+/* Rows of so many elements that a tensor of a layer's program takes. */
+uint64_t tn_laid_tensor_rows(const tn_laid *laid, uint32_t layer, uint32_t tensor, uint64_t row_elements);
+
+#endif

@@ -1,0 +1,496 @@
+#include "memory/map.h"
+
+#include "base/checked.h"
+#include "kernel/tiling.h"
+#include "kernel/vector.h"
+#include "memory/pool.h"
+
+#include <stdlib.h>
+
+static const uint32_t NONE = UINT32_MAX;
+
+/* Operands of a product by position. */
+enum { LEFT, RIGHT, WRITTEN = TN_OPERATION_READS };
+
+/* The uses of an array, or of a memory; none is covered by another, in a fixed order. */
+typedef struct use_node {
+    tn_use use;
+    struct use_node *next;
+} use_node;
+
+typedef struct {
+    const tn_step *step;
+    const tn_map_options *options;
+    tn_arena *arena;
+    tn_error *error;
+    use_node **uses; /* [arrays] */
+    uint32_t *list;  /* [arrays]: scratch */
+    tn_map *map;
+} maker;
+
+/* ---- uses ---- */
+
+static bool covers(const tn_use *a, const tn_use *b) {
+    return a->side == b->side && a->extent[0] >= b->extent[0] && a->extent[1] >= b->extent[1];
+}
+
+static bool before(const tn_use *a, const tn_use *b) {
+    if (a->side != b->side) return a->side < b->side;
+    if (a->extent[0] != b->extent[0]) return a->extent[0] < b->extent[0];
+    return a->extent[1] < b->extent[1];
+}
+
+static tn_status add_use(maker *with, use_node **list, tn_use use) {
+    for (const use_node *node = *list; node; node = node->next)
+        if (covers(&node->use, &use)) return TN_OK;
+    for (use_node **at = list; *at;)
+        if (covers(&use, &(*at)->use))
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+    use_node *made;
+    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made, &made, with->error));
+    use_node **at = list;
+    while (*at && before(&(*at)->use, &use)) at = &(*at)->next;
+    *made = (use_node){use, *at};
+    *at = made;
+    return TN_OK;
+}
+
+static uint32_t clamp(uint64_t extent) {
+    return extent < TN_BUILD_PARALLEL_MOST ? (uint32_t)extent : TN_BUILD_PARALLEL_MOST;
+}
+
+tn_use tn_use_of(const tn_operation *operation, unsigned position) {
+    uint32_t rows = clamp(operation->rows), columns = clamp(operation->columns),
+             reduction = clamp(operation->reduction);
+    if (operation->kind != TN_OP_PRODUCT) {
+        bool elementwise = tn_operation_rows[operation->kind].shape == TN_ELEMENTWISE;
+        uint64_t line = elementwise ? (uint64_t)rows * columns : columns;
+        return (tn_use){TN_SIDE_VECTOR, {clamp(line), 1}};
+    }
+    if (position == LEFT) return (tn_use){TN_SIDE_LEFT, {rows, reduction}};
+    if (position == RIGHT) return (tn_use){TN_SIDE_RIGHT, {reduction, columns}};
+    for (uint32_t i = 0; i < operation->fused_count; i++)
+        if (operation->fused[i].read == position)
+            return (tn_use){TN_SIDE_BESIDE,
+                            {clamp(operation->fused[i].rows), clamp(operation->fused[i].columns)}};
+    return (tn_use){TN_SIDE_RESULT, {rows, columns}};
+}
+
+static tn_status collect_uses(maker *with) {
+    const tn_step *step = with->step;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        for (uint32_t j = 0; j < operation->read_count; j++)
+            TN_TRY(add_use(with, &with->uses[operation->reads[j]], tn_use_of(operation, j)));
+        for (uint32_t j = 0; j < operation->write_count; j++)
+            TN_TRY(add_use(with, &with->uses[operation->writes[j]], tn_use_of(operation, WRITTEN)));
+    }
+    return TN_OK;
+}
+
+static int compare_uses(const use_node *a, const use_node *b) {
+    for (; a && b; a = a->next, b = b->next)
+        if (before(&a->use, &b->use) || before(&b->use, &a->use)) return before(&a->use, &b->use) ? -1 : 1;
+    return (a != NULL) - (b != NULL);
+}
+
+static tn_status flatten_uses(maker *with, const use_node *list, tn_mapped *memory) {
+    tn_use *use;
+    uint32_t count = 0;
+    for (const use_node *node = list; node; node = node->next) count++;
+    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *use, &use, with->error));
+    memory->use = use;
+    memory->uses = count;
+    for (const use_node *node = list; node; node = node->next) {
+        *use++ = node->use;
+        memory->sides |= 1u << node->use.side;
+    }
+    return TN_OK;
+}
+
+/* ---- memories of one array each, merged into classes ---- */
+
+static tn_store store_of(const tn_array *array) {
+    bool activation = array->role == TN_ARRAY_ACTIVATION || array->role == TN_ARRAY_INTERMEDIATE;
+    return activation ? TN_STORE_ACTIVATIONS : TN_STORE_CORES;
+}
+
+uint64_t tn_array_word_bits(const tn_step *step, uint32_t array) {
+    const tn_number_format *format = step->array[array].format;
+    return format ? tn_number_format_word_bits(format) : 8 * step->element_bytes;
+}
+
+static bool is_mapped(const maker *with, uint32_t array) {
+    return with->step->array[array].elements > 0 && !with->map->off_chip[array];
+}
+
+static tn_status one_extent(maker *with, uint64_t elements, tn_mapped *memory) {
+    tn_extent *extent;
+    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *extent, &extent, with->error));
+    *extent = (tn_extent){elements, 1};
+    memory->extent = extent;
+    memory->extents = 1;
+    return TN_OK;
+}
+
+/* What decides an array's class. Arrays of a class are alike; and of cores, it holds one of a layer: the n-th of
+ * a layer's cores that are alike is in the n-th class of such cores. */
+typedef struct {
+    const tn_array *of;
+    uint64_t bits;
+    const use_node *uses;
+    uint32_t array, kind, ordinal; /* kind: the same for arrays that are alike; ordinal: among its layer's */
+} member;
+
+static int by_likeness(const void *left, const void *right) {
+    const member *a = left, *b = right;
+    if (a->of->elements != b->of->elements) return a->of->elements < b->of->elements ? -1 : 1;
+    if (a->of->role != b->of->role) return a->of->role < b->of->role ? -1 : 1;
+    if (a->bits != b->bits) return a->bits < b->bits ? -1 : 1;
+    if (a->of->is_core != b->of->is_core) return a->of->is_core ? 1 : -1;
+    return compare_uses(a->uses, b->uses);
+}
+
+static int by_layer(const void *left, const void *right) {
+    const member *a = left, *b = right;
+    int likeness = by_likeness(a, b);
+    if (likeness != 0) return likeness;
+    if (a->of->layer != b->of->layer) return a->of->layer < b->of->layer ? -1 : 1;
+    return (a->array > b->array) - (a->array < b->array);
+}
+
+static int by_class(const void *left, const void *right) {
+    const member *a = left, *b = right;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    if (a->ordinal != b->ordinal) return a->ordinal < b->ordinal ? -1 : 1;
+    return (a->array > b->array) - (a->array < b->array);
+}
+
+/* first[i]: the first array of the class of array i. */
+static tn_status find_classes(maker *with, uint32_t *first) {
+    uint32_t count = with->step->arrays;
+    member *members;
+    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *members, &members, with->error));
+    for (uint32_t i = 0; i < count; i++)
+        members[i] = (member){.of = &with->step->array[i],
+                              .bits = tn_array_word_bits(with->step, i),
+                              .uses = with->uses[i],
+                              .array = i};
+    qsort(members, count, sizeof *members, by_layer);
+    for (uint32_t i = 1; i < count; i++) {
+        const member *before = &members[i - 1];
+        bool alike = by_likeness(before, &members[i]) == 0;
+        members[i].kind = before->kind + !alike;
+        if (alike && before->of->is_core && before->of->layer == members[i].of->layer)
+            members[i].ordinal = before->ordinal + 1;
+    }
+    qsort(members, count, sizeof *members, by_class);
+    for (uint32_t i = 0; i < count; i++) {
+        const member *before = i > 0 ? &members[i - 1] : NULL;
+        bool same = before && before->kind == members[i].kind && before->ordinal == members[i].ordinal;
+        first[members[i].array] = same ? first[before->array] : members[i].array;
+    }
+    return TN_OK;
+}
+
+static tn_status add_class(maker *with, uint32_t array, tn_mapped *memory) {
+    const tn_array *of = &with->step->array[array];
+    *memory = (tn_mapped){.array = array,
+                          .word_bits = tn_array_word_bits(with->step, array),
+                          .store = store_of(of),
+                          .grouped = of->is_core};
+    TN_TRY(flatten_uses(with, with->uses[array], memory));
+    return one_extent(with, of->elements, memory);
+}
+
+/* Classes are numbered by the first of their arrays that is mapped. */
+static tn_status add_classes(maker *with, bool others) {
+    tn_map *map = with->map;
+    uint32_t *first, *class_of;
+    TN_TRY(tn_arena_alloc(with->arena, with->step->arrays, sizeof *first, &first, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, with->step->arrays, sizeof *class_of, &class_of, with->error));
+    for (uint32_t i = 0; i < with->step->arrays; i++) class_of[i] = NONE;
+    TN_TRY(find_classes(with, first));
+    for (uint32_t i = 0; i < with->step->arrays; i++) {
+        if (!is_mapped(with, i) || (!with->step->array[i].is_core && !others)) continue;
+        uint32_t *at = &class_of[first[i]];
+        if (*at == NONE) {
+            *at = map->memories;
+            TN_TRY(add_class(with, i, &map->memory[*at]));
+            map->memories++;
+        }
+        map->memory_of[i] = *at;
+        map->copy_of[i] = (uint32_t)map->memory[*at].copies++;
+        map->memory[*at].arrays++;
+    }
+    return TN_OK;
+}
+
+/* Arrays of each class one behind the other, in with->list: those of class m end before end[m]. */
+static void list_by_class(maker *with, uint32_t *end) {
+    tn_map *map = with->map;
+    uint32_t sum = 0;
+    for (uint32_t m = 0; m < map->memories; m++) {
+        end[m] = sum;
+        sum += map->memory[m].arrays;
+    }
+    for (uint32_t i = 0; i < with->step->arrays; i++)
+        if (map->memory_of[i] != NONE) with->list[end[map->memory_of[i]]++] = i;
+}
+
+/* A core gradient's memory serves again once its update is done. */
+static tn_status reuse_core_gradients(maker *with) {
+    tn_map *map = with->map;
+    uint32_t *end;
+    TN_TRY(tn_arena_alloc(with->arena, map->memories, sizeof *end, &end, with->error));
+    list_by_class(with, end);
+    for (uint32_t m = 0; m < map->memories; m++) {
+        uint32_t count = map->memory[m].arrays;
+        const uint32_t *list = with->list + end[m] - count;
+        tn_pool pool;
+        if (with->step->array[map->memory[m].array].role != TN_ARRAY_GRADIENT) continue;
+        TN_TRY(tn_pool_deal(with->step, list, count, with->arena, &pool, with->error));
+        map->memory[m].copies = pool.slots;
+        for (uint32_t i = 0; i < count; i++) {
+            map->copy_of[list[i]] = pool.slot_of[i];
+            map->slot_of[list[i]] = map->slots + pool.slot_of[i];
+        }
+        map->slots += pool.slots;
+    }
+    return TN_OK;
+}
+
+/* ---- pools ---- */
+
+/* The slots of one memory of a pool, equal sizes merged; slots come largest first. */
+static tn_status fill_extents(maker *with, const tn_pool *pool, uint32_t which, tn_mapped *memory) {
+    tn_extent *extent;
+    uint32_t count = 0;
+    TN_TRY(tn_arena_alloc(with->arena, pool->slots, sizeof *extent, &extent, with->error));
+    memory->array = NONE;
+    for (uint32_t i = 0; i < pool->slots; i++) {
+        if (pool->slot[i].memory != which) continue;
+        if (memory->array == NONE) memory->array = pool->slot[i].array;
+        if (count > 0 && extent[count - 1].elements == pool->slot[i].elements)
+            extent[count - 1].arrays++;
+        else
+            extent[count++] = (tn_extent){pool->slot[i].elements, 1};
+    }
+    memory->extent = extent;
+    memory->extents = count;
+    return TN_OK;
+}
+
+static tn_status add_pooled(maker *with, const tn_pool *pool, uint32_t count, uint32_t which) {
+    tn_map *map = with->map;
+    tn_mapped *memory = &map->memory[map->memories];
+    use_node *uses = NULL;
+    *memory = (tn_mapped){.copies = 1};
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t array = with->list[i];
+        if (pool->slot[pool->slot_of[i]].memory != which) continue;
+        for (const use_node *node = with->uses[array]; node; node = node->next)
+            TN_TRY(add_use(with, &uses, node->use));
+        memory->arrays++;
+        memory->word_bits = tn_array_word_bits(with->step, array);
+        memory->store = store_of(&with->step->array[array]);
+        map->memory_of[array] = map->memories;
+        map->copy_of[array] = 0;
+        map->slot_of[array] = map->slots + pool->slot_of[i];
+    }
+    map->memories++;
+    TN_TRY(flatten_uses(with, uses, memory));
+    return fill_extents(with, pool, which, memory);
+}
+
+/* Role of a pool's arrays: activations and intermediates are one. */
+static int pool_of(const tn_array *array) {
+    return store_of(array) == TN_STORE_ACTIVATIONS ? TN_ARRAY_ACTIVATION : (int)array->role;
+}
+
+/* The next wider words that arrays of the pool have; 0: none. */
+static uint64_t next_bits(const maker *with, int role, uint64_t bits) {
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < with->step->arrays; i++) {
+        if (!is_mapped(with, i) || with->step->array[i].is_core || pool_of(&with->step->array[i]) != role)
+            continue;
+        uint64_t its = tn_array_word_bits(with->step, i);
+        if (its > bits && (next == 0 || its < next)) next = its;
+    }
+    return next;
+}
+
+/* Pools of what is no core, by what they hold, parameters, gradients, optimizer state, the rest, and by the bits of
+ * its words. */
+static tn_status add_pools(maker *with) {
+    const tn_step *step = with->step;
+    for (int role = 0; role <= TN_ARRAY_ACTIVATION; role++)
+        for (uint64_t bits = next_bits(with, role, 0); bits > 0; bits = next_bits(with, role, bits)) {
+            uint32_t count = 0;
+            tn_pool pool;
+            for (uint32_t i = 0; i < step->arrays; i++)
+                if (is_mapped(with, i) && !step->array[i].is_core && pool_of(&step->array[i]) == role &&
+                    tn_array_word_bits(step, i) == bits)
+                    with->list[count++] = i;
+            TN_TRY(tn_pool_make(step, with->list, count, with->arena, &pool, with->error));
+            for (uint32_t which = 0; which < pool.memories; which++)
+                TN_TRY(add_pooled(with, &pool, count, which));
+            with->map->slots += pool.slots;
+        }
+    return TN_OK;
+}
+
+/* ---- off chip ---- */
+
+uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
+                             unsigned position) {
+    uint64_t whole = step->array[array].elements, moved;
+    uint64_t factor[] = {operation->batch, operation->rows, operation->columns};
+    if (operation->kind == TN_OP_PRODUCT && position == LEFT) factor[2] = operation->reduction;
+    if (operation->kind == TN_OP_PRODUCT && position == RIGHT) factor[1] = operation->reduction;
+    return tn_product(factor, 3, &moved) && moved < whole ? moved : whole;
+}
+
+static void choose_off_chip(maker *with) {
+    uint64_t over = with->options->off_chip_over_bytes;
+    for (uint32_t i = 0; i < with->step->arrays; i++)
+        with->map->off_chip[i] =
+            over > 0 && with->step->array[i].elements > 8 * over / tn_array_word_bits(with->step, i);
+}
+
+typedef struct {
+    uint32_t array, arrays;
+    uint64_t elements;
+    use_node *uses;
+} staged;
+
+tn_status tn_staged_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
+                             unsigned position, const tn_map_options *options, const bool *off_chip,
+                             uint64_t *elements, tn_error *error) {
+    uint64_t burst = tn_ceil_div(options->burst_bytes, step->element_bytes),
+             tile = tn_ceil_div(options->tile_bytes, step->element_bytes);
+    bool vector = operation->kind != TN_OP_PRODUCT;
+    *elements = tn_operand_elements(step, operation, array, position);
+    if (vector && tn_vector_passes(operation->kind) == 1)
+        *elements = tn_least(*elements, burst);
+    else if (vector && tile)
+        *elements = tn_least(*elements, tile > operation->columns ? tile : operation->columns);
+    tn_tiling tiling;
+    TN_TRY(tn_operation_tiling(operation, off_chip, tile, &tiling, error));
+    if (!tiling.tiles) return TN_OK;
+    /* What is read or written beside the result goes with its tiles. */
+    *elements = position < TN_PRODUCT_OPERANDS ? tiling.staged[position]
+                                               : tn_least(*elements, tiling.rows * tiling.columns);
+    return TN_OK;
+}
+
+static tn_status stage(maker *with, staged *at, const tn_operation *operation, uint32_t array,
+                       unsigned position) {
+    if (!with->map->off_chip[array]) return TN_OK;
+    uint64_t elements;
+    TN_TRY(tn_staged_elements(with->step, operation, array, position, with->options, with->map->off_chip,
+                              &elements, with->error));
+    if (elements > at->elements) {
+        at->elements = elements;
+        at->array = array;
+    }
+    at->arrays++;
+    return add_use(with, &at->uses, tn_use_of(operation, position));
+}
+
+static tn_status add_staging(maker *with) {
+    tn_map *map = with->map;
+    for (unsigned position = 0; position <= WRITTEN; position++) {
+        staged at = {0};
+        for (uint32_t i = 0; i < with->step->operations; i++) {
+            const tn_operation *operation = &with->step->operation[i];
+            uint32_t count = position == WRITTEN ? operation->write_count : operation->read_count;
+            for (uint32_t j = 0; j < count; j++)
+                if (position == WRITTEN)
+                    TN_TRY(stage(with, &at, operation, operation->writes[j], position));
+                else if (j == position)
+                    TN_TRY(stage(with, &at, operation, operation->reads[j], position));
+        }
+        map->staging_of[position] = NONE;
+        if (at.arrays == 0) continue;
+        tn_mapped *memory = &map->memory[map->memories];
+        *memory = (tn_mapped){.array = at.array,
+                              .arrays = at.arrays,
+                              .store = TN_STORE_ACTIVATIONS,
+                              .staging = true,
+                              .copies = 2};
+        TN_TRY(flatten_uses(with, at.uses, memory));
+        TN_TRY(one_extent(with, at.elements, memory));
+        map->staging_of[position] = map->memories++;
+    }
+    return TN_OK;
+}
+
+/* ---- the whole ---- */
+
+static tn_status make_room(maker *with) {
+    tn_map *map = with->map;
+    size_t arrays = with->step->arrays, most = arrays + TN_OPERATION_READS + 1;
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *with->uses, &with->uses, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *with->list, &with->list, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, most, sizeof *map->memory, &map->memory, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->memory_of, &map->memory_of, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->copy_of, &map->copy_of, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->slot_of, &map->slot_of, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->off_chip, &map->off_chip, with->error));
+    for (uint32_t i = 0; i < arrays; i++) map->memory_of[i] = map->copy_of[i] = map->slot_of[i] = NONE;
+    return TN_OK;
+}
+
+tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,
+                      tn_error *error) {
+    maker with = {.step = step, .options = options, .arena = arena, .error = error, .map = map};
+    bool pooled = options->buffers == TN_BUFFERS_POOLED;
+    *map = (tn_map){0};
+    TN_TRY(make_room(&with));
+    choose_off_chip(&with);
+    TN_TRY(collect_uses(&with));
+    TN_TRY(add_classes(&with, !pooled));
+    if (pooled) {
+        TN_TRY(reuse_core_gradients(&with));
+        TN_TRY(add_pools(&with));
+    }
+    TN_TRY(add_staging(&with));
+    for (uint32_t i = 0; i < map->memories; i++) {
+        map->memory[i].first_port = map->ports;
+        map->ports += map->memory[i].copies;
+    }
+    return TN_OK;
+}
+
+static uint64_t power_above(uint64_t value) {
+    uint64_t power = 1;
+    while (power < value) power *= 2;
+    return power;
+}
+
+static uint64_t widest(const tn_mapped *memory, const tn_build *build, bool powers) {
+    uint64_t most = 1;
+    for (uint32_t i = 0; i < memory->uses; i++) {
+        const tn_use *use = &memory->use[i];
+        uint64_t edge[2], words;
+        tn_side_edges(use->side, build, edge);
+        for (int k = 0; k < 2; k++) {
+            edge[k] = tn_least(edge[k], use->extent[k]);
+            if (powers) edge[k] = power_above(edge[k]);
+        }
+        words = edge[0] * edge[1];
+        if (words > most) most = words;
+    }
+    return most;
+}
+
+uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build) {
+    return widest(memory, build, false);
+}
+
+uint64_t tn_mapped_row(const tn_mapped *memory, const tn_build *build) {
+    return widest(memory, build, true);
+}

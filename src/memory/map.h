@@ -1,0 +1,122 @@
+/* A memory map: which memories the arrays of a step live in, before a build says how wide and in what style.
+ *
+ * Buffers `separate`: every array has a memory of its own. Buffers `pooled`: arrays that never live at once
+ * share memories (memory/pool.h), one set of pools for each of: parameters, gradients, optimizer state
+ * (tensor cores apart), and activations with intermediates. Tensor cores, their gradients and their optimizer
+ * state are grouped by the build in either case: a class of cores has equal sizes, equal uses and no two
+ * cores of one layer, so no operation wants two arrays of a group at once. Arrays over a given size live off
+ * chip; operations reach them through staging memories, two for each operand position (one is filled while
+ * the other is used), which hold whole operands, or a burst where a kernel goes over its operand only once. With
+ * tile_bytes they hold tiles of so many bytes (kernel/tiling.h), of a vector kernel whole rows.
+ * Equal memories are merged with a count: pricing walks over some dozens of entries.
+ */
+#ifndef TN_MEMORY_MAP_H
+#define TN_MEMORY_MAP_H
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/public.h"
+#include "device/build.h"
+#include "model/step.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+TN_PUBLIC_BEGIN
+
+/* How an operation reaches an array: as what, and over which two extents it can be parallel. */
+typedef enum tn_side {
+    TN_SIDE_LEFT,   /* rows x reduction of a product */
+    TN_SIDE_RIGHT,  /* reduction x columns */
+    TN_SIDE_RESULT, /* rows x columns */
+    TN_SIDE_VECTOR, /* elements in a row of a vector kernel */
+    TN_SIDE_BESIDE, /* rows x columns, read as a product's result is written (price/workload_data.h) */
+    TN_SIDES
+} tn_side;
+
+typedef struct tn_use {
+    tn_side side;
+    uint32_t extent[2]; /* at most TN_BUILD_PARALLEL_MOST each, which is all that matters */
+} tn_use;
+
+/* Of either extent so many are wanted at once. */
+static inline void tn_side_edges(tn_side side, const tn_build *build, uint64_t edge[2]) {
+    /* Of a systolic array's results a row leaves at a time. */
+    const uint64_t rows = build->array == TN_ARRAY_SYSTOLIC ? 1 : build->rows,
+                   edges[TN_SIDES][2] = {{build->rows, build->reduction}, /* in the order of tn_side */
+                                         {build->reduction, build->columns},
+                                         {rows, build->columns},
+                                         {build->vector, 1},
+                                         {rows, build->columns}};
+    edge[0] = edges[side][0];
+    edge[1] = edges[side][1];
+}
+
+typedef struct tn_extent {
+    uint64_t elements, arrays; /* `arrays` of `elements` lie one behind the other */
+} tn_extent;
+
+typedef enum tn_store { TN_STORE_CORES, TN_STORE_ACTIVATIONS, TN_STORES } tn_store;
+
+typedef struct tn_mapped {
+    uint32_t array;      /* its largest array, which names it */
+    uint64_t word_bits;  /* of an element; 0: of the step's precision */
+    uint32_t arrays;     /* how many arrays live in it and its copies */
+    tn_store store;      /* style by activation_memory or by core_memory */
+    bool grouped;        /* cores: `copies` memories that the build groups */
+    bool staging;        /* between off-chip memory and the kernels */
+    uint64_t copies;     /* equal memories */
+    uint64_t first_port; /* their ports are numbered from here */
+    uint32_t uses, extents;
+    uint32_t sides; /* bit i: some use is on side i (tn_side) */
+    const tn_use *use;
+    const tn_extent *extent;
+} tn_mapped;
+
+typedef struct tn_map {
+    uint32_t memories;
+    tn_mapped *memory;
+    uint64_t ports; /* memories with their copies counted */
+    /* By array; UINT32_MAX where there is none. */
+    uint32_t *memory_of;      /* off chip: none */
+    uint32_t *copy_of;        /* which of the memory's copies */
+    uint32_t slots, *slot_of; /* the place that arrays take one after the other; none: a place of its own */
+    bool *off_chip;           /* [step->arrays] */
+    uint32_t staging_of[TN_OPERATION_READS + 1]; /* memory by operand position; writes last */
+} tn_map;
+
+typedef struct tn_map_options {
+    tn_buffers buffers;
+    uint64_t off_chip_over_bytes; /* 0: all arrays on chip */
+    uint64_t burst_bytes;         /* what a staging memory holds of an array that a kernel goes over once */
+    uint64_t tile_bytes;          /* of an operand that is staged at a time; 0: all of it */
+} tn_map_options;
+
+tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_arena *arena, tn_map *map,
+                      tn_error *error);
+
+/* Bits of a word that holds an element of the array. */
+uint64_t tn_array_word_bits(const tn_step *step, uint32_t array);
+
+/* How the operation uses its operand `position` (TN_OPERATION_READS: what it writes). */
+tn_use tn_use_of(const tn_operation *operation, unsigned position);
+
+/* Words that the memory must serve in a cycle: its widest use. */
+uint64_t tn_mapped_accesses(const tn_mapped *memory, const tn_build *build);
+
+/* The same with each edge of a block rounded up to a power of two: elements of a row. */
+uint64_t tn_mapped_row(const tn_mapped *memory, const tn_build *build);
+
+/* Elements of `array` that the operation moves when it reads it as operand `position` (TN_OPERATION_READS:
+ * writes it): at most the whole array. */
+uint64_t tn_operand_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
+                             unsigned position);
+
+/* Of them what its staging memory holds: all, a burst where a kernel goes over them only once, or a tile. */
+tn_status tn_staged_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
+                             unsigned position, const tn_map_options *options, const bool *off_chip,
+                             uint64_t *elements, tn_error *error);
+
+TN_PUBLIC_END
+
+#endif

@@ -1,0 +1,164 @@
+#include "memory/memory_share.h"
+
+#include <math.h>
+#include <string.h>
+
+static double lut_per_bit(const tn_multiplexer_row *row) {
+    return (double)row->lut / (double)row->width_bits;
+}
+
+uint64_t tn_multiplexer_lut(const tn_device *device, uint64_t inputs, uint64_t bits) {
+    enum {
+        MORE_OF_A_LUT6 = 3
+    }; /* inputs that a LUT adds: two selects, four data, one of them the LUT before */
+    const tn_multiplexer_row *row = device->multiplexers.item, *below = NULL, *above = NULL;
+    double n = (double)inputs, each;
+    if (inputs <= 1) return 0;
+    for (size_t i = 0; i < device->multiplexers.count; i++) {
+        if (row[i].inputs <= inputs && (!below || row[i].inputs > below->inputs)) below = &row[i];
+        if (row[i].inputs >= inputs && (!above || row[i].inputs < above->inputs)) above = &row[i];
+    }
+    if (!below && !above)
+        each = (n - 1) / MORE_OF_A_LUT6;
+    else if (!below)
+        each = lut_per_bit(above);
+    else if (!above)
+        each = lut_per_bit(below) * n / (double)below->inputs;
+    else if (above == below)
+        each = lut_per_bit(above);
+    else
+        each = lut_per_bit(below) + (lut_per_bit(above) - lut_per_bit(below)) * (n - (double)below->inputs) /
+                                        (double)(above->inputs - below->inputs);
+    return (uint64_t)ceil(each * (double)bits - 1e-9);
+}
+
+tn_resources tn_route_resources(const tn_device *device, const tn_route *route) {
+    uint64_t bits = route->words * route->word_bits;
+    tn_resources used = {.lut = tn_multiplexer_lut(device, route->sources, bits), .ff = bits};
+    for (int i = 0; i < TN_ROTATIONS_MOST; i++) used.lut += tn_multiplexer_lut(device, route->banks[i], bits);
+    return used;
+}
+
+tn_status tn_price_share(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
+                         const tn_row *row, const tn_build *build, const tn_place *place,
+                         tn_memory_share *share, tn_error *error) {
+    tn_placed placed;
+    TN_TRY(tn_place_price(device, word_bits, memory, row, build, place, &placed, error));
+    *share = (tn_memory_share){.bram18 = placed.blocks.bram18 + 2 * placed.blocks.bram36,
+                               .uram = placed.blocks.uram,
+                               .lutram = placed.blocks.lutram,
+                               .style = placed.place.style,
+                               .stored_bits = placed.stored_bits,
+                               .port = {.memories = placed.memories, .words = placed.accesses}};
+    /* Rows of banks are rotated one way; banks of single elements both ways of a rectangle. */
+    if (placed.place.split == TN_SPLIT_BANKS) share->port.banks[0] = placed.banks;
+    if (placed.place.split == TN_SPLIT_PARTITION) {
+        share->port.banks[0] = tn_split_banks(TN_SPLIT_BANKS, placed.banks);
+        share->port.banks[1] = placed.banks / share->port.banks[0];
+    }
+    return TN_OK;
+}
+
+/* Rows and places are numbered from 1 as they come; a slot's content is of the number that it has now. */
+typedef struct {
+    tn_row row;
+    uint64_t number;
+} kept_row;
+
+typedef struct {
+    tn_place place;
+    uint64_t read_ports, number;
+} kept_place;
+
+typedef struct {
+    uint64_t row, place; /* numbers; 0: never filled */
+    tn_memory_share share;
+} kept_share;
+
+enum { PLACES = 16, ROWS_MOST = 16, ROWS_LEAST = 2, SHARES_MOST = 1 << 16, HINTS = 16 };
+
+struct tn_share_memo {
+    uint32_t rows;    /* slots of each memory */
+    uint64_t numbers; /* given so far */
+    kept_place place[PLACES];
+    uint32_t next_place; /* slots are taken in turn */
+    kept_row *row;       /* [memories][rows] */
+    uint32_t *next_row;  /* [memories] */
+    uint32_t *at;        /* [memories]: slot of the row that stands */
+    uint32_t *hint;      /* [memories][HINTS]: where a row of that shape was last */
+    kept_share **share;  /* [memories][rows]: [PLACES], made when first filled: most steps are priced once */
+    tn_arena *arena;
+};
+
+/* A map of very many memories keeps few shares of each: all of them took gigabytes. */
+static uint32_t rows_kept(uint32_t memories) {
+    uint32_t each = memories ? SHARES_MOST / PLACES / memories : ROWS_MOST;
+    if (each > ROWS_MOST) return ROWS_MOST;
+    return each < ROWS_LEAST ? ROWS_LEAST : each;
+}
+
+tn_status tn_share_memo_make(uint32_t memories, tn_arena *arena, tn_share_memo **memo, tn_error *error) {
+    tn_share_memo *made;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    made->rows = rows_kept(memories);
+    size_t rows = (size_t)memories * made->rows;
+    TN_TRY(tn_arena_alloc(arena, rows, sizeof *made->row, &made->row, error));
+    TN_TRY(tn_arena_alloc(arena, memories, sizeof *made->next_row, &made->next_row, error));
+    TN_TRY(tn_arena_alloc(arena, memories, sizeof *made->at, &made->at, error));
+    TN_TRY(tn_arena_alloc(arena, (size_t)memories * HINTS, sizeof *made->hint, &made->hint, error));
+    TN_TRY(tn_arena_alloc(arena, rows, sizeof *made->share, &made->share, error));
+    made->arena = arena;
+    *memo = made;
+    return TN_OK;
+}
+
+static bool is_row(const kept_row *kept, const tn_row *row) {
+    return kept->number > 0 && memcmp(&kept->row, row, sizeof *row) == 0;
+}
+
+void tn_share_memo_set_row(tn_share_memo *memo, uint32_t memory, const tn_row *row) {
+    kept_row *kept = &memo->row[(size_t)memory * memo->rows];
+    uint64_t shape = (row->elements * 31 + row->banks) * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t *at = &memo->at[memory], *hint = &memo->hint[(size_t)memory * HINTS + (shape >> 60)];
+    *at = *hint;
+    if (is_row(&kept[*at], row)) return;
+    for (*at = 0; *at < memo->rows && !is_row(&kept[*at], row);) ++*at;
+    if (*at == memo->rows) {
+        *at = memo->next_row[memory]++ % memo->rows;
+        kept[*at] = (kept_row){*row, ++memo->numbers};
+    }
+    *hint = *at;
+}
+
+uint32_t tn_share_memo_place(tn_share_memo *memo, const tn_place *place, uint64_t read_ports) {
+    for (uint32_t i = 0; i < PLACES; i++) {
+        const kept_place *kept = &memo->place[i];
+        if (kept->number > 0 && kept->read_ports == read_ports && kept->place.style == place->style &&
+            kept->place.split == place->split && kept->place.group == place->group)
+            return i;
+    }
+    uint32_t slot = memo->next_place++ % PLACES;
+    memo->place[slot] = (kept_place){*place, read_ports, ++memo->numbers};
+    return slot;
+}
+
+static size_t row_at(const tn_share_memo *memo, uint32_t memory) {
+    return (size_t)memory * memo->rows + memo->at[memory];
+}
+
+tn_status tn_share_memo_find(tn_share_memo *memo, uint32_t memory, uint32_t place, tn_memory_share **share,
+                             bool *found, tn_error *error) {
+    size_t row = row_at(memo, memory);
+    if (!memo->share[row])
+        TN_TRY(tn_arena_alloc(memo->arena, PLACES, sizeof **memo->share, &memo->share[row], error));
+    kept_share *kept = &memo->share[row][place];
+    *share = &kept->share;
+    *found = kept->row == memo->row[row].number && kept->place == memo->place[place].number;
+    return TN_OK;
+}
+
+void tn_share_memo_keep(tn_share_memo *memo, uint32_t memory, uint32_t place) {
+    size_t row = row_at(memo, memory);
+    memo->share[row][place].row = memo->row[row].number;
+    memo->share[row][place].place = memo->place[place].number;
+}

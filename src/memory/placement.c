@@ -1,0 +1,256 @@
+#include "memory/placement.h"
+
+#include "base/checked.h"
+#include "knapsack/allocation.h"
+#include "knapsack/branch.h"
+
+#include <stdlib.h>
+
+tn_place tn_place_as_built(const tn_mapped *memory, const tn_build *build) {
+    bool activations = memory->store == TN_STORE_ACTIVATIONS;
+    return (tn_place){
+        .style = (tn_memory_style)(activations ? build->activation_memory : build->core_memory),
+        .split = (tn_array_split)build->split,
+        .group = memory->grouped ? build->group : 1,
+    };
+}
+
+/* Shares of the device, multiplied out: uram/has uram < bram/has bram. */
+static bool ultra_takes_less(const tn_blocks *bram, const tn_blocks *ultra,
+                             const tn_device_resources_data *has) {
+    double of_bram = (double)(bram->bram18 + 2 * bram->bram36) * (double)has->uram;
+    return has->uram > 0 && (double)ultra->uram * (double)has->bram18 < of_bram;
+}
+
+/* What tools take for a bank: LUTRAM while it is small, else what takes the least share of the device. */
+static tn_status choose_style(const tn_device *device, uint64_t width_bits, uint64_t depth,
+                              tn_memory_style *style, tn_error *error) {
+    tn_geometry geometry = (tn_geometry)device->memory.geometry;
+    tn_blocks block, ultra;
+    if (*style != TN_STYLE_AUTO) return TN_OK;
+    *style = tn_memory_style_auto(width_bits, depth, device->memory.lutram_bits_most);
+    if (*style == TN_STYLE_DISTRIBUTED) return TN_OK;
+    TN_TRY(tn_memory_blocks(geometry, TN_STYLE_BLOCK, width_bits, depth, false, &block, error));
+    TN_TRY(tn_memory_blocks(geometry, TN_STYLE_ULTRA, width_bits, depth, false, &ultra, error));
+    if (ultra_takes_less(&block, &ultra, &device->resources)) *style = TN_STYLE_ULTRA;
+    return TN_OK;
+}
+
+static void add_blocks(tn_blocks *sum, const tn_blocks *blocks, uint64_t times) {
+    sum->bram18 += blocks->bram18 * times;
+    sum->bram36 += blocks->bram36 * times;
+    sum->uram += blocks->uram * times;
+    sum->lutram += blocks->lutram * times;
+}
+
+static double capacity_of(const tn_blocks *blocks) {
+    enum { LUT_BITS = 64 };
+    return (double)(blocks->bram18 + 2 * blocks->bram36) * TN_MEMORY_CAPACITY_BRAM18_BITS +
+           (double)blocks->uram * TN_MEMORY_CAPACITY_URAM_BITS + (double)blocks->lutram * LUT_BITS;
+}
+
+/* One memory of one copy. */
+typedef struct {
+    uint64_t accesses, banks, width_bits, depth;
+    uint64_t asked_bits, unpadded_depth; /* what the style is chosen by */
+} shape;
+
+static uint64_t rows_of(const tn_mapped *memory, uint64_t accesses) {
+    uint64_t depth = 0;
+    for (uint32_t i = 0; i < memory->extents; i++)
+        depth += memory->extent[i].arrays * tn_ceil_div(memory->extent[i].elements, accesses);
+    return depth;
+}
+
+static shape shape_of(const tn_mapped *memory, const tn_row *row, const tn_build *build, tn_array_split split,
+                      uint64_t word_bits) {
+    shape of = {0};
+    of.accesses = row ? row->elements : tn_mapped_accesses(memory, build);
+    of.banks = row && split != TN_SPLIT_PARTITION ? row->banks : tn_split_banks(split, of.accesses);
+    of.width_bits = word_bits * (of.accesses / of.banks);
+    of.depth = row ? row->depth : rows_of(memory, of.accesses);
+    of.asked_bits =
+        row && split != TN_SPLIT_PARTITION ? word_bits * (of.accesses / row->asked_banks) : of.width_bits;
+    of.unpadded_depth = row ? row->unpadded_depth : of.depth;
+    return of;
+}
+
+static tn_array_split split_of(const shape *of) {
+    if (of->banks == 1) return TN_SPLIT_RESHAPE;
+    return of->banks == of->accesses ? TN_SPLIT_PARTITION : TN_SPLIT_BANKS;
+}
+
+/* So many memories of `copies` copies each. */
+static tn_status add_memories(const tn_device *device, const shape *of, uint64_t copies, uint64_t times,
+                              tn_memory_style *style, tn_blocks *sum, tn_error *error) {
+    tn_blocks blocks;
+    TN_TRY(choose_style(device, of->asked_bits, of->unpadded_depth * copies, style, error));
+    TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, *style, of->width_bits, of->depth * copies,
+                            false, &blocks, error));
+    add_blocks(sum, &blocks, of->banks * times);
+    return TN_OK;
+}
+
+tn_status tn_place_price(const tn_device *device, uint64_t word_bits, const tn_mapped *memory,
+                         const tn_row *row, const tn_build *build, const tn_place *place, tn_placed *placed,
+                         tn_error *error) {
+    if (memory->word_bits > 0) word_bits = memory->word_bits;
+    const shape of = shape_of(memory, row, build, place->split, word_bits);
+    uint64_t words = 0, group = place->group < memory->copies ? place->group : memory->copies;
+    uint64_t full = memory->copies / group, rest = memory->copies % group;
+    for (uint32_t i = 0; i < memory->extents; i++)
+        words += memory->extent[i].arrays * memory->extent[i].elements;
+    *placed = (tn_placed){.place = {place->style, row ? split_of(&of) : place->split, group},
+                          .accesses = of.accesses,
+                          .banks = of.banks,
+                          .width_bits = of.width_bits,
+                          .depth = of.depth * group,
+                          .memories = full + (rest > 0),
+                          .stored_bits = (double)words * (double)word_bits * (double)memory->copies};
+    tn_memory_style style = place->style;
+    if (rest > 0) TN_TRY(add_memories(device, &of, rest, build->read_ports, &style, &placed->blocks, error));
+    TN_TRY(add_memories(device, &of, group, build->read_ports * full, &placed->place.style, &placed->blocks,
+                        error));
+    placed->capacity_bits = capacity_of(&placed->blocks);
+    return TN_OK;
+}
+
+enum { BUDGETS = 3, STYLES = 3, SPLITS = 2, GROUPS = 12, OPTIONS_MOST = STYLES * SPLITS * GROUPS };
+
+typedef struct {
+    tn_place place;
+    double value;         /* capacity, bits */
+    double need[BUDGETS]; /* block RAM, UltraRAM, LUTs */
+} option;
+
+typedef struct {
+    uint32_t count;
+    option *option; /* cheapest first */
+} item;
+
+typedef struct {
+    const tn_device *device;
+    uint64_t word_bits;
+    const tn_build *build;
+    tn_arena *arena;
+    tn_error *error;
+    uint32_t items;
+    item *item; /* one for each memory */
+} search;
+
+static bool beats(const option *a, const option *b) {
+    if (a->value > b->value) return false;
+    for (int i = 0; i < BUDGETS; i++)
+        if (a->need[i] > b->need[i]) return false;
+    return true;
+}
+
+static void keep(item *of, const option *candidate) {
+    for (uint32_t i = 0; i < of->count; i++)
+        if (beats(&of->option[i], candidate)) return;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < of->count; i++)
+        if (!beats(candidate, &of->option[i])) of->option[kept++] = of->option[i];
+    of->option[kept] = *candidate;
+    of->count = kept + 1;
+}
+
+static tn_status try_place(search *with, const tn_mapped *memory, const tn_row *row, tn_place place,
+                           item *of) {
+    tn_placed placed;
+    TN_TRY(tn_place_price(with->device, with->word_bits, memory, row, with->build, &place, &placed,
+                          with->error));
+    /* Larger memories of LUTs would cost more logic than they save in blocks: what tools take them for. */
+    bool large = placed.width_bits * placed.depth > with->device->memory.lutram_bits_most;
+    if (place.style == TN_STYLE_DISTRIBUTED && large) return TN_OK;
+    const option made = {.place = place,
+                         .value = placed.capacity_bits,
+                         .need = {(double)(placed.blocks.bram18 + 2 * placed.blocks.bram36),
+                                  (double)placed.blocks.uram, (double)placed.blocks.lutram}};
+    keep(of, &made);
+    return TN_OK;
+}
+
+static int by_value(const void *left, const void *right) {
+    const option *a = left, *b = right;
+    if (a->value != b->value) return a->value < b->value ? -1 : 1;
+    for (int i = 0; i < BUDGETS; i++)
+        if (a->need[i] != b->need[i]) return a->need[i] < b->need[i] ? -1 : 1;
+    return 0;
+}
+
+/* Groups of 1, 2, 4, .. and of all. */
+static tn_status list_options(search *with, const tn_mapped *memory, const tn_row *row, item *of) {
+    static const tn_memory_style styles[STYLES] = {TN_STYLE_BLOCK, TN_STYLE_ULTRA, TN_STYLE_DISTRIBUTED};
+    *of = (item){0};
+    TN_TRY(tn_arena_alloc(with->arena, OPTIONS_MOST, sizeof *of->option, &of->option, with->error));
+    for (int style = 0; style < STYLES; style++)
+        for (int split = 0; split < SPLITS; split++) {
+            uint64_t most = memory->grouped ? memory->copies : 1, group = 1;
+            if (most > TN_BUILD_GROUP_MOST) most = TN_BUILD_GROUP_MOST;
+            for (;;) {
+                const tn_place place = {styles[style], (tn_array_split)split, group};
+                TN_TRY(try_place(with, memory, row, place, of));
+                if (group == most) break;
+                group = 2 * group < most ? 2 * group : most;
+            }
+        }
+    qsort(of->option, of->count, sizeof *of->option, by_value);
+    return TN_OK;
+}
+
+/* The options as a knapsack: a layer for each memory, the capacity as its objective. */
+static tn_status knapsack_of(search *with, tn_knapsack *choices) {
+    size_t options = 0, *first;
+    double *capacity, *need;
+    for (uint32_t i = 0; i < with->items; i++) options += with->item[i].count;
+    TN_TRY(tn_arena_alloc(with->arena, with->items + 1, sizeof *first, &first, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, options, sizeof *capacity, &capacity, with->error));
+    TN_TRY(tn_arena_alloc(with->arena, options * BUDGETS, sizeof *need, &need, with->error));
+    for (uint32_t i = 0; i < with->items; i++) {
+        const item *of = &with->item[i];
+        first[i + 1] = first[i] + of->count;
+        for (uint32_t j = 0; j < of->count; j++) {
+            capacity[first[i] + j] = of->option[j].value;
+            for (int k = 0; k < BUDGETS; k++) need[(first[i] + j) * BUDGETS + k] = of->option[j].need[k];
+        }
+    }
+    *choices = (tn_knapsack){with->items, BUDGETS, first, capacity, need, .step = 1};
+    return TN_OK;
+}
+
+tn_status tn_placement_search(const tn_device *device, uint64_t word_bits, const tn_map *map,
+                              const tn_row *rows, const tn_build *build, const tn_placement_budget *budget,
+                              size_t most_states, tn_arena *arena, tn_placement *placement, tn_error *error) {
+    search with = {.device = device,
+                   .word_bits = word_bits,
+                   .build = build,
+                   .arena = arena,
+                   .error = error,
+                   .items = map->memories};
+    const double has[BUDGETS] = {(double)budget->bram18, (double)budget->uram, (double)budget->lut};
+    tn_knapsack choices;
+    tn_allocation found;
+    size_t *choice;
+    *placement = (tn_placement){.fits = true, .exact = true};
+    TN_TRY(tn_arena_alloc(arena, map->memories, sizeof *placement->place, &placement->place, error));
+    if (map->memories == 0) return TN_OK;
+    TN_TRY(tn_arena_alloc(arena, map->memories, sizeof *with.item, &with.item, error));
+    for (uint32_t i = 0; i < map->memories; i++)
+        TN_TRY(list_options(&with, &map->memory[i], rows ? &rows[i] : NULL, &with.item[i]));
+    TN_TRY(knapsack_of(&with, &choices));
+    TN_TRY(tn_allocate(&choices, has, most_states, &found, error));
+    /* Where nothing fits: as near to the budgets as single changes lead. */
+    TN_TRY(tn_arena_alloc(arena, map->memories, sizeof *choice, &choice, error));
+    placement->fits = found.found;
+    placement->exact = found.exact;
+    placement->bound_bits = found.lower_bound;
+    if (!found.found) tn_knapsack_greedy(&choices, has, choice);
+    for (uint32_t i = 0; i < map->memories; i++) {
+        const option *taken = &with.item[i].option[found.found ? found.choice[i] : choice[i]];
+        placement->place[i] = taken->place;
+        placement->capacity_bits += taken->value;
+    }
+    tn_allocation_free(&found);
+    return TN_OK;
+}

@@ -1,0 +1,324 @@
+#include "memory/pool.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* A node of a treap: ordered by end, then slot; a heap by rank. */
+typedef struct tn_gap {
+    uint32_t start, end, slot;
+    const struct tn_gap *least; /* of the least slot in this subtree */
+    struct tn_gap *left, *right;
+} gap;
+
+/* ---- treaps ---- */
+
+/* Heap order, as good as random: equal gaps have equal ranks, so that a treap's form depends on nothing else.
+ */
+static uint64_t rank(const gap *node) {
+    uint64_t mixed = ((uint64_t)node->end << 32 | node->slot) + UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+    return mixed ^ mixed >> 31;
+}
+
+static bool precedes(const gap *a, const gap *b) {
+    return a->end != b->end ? a->end < b->end : a->slot < b->slot;
+}
+
+static const gap *lesser(const gap *a, const gap *b) {
+    if (!a || !b) return a ? a : b;
+    return a->slot < b->slot ? a : b;
+}
+
+static void settle(gap *node) {
+    node->least = node;
+    if (node->left) node->least = lesser(node->least, node->left->least);
+    if (node->right) node->least = lesser(node->least, node->right->least);
+}
+
+static void split(gap *tree, const gap *at, gap **left, gap **right) {
+    if (!tree) {
+        *left = *right = NULL;
+        return;
+    }
+    if (precedes(tree, at)) {
+        split(tree->right, at, &tree->right, right);
+        *left = tree;
+    } else {
+        split(tree->left, at, left, &tree->left);
+        *right = tree;
+    }
+    settle(tree);
+}
+
+static gap *join(gap *left, gap *right) {
+    if (!left || !right) return left ? left : right;
+    gap *top = rank(left) > rank(right) ? left : right;
+    if (top == left)
+        left->right = join(left->right, right);
+    else
+        right->left = join(left, right->left);
+    settle(top);
+    return top;
+}
+
+static void insert(gap **tree, gap *node) {
+    if (*tree && rank(*tree) >= rank(node)) {
+        insert(precedes(node, *tree) ? &(*tree)->left : &(*tree)->right, node);
+        settle(*tree);
+        return;
+    }
+    split(*tree, node, &node->left, &node->right);
+    settle(node);
+    *tree = node;
+}
+
+/* The node of the treap that is equal to `like`, which is there. */
+static gap *extract(gap **tree, const gap *like) {
+    gap *at = *tree, *found;
+    if (at->end == like->end && at->slot == like->slot) {
+        *tree = join(at->left, at->right);
+        return at;
+    }
+    found = extract(precedes(like, at) ? &at->left : &at->right, like);
+    settle(at);
+    return found;
+}
+
+/* The least slot of those that end at `last` or later. */
+static const gap *least_from(const gap *tree, uint32_t last) {
+    const gap *best = NULL;
+    while (tree)
+        if (tree->end < last) {
+            tree = tree->right;
+        } else {
+            best = lesser(best, tree);
+            if (tree->right) best = lesser(best, tree->right->least);
+            tree = tree->left;
+        }
+    return best;
+}
+
+/* ---- the Fenwick tree over starts ---- */
+
+/* How many starts are at `time` or before. */
+static uint32_t starts_until(const tn_gaps *gaps, uint32_t time) {
+    uint32_t low = 0, high = gaps->starts;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (gaps->start[middle] <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint32_t lowest_bit(uint32_t number) {
+    return number & (~number + 1);
+}
+
+static tn_status add(tn_gaps *gaps, uint32_t start, uint32_t end, uint32_t slot, tn_error *error) {
+    for (uint32_t i = starts_until(gaps, start); i <= gaps->starts; i += lowest_bit(i)) {
+        gap *node = gaps->spare;
+        if (node)
+            gaps->spare = node->left;
+        else
+            TN_TRY(tn_arena_alloc(gaps->arena, 1, sizeof *node, &node, error));
+        *node = (gap){.start = start, .end = end, .slot = slot};
+        insert(&gaps->before[i], node);
+    }
+    return TN_OK;
+}
+
+static void drop(tn_gaps *gaps, const gap *like) {
+    for (uint32_t i = starts_until(gaps, like->start); i <= gaps->starts; i += lowest_bit(i)) {
+        gap *node = extract(&gaps->before[i], like);
+        node->left = gaps->spare;
+        gaps->spare = node;
+    }
+}
+
+static const gap *find(const tn_gaps *gaps, uint32_t first, uint32_t last) {
+    const gap *best = NULL;
+    for (uint32_t i = starts_until(gaps, first); i > 0; i -= lowest_bit(i))
+        best = lesser(best, least_from(gaps->before[i], last));
+    return best;
+}
+
+/* ---- the whole ---- */
+
+static int ascending(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+tn_status tn_gaps_make(uint32_t *start, uint32_t starts, tn_arena *arena, tn_gaps *gaps, tn_error *error) {
+    uint32_t *own;
+    *gaps = (tn_gaps){.arena = arena};
+    TN_TRY(tn_arena_alloc(arena, (size_t)starts + 1, sizeof *own, &own, error));
+    qsort(start, starts, sizeof *start, ascending);
+    gaps->start = own;
+    own[gaps->starts++] = 0; /* a new slot is free from the first time on */
+    for (uint32_t i = 0; i < starts; i++)
+        if (start[i] != own[gaps->starts - 1]) own[gaps->starts++] = start[i];
+    return tn_arena_alloc(arena, (size_t)gaps->starts + 1, sizeof(gap *), &gaps->before, error);
+}
+
+tn_status tn_gaps_take(tn_gaps *gaps, uint32_t first, uint32_t last, uint32_t *slot, tn_error *error) {
+    const gap *found = find(gaps, first, last);
+    gap taken = {.start = 0, .end = UINT32_MAX};
+    if (found) {
+        taken = *found;
+        drop(gaps, &taken);
+    } else {
+        taken.slot = gaps->slots++;
+    }
+    *slot = taken.slot;
+    if (taken.start < first) TN_TRY(add(gaps, taken.start, first - 1, taken.slot, error));
+    if (last < taken.end) TN_TRY(add(gaps, last + 1, taken.end, taken.slot, error));
+    return TN_OK;
+}
+
+static const uint32_t NONE = UINT32_MAX;
+
+typedef struct {
+    uint64_t elements;
+    uint32_t first, array, place; /* place: in the caller's list */
+} entry;
+
+/* Largest first; of equal ones that which lives first, for which dealing to the first free slot needs the
+ * fewest (interval graph colouring). */
+static int by_size(const void *left, const void *right) {
+    const entry *a = left, *b = right;
+    if (a->elements != b->elements) return a->elements > b->elements ? -1 : 1;
+    if (a->first != b->first) return a->first < b->first ? -1 : 1;
+    return a->array < b->array ? -1 : a->array > b->array;
+}
+
+uint32_t tn_array_last(const tn_step *step, uint32_t array) {
+    const uint32_t last = step->array[array].last;
+    const bool answers =
+        step->inference && last < step->operations && step->operation[last].writes[0] == array;
+    return answers ? step->operations - 1 : last;
+}
+
+static tn_status deal(const tn_step *step, const uint32_t *of, uint32_t count, tn_arena *scratch,
+                      tn_pool *pool, tn_error *error) {
+    uint32_t *start, starts = 0;
+    entry *entries;
+    tn_gaps gaps;
+    TN_TRY(tn_arena_alloc(scratch, count, sizeof *entries, &entries, error));
+    TN_TRY(tn_arena_alloc(scratch, count, sizeof *start, &start, error));
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = (entry){step->array[of[i]].elements, step->array[of[i]].first, of[i], i};
+    qsort(entries, count, sizeof *entries, by_size);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t last = tn_array_last(step, entries[i].array);
+        if (last < UINT32_MAX) start[starts++] = last + 1;
+    }
+    TN_TRY(tn_gaps_make(start, starts, scratch, &gaps, error));
+    for (uint32_t i = 0; i < count; i++) {
+        const tn_array *array = &step->array[entries[i].array];
+        uint32_t slot;
+        TN_TRY(tn_gaps_take(&gaps, array->first, tn_array_last(step, entries[i].array), &slot, error));
+        if (slot == pool->slots) pool->slot[pool->slots++] = (tn_slot){entries[i].array, 0, array->elements};
+        pool->slot_of[entries[i].place] = slot;
+    }
+    return TN_OK;
+}
+
+/* Of each slot the earlier slots that an operation reads together with it, one behind the other: those of slot
+ * s are other[begin[s]] .. other[begin[s + 1] - 1], some more than once. */
+typedef struct {
+    size_t *begin;
+    uint32_t *other;
+} conflicts;
+
+typedef void visit(conflicts *of, uint32_t slot, uint32_t earlier);
+
+static void count_conflict(conflicts *of, uint32_t slot, uint32_t earlier) {
+    (void)earlier;
+    of->begin[slot]++;
+}
+
+/* Fills from the end, so that begin[slot], which was the end, becomes the begin. */
+static void put_conflict(conflicts *of, uint32_t slot, uint32_t earlier) {
+    of->other[--of->begin[slot]] = earlier;
+}
+
+/* slot_of_array: [step->arrays], NONE outside. */
+static void each_pair(const uint32_t *array, uint32_t count, const uint32_t *slot_of_array, visit *call,
+                      conflicts *of) {
+    for (uint32_t j = 0; j < count; j++)
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t a = slot_of_array[array[j]], b = slot_of_array[array[k]];
+            if (a != NONE && b != NONE && b < a) call(of, a, b);
+        }
+}
+
+/* What is read at once; and of a product, what is written at once: a vector kernel writes in turn. */
+static void each_conflict(const tn_step *step, const uint32_t *slot_of_array, visit *call, conflicts *of) {
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        each_pair(operation->reads, operation->read_count, slot_of_array, call, of);
+        if (operation->kind == TN_OP_PRODUCT)
+            each_pair(operation->writes, operation->write_count, slot_of_array, call, of);
+    }
+}
+
+static tn_status find_conflicts(const tn_step *step, const uint32_t *slot_of_array, uint32_t slots,
+                                tn_arena *arena, conflicts *found, tn_error *error) {
+    TN_TRY(tn_arena_alloc(arena, (size_t)slots + 1, sizeof *found->begin, &found->begin, error));
+    each_conflict(step, slot_of_array, count_conflict, found);
+    for (uint32_t i = 0; i < slots; i++) found->begin[i + 1] += found->begin[i];
+    TN_TRY(tn_arena_alloc(arena, found->begin[slots], sizeof *found->other, &found->other, error));
+    each_conflict(step, slot_of_array, put_conflict, found);
+    return TN_OK;
+}
+
+/* Each slot goes to the first memory that holds no slot it conflicts with. `holder` [slots], zeroed: one more
+ * than the slot that last found a conflict in the memory. */
+static void colour(tn_pool *pool, const conflicts *with, uint32_t *holder) {
+    for (uint32_t i = 0; i < pool->slots; i++) {
+        uint32_t memory = 0;
+        for (size_t j = with->begin[i]; j < with->begin[i + 1]; j++)
+            holder[pool->slot[with->other[j]].memory] = i + 1;
+        while (memory < pool->memories && holder[memory] == i + 1) memory++;
+        pool->slot[i].memory = memory;
+        if (memory == pool->memories) pool->memories++;
+    }
+}
+
+static tn_status assign_memories(const tn_step *step, const uint32_t *array, uint32_t count,
+                                 tn_arena *scratch, tn_pool *pool, tn_error *error) {
+    uint32_t *slot_of_array, *holder;
+    conflicts found;
+    TN_TRY(tn_arena_alloc(scratch, step->arrays, sizeof *slot_of_array, &slot_of_array, error));
+    TN_TRY(tn_arena_alloc(scratch, pool->slots, sizeof *holder, &holder, error));
+    for (uint32_t i = 0; i < step->arrays; i++) slot_of_array[i] = NONE;
+    for (uint32_t i = 0; i < count; i++) slot_of_array[array[i]] = pool->slot_of[i];
+    TN_TRY(find_conflicts(step, slot_of_array, pool->slots, scratch, &found, error));
+    colour(pool, &found, holder);
+    return TN_OK;
+}
+
+tn_status tn_pool_deal(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
+                       tn_pool *pool, tn_error *error) {
+    tn_arena scratch = {0}; /* gaps take many times what the slots do */
+    *pool = (tn_pool){0};
+    TN_TRY(tn_arena_alloc(arena, count, sizeof *pool->slot, &pool->slot, error));
+    TN_TRY(tn_arena_alloc(arena, count, sizeof *pool->slot_of, &pool->slot_of, error));
+    tn_status status = deal(step, array, count, &scratch, pool, error);
+    tn_arena_free(&scratch);
+    return status;
+}
+
+tn_status tn_pool_make(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
+                       tn_pool *pool, tn_error *error) {
+    tn_arena scratch = {0};
+    TN_TRY(tn_pool_deal(step, array, count, arena, pool, error));
+    tn_status status = assign_memories(step, array, count, &scratch, pool, error);
+    tn_arena_free(&scratch);
+    return status;
+}

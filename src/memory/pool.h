@@ -1,0 +1,66 @@
+/* Memories shared by arrays that do not live at once.
+ *
+ * Arrays are dealt to slots, largest first, each to the first slot whose arrays' lifetimes do not meet its
+ * own (lifetimes are closed intervals of operations); a slot is as large as its first array. Slots that an
+ * operation reads at once are put into different memories (a greedy colouring of the conflicts); the slots of
+ * a memory lie one behind the other. So every memory needs one read port and one write port, and none of its
+ * words is wanted by two arrays at a time.
+ */
+#ifndef TN_MEMORY_POOL_H
+#define TN_MEMORY_POOL_H
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/step.h"
+
+#include <stdint.h>
+
+/* Gaps: when slots are free. Answers which is the first slot that is free throughout a closed interval of times,
+ * and gives the interval away.
+ *
+ * A gap is a closed interval of times of a slot. They lie in a Fenwick tree over their starts, each of whose
+ * nodes is a treap over their ends that knows the least slot below: a question or a change costs
+ * O(log^2 gaps), memory is O(gaps log gaps).
+ */
+
+typedef struct tn_gaps {
+    tn_arena *arena;
+    uint32_t starts, slots;
+    uint32_t *start;        /* [starts]: ascending, where gaps may begin */
+    struct tn_gap **before; /* [starts + 1]: Fenwick tree of treaps */
+    struct tn_gap *spare;
+} tn_gaps;
+
+/* No slots. `start`, in any order and changed: where gaps may begin, which is behind every interval to be
+ * taken but those that last to UINT32_MAX. */
+tn_status tn_gaps_make(uint32_t *start, uint32_t starts, tn_arena *arena, tn_gaps *gaps, tn_error *error);
+
+/* Takes first..last (first <= last) of the first slot that is free then, or of a new slot behind the others.
+ */
+tn_status tn_gaps_take(tn_gaps *gaps, uint32_t first, uint32_t last, uint32_t *slot, tn_error *error);
+
+typedef struct tn_slot {
+    uint32_t array;  /* the largest: the step's array that gives the slot its size */
+    uint32_t memory; /* 0 .. memories-1 */
+    uint64_t elements;
+} tn_slot;
+
+typedef struct tn_pool {
+    uint32_t slots, memories;
+    tn_slot *slot;     /* largest first */
+    uint32_t *slot_of; /* [count]: of each array given */
+} tn_pool;
+
+/* The last operation that the array keeps its place for. What an inference makes and nothing takes up is an answer, which is
+ * read when the step has ended. */
+uint32_t tn_array_last(const tn_step *step, uint32_t array);
+
+/* Pools `count` arrays of the step (positions in `array`, each at least one element). */
+tn_status tn_pool_make(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
+                       tn_pool *pool, tn_error *error);
+
+/* Only deals them to slots: no memories (0). Time and memory: O(count log^2 count), whatever the step. */
+tn_status tn_pool_deal(const tn_step *step, const uint32_t *array, uint32_t count, tn_arena *arena,
+                       tn_pool *pool, tn_error *error);
+
+#endif

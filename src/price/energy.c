@@ -1,0 +1,29 @@
+#include "price/energy.h"
+
+const char *const tn_energy_names[] = {"static",  "kernels", "memory blocks", "memory accesses", "off chip",
+                                       "refresh", NULL};
+
+static const double JOULE_PER_PJ = 1e-12;
+
+double tn_energy_capacitance_pF(const tn_device *device, const tn_resources *amount) {
+    const tn_device_energy *energy = &device->energy;
+    return (double)amount->lut * energy->lut_pF.value + (double)amount->ff * energy->ff_pF.value +
+           (double)amount->dsp * energy->dsp_pF.value + (double)amount->bram18 * energy->bram18_pF.value +
+           (double)amount->uram * energy->uram_pF.value;
+}
+
+void tn_energy_of(const tn_device *device, const tn_activity *activity, double joules[TN_ENERGY_PARTS]) {
+    const tn_device_energy *energy = &device->energy;
+    double volts = energy->voltage_V.value * (1 - activity->lowered), square = volts * volts,
+           toggle = energy->toggle.value, idle = energy->idle_toggle.value;
+    joules[TN_ENERGY_STATIC] = energy->static_W.value * (1 - activity->lowered) * activity->seconds;
+    joules[TN_ENERGY_KERNELS] =
+        JOULE_PER_PJ * square * (toggle * activity->busy_pF + idle * activity->idle_pF);
+    joules[TN_ENERGY_MEMORY_BLOCKS] = JOULE_PER_PJ * square * idle * activity->block_pF * activity->cycles;
+    joules[TN_ENERGY_MEMORY_ACCESSES] =
+        JOULE_PER_PJ * (activity->access_bits[TN_STYLE_BLOCK] * energy->bram_pJ_per_bit.value +
+                        activity->access_bits[TN_STYLE_ULTRA] * energy->uram_pJ_per_bit.value +
+                        activity->access_bits[TN_STYLE_DISTRIBUTED] * energy->lutram_pJ_per_bit.value);
+    joules[TN_ENERGY_OFF_CHIP] = JOULE_PER_PJ * activity->off_chip_bits * activity->off_chip_pJ_per_bit;
+    joules[TN_ENERGY_REFRESH] = JOULE_PER_PJ * activity->refresh_pJ;
+}

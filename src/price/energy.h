@@ -1,0 +1,48 @@
+/* Energy of a step on an FPGA, all coefficients from the device file:
+ *     static power * time
+ *   + sum over kernels of C V^2 (toggle * busy cycles + idle toggle * idle cycles), C = sum of amount * pF
+ *   + the same of the memory blocks, which always idle besides their accesses
+ *   + bits read and written * energy of an access, by kind of memory
+ *   + bits moved off chip * energy of a bit
+ *   + refreshes of cells that lose their value: floor(lifetime / retention) for each word of an activation.
+ * With a deadline (model key dvfs) the clock is cycles / deadline and the voltage falls with it, not below a least one.
+ */
+#ifndef TN_PRICE_ENERGY_H
+#define TN_PRICE_ENERGY_H
+
+#include "base/public.h"
+#include "device/block.h"
+#include "device/device_data.h"
+
+TN_PUBLIC_BEGIN
+
+typedef enum tn_energy_part {
+    TN_ENERGY_STATIC,
+    TN_ENERGY_KERNELS,
+    TN_ENERGY_MEMORY_BLOCKS,
+    TN_ENERGY_MEMORY_ACCESSES,
+    TN_ENERGY_OFF_CHIP,
+    TN_ENERGY_REFRESH,
+    TN_ENERGY_PARTS
+} tn_energy_part;
+extern const char *const tn_energy_names[]; /* ended by NULL */
+
+/* Capacitance of logic, pF; memory blocks in `amount` count too. */
+double tn_energy_capacitance_pF(const tn_device *device, const tn_resources *amount);
+
+typedef struct tn_activity {
+    double seconds, cycles;
+    double busy_pF, idle_pF;                      /* capacitance weighted by busy and by idle cycles */
+    double block_pF;                              /* of the memory blocks */
+    double access_bits[TN_STYLE_DISTRIBUTED + 1]; /* by style; auto stays 0 */
+    double off_chip_bits, off_chip_pJ_per_bit;
+    double refresh_pJ;
+    double lowered; /* share by which the voltage is below the device's; static power falls with it */
+} tn_activity;
+
+/* joules[part] of the step. */
+void tn_energy_of(const tn_device *device, const tn_activity *activity, double joules[TN_ENERGY_PARTS]);
+
+TN_PUBLIC_END
+
+#endif

@@ -1,0 +1,167 @@
+#include "price/plan.h"
+
+#include "base/checked.h"
+#include "memory/placement.h"
+
+#include <inttypes.h>
+
+/* Bytes of the arrays off chip, which the device's external memory must hold. */
+static tn_status count_off_chip(const tn_workload *workload, tn_plan *plan, tn_error *error) {
+    const tn_step *step = workload->step;
+    const tn_external_memory *external = workload->device->external.item;
+    for (uint32_t i = 0; i < step->arrays; i++)
+        if (plan->map.off_chip[i])
+            plan->off_chip_bytes += tn_ceil_div(step->array[i].elements * tn_array_word_bits(step, i), 8);
+    plan->off_chip = plan->off_chip_bytes > 0;
+    if (!plan->off_chip) return TN_OK;
+    if (workload->device->external.count == 0)
+        return tn_fail(
+            error, TN_INPUT,
+            "device %s has no external memory for the arrays over build.off_chip_over_bytes; add one "
+            "to its `external`, or set the key to 0",
+            tn_device_name(workload->device));
+    if (plan->off_chip_bytes > external->capacity_bytes)
+        return tn_fail(error, TN_INPUT,
+                       "off-chip arrays of %" PRIu64 " bytes do not fit the %" PRIu64 " bytes of %s",
+                       plan->off_chip_bytes, external->capacity_bytes, external->name);
+    return TN_OK;
+}
+
+static uint64_t off_chip_bits(const tn_step *step, const tn_map *map, const tn_operation *operation,
+                              uint32_t array, uint32_t position) {
+    return map->off_chip[array]
+               ? tn_array_word_bits(step, array) * tn_operand_elements(step, operation, array, position)
+               : 0;
+}
+
+/* Bytes that the operation moves when it is done: of a tiled product as often as its tiles are staged, of all else, also of
+ * what a product reads and writes beside its operands, once. */
+static tn_status count_moved(const tn_step *step, const tn_map *map, const tn_operation *operation,
+                             const tn_tiling *tiling, uint64_t *bytes, tn_error *error) {
+    const bool tiled = tiling->tiles > 0;
+    uint64_t elements = 0, bits = 0;
+    *bytes = 0;
+    if (tiled && (!tn_tiling_moved(tiling, &elements) || !tn_mul(elements, step->element_bytes, bytes)))
+        return tn_fail(error, TN_OVERFLOW, "the bytes moved in a step do not fit 64 bits");
+    for (uint32_t j = tiled ? TN_PRODUCT_OPERANDS : 0; j < operation->read_count; j++)
+        bits += off_chip_bits(step, map, operation, operation->reads[j], j);
+    for (uint32_t j = tiled ? 1 : 0; j < operation->write_count; j++)
+        bits += off_chip_bits(step, map, operation, operation->writes[j], TN_OPERATION_READS);
+    *bytes += tn_ceil_div(bits, 8);
+    return TN_OK;
+}
+
+static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *error) {
+    const tn_step *step = workload->step;
+    const uint64_t tile = tn_ceil_div(plan->options.tile_bytes, step->element_bytes);
+    TN_TRY(count_off_chip(workload, plan, error));
+    if (!plan->off_chip) return TN_OK;
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *plan->transfer_bytes,
+                          &plan->transfer_bytes, error));
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *plan->tiling, &plan->tiling, error));
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        uint64_t bytes;
+        TN_TRY(tn_operation_tiling(operation, plan->map.off_chip, tile, &plan->tiling[i], error));
+        TN_TRY(count_moved(step, &plan->map, operation, &plan->tiling[i], &bytes, error));
+        plan->transfer_bytes[i] = tn_scaled_up(bytes, workload->work[workload->work_of[i]].share);
+        if (!tn_add(plan->off_chip_bytes_per_step, plan->transfer_bytes[i], &plan->off_chip_bytes_per_step))
+            return tn_fail(error, TN_OVERFLOW, "the bytes moved in a step do not fit 64 bits");
+    }
+    return TN_OK;
+}
+
+static tn_status make_plan(tn_workload *workload, const tn_map_options *options, tn_plan **plan,
+                           tn_error *error) {
+    const tn_step *step = workload->step;
+    tn_arena *arena = workload->arena;
+    tn_plan *made;
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    made->options = *options;
+    TN_TRY(tn_map_make(step, options, arena, &made->map, error));
+    TN_TRY(list_transfers(workload, made, error));
+    TN_TRY(tn_arena_alloc(arena, made->map.memories, sizeof *made->place, &made->place, error));
+    TN_TRY(tn_share_memo_make(made->map.memories, arena, &made->shares, error));
+    made->next = workload->plans;
+    workload->plans = made;
+    *plan = made;
+    return TN_OK;
+}
+
+tn_status tn_workload_plan(tn_workload *workload, const tn_build *build, tn_plan **plan, tn_error *error) {
+    const tn_external_memory *external = workload->device->external.item;
+    const tn_map_options options = {(tn_buffers)build->buffers, build->off_chip_over_bytes,
+                                    workload->device->external.count ? external->burst_bytes : 0,
+                                    build->off_chip_over_bytes ? build->off_chip_tile_bytes : 0};
+    for (*plan = workload->plans; *plan; *plan = (*plan)->next)
+        if ((*plan)->options.buffers == options.buffers &&
+            (*plan)->options.off_chip_over_bytes == options.off_chip_over_bytes &&
+            (*plan)->options.tile_bytes == options.tile_bytes)
+            return TN_OK;
+    return make_plan(workload, &options, plan, error);
+}
+
+tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error) {
+    const tn_step *step = workload->step;
+    uint64_t resources = tn_tasks_resources(&plan->map);
+    if (plan->task) return TN_OK;
+    if (resources > UINT32_MAX / TN_SERVERS_MOST)
+        return tn_fail(error, TN_LIMIT, "step %s has too many memories to schedule", step->name);
+    TN_TRY(tn_waits_make(step, &plan->map, workload->arena, &plan->waits, error));
+    TN_TRY(tn_arena_alloc(workload->arena, resources, sizeof *plan->servers, &plan->servers, error));
+    TN_TRY(tn_schedule_scratch_make(step->operations, (uint32_t)resources, workload->arena, &plan->scratch,
+                                    error));
+    return tn_arena_alloc(workload->arena, step->operations, sizeof *plan->task, &plan->task, error);
+}
+
+static bool is_ideal(const tn_build *build) {
+    return build->layouts == TN_LAID_IDEALLY || build->array != TN_ARRAY_LANES;
+}
+
+static tn_status make_layouts(tn_workload *workload, tn_plan *plan, tn_error *error) {
+    if (plan->layouts) return TN_OK;
+    if (!workload->laid) TN_TRY(tn_laid_step_make(workload->step, workload->arena, &workload->laid, error));
+    return tn_laid_map_make(workload->laid, &plan->map, workload->arena, &plan->layouts, error);
+}
+
+tn_status tn_plan_lay(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_error *error) {
+    plan->laid = NULL;
+    if (is_ideal(build)) return TN_OK;
+    TN_TRY(make_layouts(workload, plan, error));
+    return tn_laid_find(plan->layouts, build, &plan->laid, error);
+}
+
+tn_status tn_plan_rows(tn_workload *workload, tn_plan *plan, const tn_build *build, uint32_t *number,
+                       tn_error *error) {
+    *number = 0;
+    if (is_ideal(build) || build->layouts != TN_LAID_BOUND) return TN_OK;
+    TN_TRY(make_layouts(workload, plan, error));
+    return tn_laid_rows(plan->layouts, build, number, error);
+}
+
+static tn_status search_places(tn_workload *workload, tn_plan *plan, const tn_build *build,
+                               uint64_t kernel_lut, bool *exact, tn_error *error) {
+    const tn_device *device = workload->device;
+    const tn_resources has = tn_device_resources(device);
+    const tn_placement_budget budget = {
+        .bram18 = has.bram18, .uram = has.uram, .lut = has.lut > kernel_lut ? has.lut - kernel_lut : 0};
+    tn_arena scratch = {0};
+    tn_placement found;
+    tn_status status =
+        tn_placement_search(device, workload->word_bits, &plan->map, plan->laid ? plan->laid->memory : NULL,
+                            build, &budget, 0, &scratch, &found, error);
+    for (uint32_t i = 0; status == TN_OK && i < plan->map.memories; i++) plan->place[i] = found.place[i];
+    if (status == TN_OK && exact) *exact = found.exact && found.fits;
+    tn_arena_free(&scratch);
+    return status;
+}
+
+tn_status tn_plan_places(tn_workload *workload, tn_plan *plan, const tn_build *build, uint64_t kernel_lut,
+                         bool *exact, tn_error *error) {
+    if (exact) *exact = false;
+    if (build->placement == TN_PLACE_SEARCHED)
+        return search_places(workload, plan, build, kernel_lut, exact, error);
+    for (uint32_t i = 0; i < plan->map.memories; i++)
+        plan->place[i] = tn_place_as_built(&plan->map.memory[i], build);
+    return TN_OK;
+}

@@ -1,0 +1,503 @@
+/* Prices builds; parts of a build that came before are taken from memory.
+ *
+ * A part's key is the build with all choices zeroed that the part does not depend on. Tables are
+ * direct-mapped: a part that falls on another's place takes it. So a price depends on the build alone, never
+ * on what was priced before.
+ */
+#include "price/price.h"
+
+#include "base/checked.h"
+#include "price/price_parts.h"
+#include "price/workload_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Each side of a kernel that the memory serves. */
+static void add_ports(const tn_mapped *memory, const tn_memory_share *share, tn_port_source *port) {
+    for (int side = 0; side < TN_SIDES; side++)
+        if (memory->sides >> side & 1) tn_port_add(&port[side], &share->port);
+}
+
+/* The rows of every memory of the plan: as laid, or as parallelism alone decides them. */
+static void find_rows(tn_plan *plan, const tn_build *build) {
+    const uint64_t edges[] = {build->rows, build->columns, build->reduction, build->vector, build->array};
+    if (plan->laid ? memcmp(&plan->laid_rows, &plan->laid->key, sizeof plan->laid_rows) == 0
+                   : memcmp(plan->ideal_rows, edges, sizeof edges) == 0)
+        return;
+    memset(plan->ideal_rows, 0, sizeof plan->ideal_rows);
+    plan->laid_rows = (tn_laid_key){0};
+    if (plan->laid)
+        plan->laid_rows = plan->laid->key;
+    else
+        memcpy(plan->ideal_rows, edges, sizeof edges);
+    for (uint32_t i = 0; i < plan->map.memories; i++) {
+        const tn_row *laid = tn_plan_row(plan, i);
+        const tn_row ideal = {.elements = laid ? 0 : tn_mapped_accesses(&plan->map.memory[i], build)};
+        tn_share_memo_set_row(plan->shares, i, laid ? laid : &ideal);
+    }
+}
+
+/* The share of a memory of the plan, as it was found before where it had the same row and place: few of these differ
+ * between builds. */
+static tn_status recall_share(const tn_workload *workload, const tn_plan *plan, uint32_t at,
+                              const tn_build *build, const tn_place *place, uint32_t slot,
+                              const tn_memory_share **share, tn_error *error) {
+    tn_memory_share *kept;
+    bool found;
+    TN_TRY(tn_share_memo_find(plan->shares, at, slot, &kept, &found, error));
+    *share = kept;
+    if (found) return TN_OK;
+    TN_TRY(tn_price_share(workload->device, workload->word_bits, &plan->map.memory[at], tn_plan_row(plan, at),
+                          build, place, kept, error));
+    tn_share_memo_keep(plan->shares, at, slot);
+    return TN_OK;
+}
+
+/* Memories as built are at three places: those of cores, in groups or not, and those of activations. */
+typedef struct {
+    tn_place place;
+    uint32_t slot;
+} found_place;
+
+static const found_place *find_place(const tn_plan *plan, uint32_t at, const tn_build *build,
+                                     found_place known[TN_STORES][2], unsigned *have) {
+    const tn_mapped *memory = &plan->map.memory[at];
+    found_place *found = &known[memory->store][memory->grouped];
+    unsigned bit = 1u << (2 * memory->store + memory->grouped);
+    bool as_built = build->placement == TN_PLACE_AS_BUILT;
+    if (as_built && *have & bit) return found;
+    found->place = as_built ? tn_place_as_built(memory, build) : plan->place[at];
+    found->slot = tn_share_memo_place(plan->shares, &found->place, build->read_ports);
+    *have |= bit;
+    return found;
+}
+
+tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn_build *build,
+                            unsigned stores, tn_memory_price *price, tn_error *error) {
+    found_place known[TN_STORES][2];
+    unsigned have = 0;
+    *price = (tn_memory_price){0};
+    find_rows(plan, build);
+    if (stores >> TN_STORE_CORES & 1) price->bram18 += workload->descriptor_bram18;
+    for (uint32_t i = 0; i < plan->map.memories; i++) {
+        const tn_mapped *memory = &plan->map.memory[i];
+        const tn_memory_share *share;
+        if (!(stores >> memory->store & 1)) continue;
+        const found_place *at = find_place(plan, i, build, known, &have);
+        TN_TRY(recall_share(workload, plan, i, build, &at->place, at->slot, &share, error));
+        price->bram18 += share->bram18;
+        price->uram += share->uram;
+        price->lutram += share->lutram;
+        price->bits[memory->store][share->style] += share->stored_bits;
+        add_ports(memory, share, price->port);
+    }
+    return TN_OK;
+}
+
+const char *const tn_resource_names[] = {"lut", "ff", "dsp", "bram18", "uram", NULL};
+
+typedef struct {
+    bool filled;
+    unsigned stores; /* of a memory part: which stores it is of */
+    tn_build key;
+} part_key;
+
+typedef struct {
+    part_key key; /* first in every kind of part */
+    tn_work_price price;
+} work_part;
+
+typedef struct {
+    part_key key;
+    tn_memory_price price;
+} memory_part;
+
+/* Parts of one kind. Tables begin small, since most steps are priced once or twice, and grow as parts come. */
+typedef struct {
+    size_t part_bytes, places_most;
+    size_t places, fills;
+    char *part; /* [places] */
+} part_table;
+
+typedef struct tn_price_memo {
+    tn_arena *arena;
+    part_table product, vector; /* where work splits */
+    part_table work;            /* where it does not */
+    part_table memory;
+    tn_work_price sum; /* of a product's and a vector's part */
+} tn_price_memo;
+
+static tn_status memo_make(tn_arena *arena, tn_price_memo **memo, tn_error *error) {
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof **memo, memo, error));
+    **memo = (tn_price_memo){.arena = arena,
+                             .product = {sizeof(work_part), 128, 0, 0, NULL},
+                             .vector = {sizeof(work_part), 16, 0, 0, NULL},
+                             .work = {sizeof(work_part), 64, 0, 0, NULL},
+                             .memory = {sizeof(memory_part), 1024, 0, 0, NULL}};
+    return TN_OK;
+}
+
+/* Multilinear hashing: the words of the key by odd factors of their own, so that none waits for another. */
+static size_t place_of(const tn_build *key, unsigned stores, size_t places) {
+    enum { WORDS = sizeof *key / sizeof(uint64_t) };
+    static const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t word[WORDS], hash = stores * UINT64_C(0xd6e8feb86659fd93), factor = golden;
+    memcpy(word, key, sizeof word);
+    for (size_t i = 0; i < WORDS; i++) {
+        hash += word[i] * (factor | 1);
+        factor += factor << 7 ^ golden;
+    }
+    return (size_t)(hash >> 32) % places;
+}
+
+static bool is_same(const part_key *a, const tn_build *key, unsigned stores) {
+    return a->filled && a->stores == stores && memcmp(&a->key, key, sizeof *key) == 0;
+}
+
+static part_key *part_at(const part_table *table, const tn_build *key, unsigned stores) {
+    return (part_key *)(table->part + place_of(key, stores, table->places) * table->part_bytes);
+}
+
+/* Where the part of that key is; *found: it is filled. Else the caller fills it, and then its key. */
+static tn_status find_part(tn_arena *arena, part_table *table, const tn_build *key, unsigned stores,
+                           part_key **part, bool *found, tn_error *error) {
+    enum { FIRST = 8, GROWTH = 8 };
+    if (table->places > 0) {
+        *part = part_at(table, key, stores);
+        *found = is_same(*part, key, stores);
+        if (*found) return TN_OK;
+    }
+    if (table->fills == 2 * table->places && table->places < table->places_most) {
+        size_t places = table->places ? table->places * GROWTH : FIRST;
+        if (places > table->places_most) places = table->places_most;
+        char *room;
+        TN_TRY(tn_arena_alloc(arena, places, table->part_bytes, &room, error));
+        table->part = room;
+        table->places = places;
+        table->fills = 0;
+        *part = part_at(table, key, stores);
+    }
+    table->fills++;
+    (*part)->filled = *found = false;
+    return TN_OK;
+}
+
+static tn_build parallelism_of(const tn_build *build) {
+    return (tn_build){.rows = build->rows,
+                      .columns = build->columns,
+                      .reduction = build->reduction,
+                      .vector = build->vector,
+                      .array = build->array,
+                      .off_chip_over_bytes = build->off_chip_over_bytes,
+                      .off_chip_tile_bytes = build->off_chip_over_bytes ? build->off_chip_tile_bytes : 0};
+}
+
+static tn_build work_key(const tn_build *build) {
+    tn_build key = parallelism_of(build);
+    if (build->off_chip_over_bytes > 0) key.buffers = build->buffers;
+    key.vector_units = (uint32_t)tn_build_shares_vectors(build);
+    key.layouts = build->layouts;
+    if (tn_build_searches_layouts(build)) { /* which memories arrays share decides their rows */
+        key.buffers = build->buffers;
+        key.split = build->split;
+    }
+    if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return key;
+    key.schedule = build->schedule;
+    key.sharing = build->sharing;
+    key.kernels = build->kernels;
+    key.read_ports = build->read_ports;
+    key.buffers = build->buffers;
+    key.group = build->group;
+    key.placement = build->placement;
+    if (build->schedule == TN_SCHEDULE_PIPELINED) key.blocks = build->blocks;
+    return key;
+}
+
+static tn_build memory_key(const tn_build *build, unsigned stores) {
+    tn_build key = parallelism_of(build);
+    key.buffers = build->buffers;
+    key.read_ports = build->read_ports;
+    key.placement = build->placement;
+    key.layouts = build->layouts;
+    if (build->placement != TN_PLACE_SEARCHED || build->layouts != TN_LAID_IDEALLY) key.split = build->split;
+    if (build->placement == TN_PLACE_SEARCHED) {
+        /* The LUTs that kernels leave. */
+        key.vector_units = (uint32_t)tn_build_shares_vectors(build);
+        key.sharing = build->sharing;
+        key.kernels = build->kernels;
+        return key;
+    }
+    if (stores == 1 << TN_STORE_CORES) {
+        key.core_memory = build->core_memory;
+        key.group = build->group;
+    } else {
+        key.activation_memory = build->activation_memory;
+    }
+    return key;
+}
+
+typedef tn_status price_half(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                             tn_error *error);
+
+/* The work of products or of vector kernels. */
+static tn_status recall_half(tn_workload *workload, part_table *table, price_half *price, const tn_build *key,
+                             const tn_build *build, const tn_work_price **half, tn_error *error) {
+    part_key *part;
+    bool found;
+    TN_TRY(find_part(workload->memo->arena, table, key, 0, &part, &found, error));
+    work_part *kept = (work_part *)part;
+    *half = &kept->price;
+    if (found) return TN_OK;
+    TN_TRY(price(workload, build, &kept->price, error));
+    *part = (part_key){true, 0, *key};
+    return TN_OK;
+}
+
+/* Of the two, what both have is added, and each brings the kernels that the other lacks. */
+static tn_status recall_halves(tn_workload *workload, const tn_build *build, const tn_work_price **price,
+                               tn_error *error) {
+    const tn_build product_key = {.rows = build->rows,
+                                  .columns = build->columns,
+                                  .reduction = build->reduction,
+                                  .array = build->array,
+                                  .layouts = build->layouts};
+    const tn_build vector_key = {.vector = build->vector,
+                                 .vector_units = (uint32_t)tn_build_shares_vectors(build)};
+    tn_price_memo *memo = workload->memo;
+    const tn_work_price *products, *vectors;
+    TN_TRY(recall_half(workload, &memo->product, tn_price_products, &product_key, build, &products, error));
+    TN_TRY(recall_half(workload, &memo->vector, tn_price_vectors, &vector_key, build, &vectors, error));
+    memo->sum = *products;
+    memo->sum.cycles_per_step += vectors->cycles_per_step;
+    memo->sum.vectors = vectors->vectors;
+    memo->sum.vector_busy_pF += vectors->vector_busy_pF;
+    for (int store = 0; store < TN_STORES; store++) memo->sum.words[store] += vectors->words[store];
+    *price = &memo->sum;
+    return TN_OK;
+}
+
+static tn_status recall_work(tn_workload *workload, tn_plan *plan, const tn_build *build,
+                             const tn_work_price **price, tn_error *error) {
+    if (tn_work_splits(workload, plan, build)) return recall_halves(workload, build, price, error);
+    tn_build key = work_key(build);
+    part_key *part;
+    bool found;
+    TN_TRY(find_part(workload->memo->arena, &workload->memo->work, &key, 0, &part, &found, error));
+    work_part *kept = (work_part *)part;
+    *price = &kept->price;
+    if (found) return TN_OK;
+    if (tn_build_searches_layouts(build) || build->schedule != TN_SCHEDULE_SEQUENTIAL)
+        TN_TRY(tn_plan_lay(workload, plan, build, error));
+    TN_TRY(tn_price_work(workload, plan, build, &kept->price, error));
+    *part = (part_key){true, 0, key};
+    return TN_OK;
+}
+
+static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_build *of, unsigned stores,
+                                 const tn_work_price *work, tn_memory_price *sum, tn_error *error) {
+    tn_build bound = *of, *build = &bound;
+    if (of->layouts == TN_LAID_CLOSELY) bound.layouts = TN_LAID_BOUND; /* both have the same memories */
+    tn_build key = memory_key(build, stores);
+    part_key *kept;
+    uint32_t rows = 0;
+    bool found;
+    if (build->placement != TN_PLACE_SEARCHED) TN_TRY(tn_plan_rows(workload, plan, build, &rows, error));
+    if (rows > 0) { /* all that parallelism decides of them */
+        key.rows = rows;
+        key.columns = key.reduction = key.vector = 0;
+    }
+    TN_TRY(find_part(workload->memo->arena, &workload->memo->memory, &key, stores, &kept, &found, error));
+    tn_memory_price *part = &((memory_part *)kept)->price;
+    if (!found) {
+        TN_TRY(tn_plan_lay(workload, plan, build, error));
+        if (build->placement == TN_PLACE_SEARCHED) {
+            const tn_resources kernels = tn_workload_kernels(workload, build, work);
+            TN_TRY(tn_plan_places(workload, plan, build, kernels.lut, NULL, error));
+        }
+        TN_TRY(tn_price_memories(workload, plan, build, stores, part, error));
+        *kept = (part_key){true, stores, key};
+    }
+    sum->bram18 += part->bram18;
+    sum->uram += part->uram;
+    sum->lutram += part->lutram;
+    for (int side = 0; side < TN_SIDES; side++) tn_port_add(&sum->port[side], &part->port[side]);
+    for (int store = 0; store < TN_STORES; store++)
+        for (int style = 0; style <= TN_STYLE_DISTRIBUTED; style++)
+            sum->bits[store][style] += part->bits[store][style];
+    return TN_OK;
+}
+
+/* The build with one operation after the other, and the vector units that it has. */
+static tn_build in_turn(const tn_build *build) {
+    tn_build turn = *build;
+    turn.vector_units = tn_build_shares_vectors(build) ? TN_UNITS_SHARED : TN_UNITS_OWN;
+    turn.schedule = TN_SCHEDULE_SEQUENTIAL;
+    return turn;
+}
+
+/* However operations overlap, kernels of a kind take what is done in turn among themselves, and what waits for something
+ * begins after it. */
+static uint64_t least_overlapped(const tn_workload *workload, const tn_build *build,
+                                 const tn_work_price *turn) {
+    uint64_t most = turn->chain_cycles, vectors = turn->cycles_per_step,
+             units = tn_workload_vector_units(workload, build);
+    for (uint32_t i = 0; i < workload->arithmetics; i++) {
+        most = tn_greatest(most, turn->product_cycles[i] / tn_workload_matmuls(workload, build, i));
+        vectors -= turn->product_cycles[i];
+    }
+    return units ? tn_greatest(most, vectors / units) : most;
+}
+
+static tn_status recall_bound_work(tn_workload *workload, tn_plan *plan, const tn_build *build,
+                                   tn_work_price *price, tn_error *error) {
+    const tn_build turn = in_turn(build);
+    const tn_work_price *work;
+    TN_TRY(recall_work(workload, plan, &turn, &work, error));
+    *price = *work;
+    price->cycles_per_step = least_overlapped(workload, build, work);
+    return TN_OK;
+}
+
+static tn_status price_build(tn_workload *workload, const tn_build *build, tn_price *price, tn_error *error) {
+    enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
+    const bool bound = build->layouts == TN_LAID_BOUND || build->layouts == TN_LAID_CLOSELY;
+    const tn_work_price *work;
+    tn_work_price overlapped;
+    tn_memory_price memories = {0};
+    tn_plan *plan;
+    TN_TRY(tn_workload_built(workload, build, &workload, error));
+    if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
+    TN_TRY(tn_workload_plan(workload, build, &plan, error));
+    if (bound && build->schedule != TN_SCHEDULE_SEQUENTIAL) {
+        TN_TRY(recall_bound_work(workload, plan, build, &overlapped, error));
+        work = &overlapped;
+    } else {
+        TN_TRY(recall_work(workload, plan, build, &work, error));
+    }
+    if (build->placement == TN_PLACE_SEARCHED) {
+        TN_TRY(recall_memories(workload, plan, build, CORES | ACTIVATIONS, work, &memories, error));
+    } else {
+        TN_TRY(recall_memories(workload, plan, build, CORES, work, &memories, error));
+        TN_TRY(recall_memories(workload, plan, build, ACTIVATIONS, work, &memories, error));
+    }
+    tn_price_sum(workload, plan, build, work, &memories, price, NULL);
+    return TN_OK;
+}
+
+tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *price, tn_error *error) {
+    TN_TRY(tn_build_check(build, error));
+    return price_build(workload, build, price, error);
+}
+
+/* Longer operations never end a sequential step earlier, nor leave a kernel less to do, and deeper memories of one style
+ * take no fewer blocks of geometry hls. Neither is sure where places are searched, or blocks are chosen by cost; operations
+ * that overlap in pieces, wait for external memory or are refreshed meanwhile are not bounded. */
+bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
+    const bool overlaps = build->schedule != TN_SCHEDULE_SEQUENTIAL,
+               plain = build->schedule != TN_SCHEDULE_PIPELINED && build->off_chip_over_bytes == 0;
+    return tn_build_searches_layouts(build) && (!overlaps || plain) &&
+           build->placement == TN_PLACE_AS_BUILT && device->memory.geometry == TN_GEOMETRY_HLS;
+}
+
+static bool has_bound(const tn_workload *workload, const tn_build *build) {
+    const bool overlaps = build->schedule != TN_SCHEDULE_SEQUENTIAL;
+    return tn_price_has_bound(workload->device, build) && (!overlaps || workload->step->retention_us <= 0);
+}
+
+static tn_status price_bound(tn_workload *workload, const tn_build *build, tn_laying laying, tn_price *price,
+                             bool *exact, tn_error *error) {
+    tn_build bound = *build;
+    TN_TRY(tn_build_check_together(build, error));
+    *exact = !has_bound(workload, build);
+    if (!*exact) bound.layouts = laying;
+    return price_build(workload, &bound, price, error);
+}
+
+tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
+                         tn_error *error) {
+    return price_bound(workload, build, TN_LAID_BOUND, price, exact, error);
+}
+
+tn_status tn_price_close_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
+                               tn_error *error) {
+    return price_bound(workload, build, TN_LAID_CLOSELY, price, exact, error);
+}
+
+/* Words moved are charged by style, in the proportion of what the styles store. */
+static void spread_accesses(const double *stored_bits, double bits, double *by_style) {
+    double stored = 0;
+    for (int style = 0; style <= TN_STYLE_DISTRIBUTED; style++) stored += stored_bits[style];
+    if (stored <= 0) return;
+    for (int style = 0; style <= TN_STYLE_DISTRIBUTED; style++)
+        by_style[style] += bits * stored_bits[style] / stored;
+}
+
+/* By which share the voltage falls with the clock, where a step has time until a deadline. */
+static double lowered_by(const tn_step *step, const tn_device *device, const tn_price *price) {
+    double volts = device->energy.voltage_V.value;
+    if (step->deadline_us <= 0 || volts <= 0) return 0;
+    double share = (double)price->cycles_per_step / (price->seconds_per_step * device->clock_MHz * 1e6);
+    double least = step->least_V < volts ? step->least_V / volts : 1;
+    return 1 - fmax(share, least);
+}
+
+static void sum_activity(const tn_workload *workload, const tn_plan *plan, const tn_work_price *work,
+                         const tn_memory_price *memories, const tn_resources *kernels,
+                         const tn_resources *routing, const tn_price *price, tn_activity *activity) {
+    const tn_device *device = workload->device;
+    double cycles = (double)price->cycles_per_step;
+    const tn_resources blocks = {.lut = memories->lutram, .bram18 = memories->bram18, .uram = memories->uram};
+    *activity = (tn_activity){.seconds = price->seconds_per_step, .cycles = cycles};
+    activity->busy_pF = work->vector_busy_pF;
+    for (uint32_t i = 0; i < workload->arithmetics; i++)
+        activity->busy_pF +=
+            tn_energy_capacitance_pF(device, &work->matmul[i]) * (double)work->product_cycles[i];
+    activity->idle_pF = tn_energy_capacitance_pF(device, kernels) * cycles - activity->busy_pF;
+    activity->busy_pF += tn_energy_capacitance_pF(device, routing) * cycles; /* always in use by something */
+    activity->block_pF = tn_energy_capacitance_pF(device, &blocks);
+    for (int store = 0; store < TN_STORES; store++)
+        spread_accesses(memories->bits[store], work->words[store] * (double)workload->word_bits,
+                        activity->access_bits);
+    activity->refresh_pJ = work->refresh_pJ;
+    activity->lowered = lowered_by(workload->step, device, price);
+    activity->off_chip_bits = 8.0 * (double)plan->off_chip_bytes_per_step;
+    if (plan->off_chip)
+        activity->off_chip_pJ_per_bit = ((const tn_external_memory *)device->external.item)->pJ_per_bit;
+}
+
+static uint32_t misfits_of(const tn_resources *used, const tn_resources *has) {
+    return (uint32_t)(used->lut > has->lut) << TN_LUT | (uint32_t)(used->ff > has->ff) << TN_FF |
+           (uint32_t)(used->dsp > has->dsp) << TN_DSP | (uint32_t)(used->bram18 > has->bram18) << TN_BRAM18 |
+           (uint32_t)(used->uram > has->uram) << TN_URAM;
+}
+
+void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                  const tn_work_price *work, const tn_memory_price *memories, tn_price *price,
+                  tn_activity *activity) {
+    double joules[TN_ENERGY_PARTS];
+    tn_activity own;
+    tn_resources has = tn_device_resources(workload->device);
+    if (!activity) activity = &own;
+    const tn_resources kernels = tn_workload_kernels(workload, build, work);
+    *price = (tn_price){.cycles_per_step = work->cycles_per_step, .used = kernels};
+    price->seconds_per_step = (double)price->cycles_per_step / (workload->device->clock_MHz * 1e6);
+    if (price->seconds_per_step < 1e-6 * workload->step->deadline_us)
+        price->seconds_per_step = 1e-6 * workload->step->deadline_us;
+    const tn_resources routing = tn_workload_routing(workload, build, memories->port);
+    tn_resources_add(&price->used, &routing, 1);
+    price->used.lut += memories->lutram;
+    price->used.bram18 += memories->bram18;
+    price->used.uram += memories->uram;
+    price->on_chip_bytes = (price->used.bram18 * TN_MEMORY_CAPACITY_BRAM18_BITS +
+                            price->used.uram * TN_MEMORY_CAPACITY_URAM_BITS) /
+                           8;
+    price->off_chip_bytes = plan->off_chip_bytes;
+    price->off_chip_bytes_per_step = plan->off_chip_bytes_per_step;
+    sum_activity(workload, plan, work, memories, &kernels, &routing, price, activity);
+    tn_energy_of(workload->device, activity, joules);
+    price->static_joules_per_step = joules[TN_ENERGY_STATIC];
+    for (int part = 0; part < TN_ENERGY_PARTS; part++) price->joules_per_step += joules[part];
+    if (price->seconds_per_step > 0) price->watts = price->joules_per_step / price->seconds_per_step;
+    price->misfits = misfits_of(&price->used, &has);
+}

@@ -1,0 +1,30 @@
+/* A price from its parts: cycles, seconds, resources, what is short, energy. Inside the room. */
+#ifndef TN_PRICE_PRICE_PARTS_H
+#define TN_PRICE_PRICE_PARTS_H
+
+#include "price/energy.h"
+#include "price/plan.h"
+#include "price/price.h"
+#include "price/work.h"
+
+/* The part of a price that is memories. Shares of single memories are remembered in the plan, sums in price/price.c.
+ * Inside the room. */
+
+/* What memories take. */
+typedef struct tn_memory_price {
+    uint64_t bram18, uram, lutram;
+    tn_port_source port[TN_SIDES];
+    double bits[TN_STORES][TN_STYLE_DISTRIBUTED + 1]; /* stored, by store and style */
+} tn_memory_price;
+
+/* Of the stores whose bits are set in `stores`, the descriptors' memory with the cores'. Needs tn_plan_lay before and, where
+ * placement is searched, tn_plan_places. */
+tn_status tn_price_memories(const tn_workload *workload, tn_plan *plan, const tn_build *build,
+                            unsigned stores, tn_memory_price *price, tn_error *error);
+
+/* `activity`, from which the energy follows, may be NULL. */
+void tn_price_sum(const tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                  const tn_work_price *work, const tn_memory_price *memories, tn_price *price,
+                  tn_activity *activity);
+
+#endif

@@ -1,0 +1,384 @@
+#include "price/work.h"
+
+#include "base/checked.h"
+#include "base/memory.h"
+#include "kernel/systolic.h"
+#include "model/technique.h"
+#include "price/energy.h"
+#include "price/laid_cycles.h"
+#include "price/workload_kernels.h"
+
+#include <math.h>
+
+/* ---- cycles of a class ---- */
+
+/* No product of so few tiles takes less with layouts, which may cut it into more of them: sums that wait for each
+ * other for want of tiles then wait less. */
+static uint64_t least_cycles(const tn_matmul *kernel, const tn_matmul_time *time) {
+    uint64_t terms = time->issues / time->interleaved;
+    if (time->interval_cycles == 1) return time->cycles;
+    return tn_least(time->cycles, terms * kernel->lane.sum.stages - 1 + tn_matmul_fill_cycles(kernel));
+}
+
+/* Cycles of one operation of a class, and the issues of a product (0 for others). `size` is that of the class or of a block
+ * of it. */
+static tn_status work_cycles(const tn_workload *workload, const tn_work *work, const tn_product_size *size,
+                             const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error) {
+    *issues = 0;
+    if (!work->product) {
+        const tn_vector kernel = {(tn_operation_kind)work->vector, build->vector,
+                                  &workload->vector_operators};
+        TN_TRY(tn_vector_cycles(&kernel, size->rows, size->columns, cycles, error));
+    } else if (build->array == TN_ARRAY_SYSTOLIC) {
+        const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
+        tn_array_time time;
+        TN_TRY(tn_array_kernel_cycles(&kernel, (tn_phase)work->phase, size, &time, error));
+        *cycles = time.cycles;
+    } else {
+        const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
+        tn_matmul_time time;
+        TN_TRY(tn_matmul_cycles(&kernel, size, &time, error));
+        *cycles = build->layouts == TN_LAID_BOUND ? least_cycles(&kernel, &time) : time.cycles;
+        *issues = time.issues;
+    }
+    *cycles = tn_scaled_up(*cycles, work->cycle_ratio);
+    *cycles += tn_write_back_cycles(work->of, &workload->vector_operators);
+    const tn_device_control *control = &workload->device->control;
+    *cycles += work->product ? control->product_cycles
+                             : control->vector_cycles * tn_vector_starts((tn_operation_kind)work->vector);
+    *cycles = tn_scaled_up(*cycles, work->share);
+    return TN_OK;
+}
+
+/* ---- traffic ---- */
+
+/* Parameters, gradients and optimizer state are written where they stay. */
+static bool store_is_core(const tn_array *array) {
+    return array->role != TN_ARRAY_ACTIVATION && array->role != TN_ARRAY_INTERMEDIATE;
+}
+
+/* Words that a product reads of its left and right operand. */
+static void operand_words(const tn_workload *workload, const tn_work *work, const tn_build *build,
+                          uint64_t issues, double words[2]) {
+    if (build->array == TN_ARRAY_SYSTOLIC) {
+        const tn_matmul kernel = tn_workload_matmul(workload, build, work->arithmetic);
+        tn_array_time time; /* which fitted before */
+        if (tn_array_kernel_cycles(&kernel, (tn_phase)work->phase, &work->size, &time, NULL) != TN_OK) return;
+        for (int side = 0; side < 2; side++) words[side] = (double)time.words[side];
+        return;
+    }
+    double terms = (double)tn_least(build->reduction, work->size.reduction) * (double)issues;
+    words[0] = terms * (double)tn_least(build->rows, work->size.rows);
+    words[1] = terms * (double)tn_least(build->columns, work->size.columns);
+}
+
+static void add_traffic(const tn_workload *workload, const tn_work *work, const tn_build *build,
+                        uint64_t issues, tn_work_price *price) {
+    double count = (double)work->count * work->share;
+    double elements = count * (double)work->size.rows * (double)work->size.columns;
+    if (!work->product) {
+        double passes = (double)tn_vector_passes((tn_operation_kind)work->vector);
+        for (int store = 0; store < TN_STORES; store++)
+            price->words[store] += elements * (passes * work->reads[store] + work->writes[store]);
+        return;
+    }
+    double words[2] = {0};
+    operand_words(workload, work, build, issues, words);
+    for (int side = 0; side < 2; side++)
+        price->words[work->side_store[side]] += count * words[side] * fmin(1, work->cycle_ratio);
+    for (int store = 0; store < TN_STORES; store++)
+        price->words[store] += elements * (double)work->size.batch * work->writes[store];
+    for (uint32_t i = 0; i < work->of->fused_count; i++) {
+        uint32_t read = work->of->fused[i].read;
+        if (read == UINT32_MAX) continue;
+        bool core = store_is_core(&workload->step->array[work->of->reads[read]]);
+        price->words[core ? TN_STORE_CORES : TN_STORE_ACTIVATIONS] +=
+            count * (double)tn_write_back_words(work->of, i, build);
+    }
+}
+
+/* Lanes behind the sums work in the cycle in which a tile leaves these. */
+static void add_write_backs(const tn_workload *workload, const tn_build *build, tn_work_price *price) {
+    if (!workload->writing_back) return;
+    price->write_backs = tn_workload_write_backs(workload, build);
+    uint64_t edge[2];
+    tn_side_edges(TN_SIDE_RESULT, build, edge);
+    for (uint32_t i = 0; i < workload->works; i++) {
+        const tn_work *work = &workload->work[i];
+        if (work->of->fused_count == 0) continue;
+        const tn_resources used = tn_workload_write_back(workload, build, work->arithmetic);
+        double tiles = (double)work->size.batch * (double)tn_ceil_div(work->size.rows, edge[0]) *
+                       (double)tn_ceil_div(work->size.columns, edge[1]);
+        price->vector_busy_pF +=
+            tn_energy_capacitance_pF(workload->device, &used) * tiles * (double)work->count * work->share;
+    }
+}
+
+static void add_vector_unit(const tn_workload *workload, const tn_build *build, const uint64_t *busy,
+                            tn_work_price *price) {
+    price->vectors = tn_vector_unit_resources(workload->device, workload->vector_used, build->vector,
+                                              &workload->vector_operators);
+    double capacitance_pF = tn_energy_capacitance_pF(workload->device, &price->vectors);
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
+        price->vector_busy_pF += capacitance_pF * (double)busy[kind];
+}
+
+static void add_vector_kernels(const tn_workload *workload, const tn_build *build, const uint64_t *busy,
+                               tn_work_price *price) {
+    if (workload->vectors > 0 && tn_build_shares_vectors(build)) {
+        add_vector_unit(workload, build, busy, price);
+        return;
+    }
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++) {
+        if (!workload->vector_used[kind]) continue;
+        const tn_vector kernel = {(tn_operation_kind)kind, build->vector, &workload->vector_operators};
+        tn_resources used = tn_vector_resources(workload->device, &kernel);
+        double capacitance_pF = tn_energy_capacitance_pF(workload->device, &used);
+        tn_resources_add(&price->vectors, &used, 1);
+        price->vector_busy_pF += capacitance_pF * (double)busy[kind];
+    }
+}
+
+/* Cycles that moving so many bytes to or from external memory takes, its latency included. */
+static uint64_t transfer_cycles(const tn_device *device, uint64_t bytes, uint64_t *latency) {
+    const tn_external_memory *external = device->external.item;
+    double cycles_per_s = device->clock_MHz * 1e6;
+    double bytes_per_s = external->bandwidth_GBps * 1e9 * external->efficiency;
+    *latency = (uint64_t)ceil(external->latency_ns * 1e-9 * cycles_per_s);
+    return (uint64_t)ceil((double)bytes / bytes_per_s * cycles_per_s);
+}
+
+/* By operation instead of by class; downwards, as cycles by class are in the same place. */
+static void spread_classes(tn_workload *workload) {
+    for (uint32_t i = workload->step->operations; i-- > 0;) {
+        workload->cycles[i] = workload->cycles[workload->work_of[i]];
+        workload->piece_cycles[i] = workload->piece_cycles[workload->work_of[i]];
+    }
+}
+
+/* What tiles take more than the whole product: each is a product of its own, whose pipeline fills and drains, and is
+ * rounded up to the kernel's edges. And what they add to transfers: the first ones are awaited, and the last result is
+ * written, with no product beside them. */
+static tn_status add_tiles(tn_workload *workload, const tn_plan *plan, const tn_build *build, uint32_t i,
+                           uint64_t *fill, tn_error *error) {
+    const tn_tiling *tiling = &plan->tiling[i];
+    const tn_work *work = &workload->work[workload->work_of[i]];
+    uint64_t one, all, issues, tiled, latency, elements = 0;
+    *fill = 0;
+    if (tiling->tiles == 0) return TN_OK;
+    const tn_product_size tile = {1, tiling->rows, work->size.reduction, tiling->columns};
+    TN_TRY(work_cycles(workload, work, &tile, build, &one, &issues, error));
+    TN_TRY(work_cycles(workload, work, &work->size, build, &all, &issues, error));
+    if (!tn_mul(one, tiling->tiles, &tiled) ||
+        !tn_add(workload->cycles[i], tiled > all ? tiled - all : 0, &workload->cycles[i]))
+        return tn_fail(error, TN_OVERFLOW, "the cycles of a tiled product do not fit 64 bits");
+    for (int operand = 0; operand < TN_TILED_OPERANDS; operand++) elements += tiling->staged[operand];
+    *fill = transfer_cycles(workload->device, elements * workload->step->element_bytes, &latency);
+    return TN_OK;
+}
+
+/* An operation takes as long as its kernel or its transfers, which run side by side, and waits once for the
+ * external memory to answer. */
+static tn_status add_transfers(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                               uint64_t blocks, tn_error *error) {
+    for (uint32_t i = 0; i < workload->step->operations; i++) {
+        uint64_t latency, fill, bytes = plan->transfer_bytes[i];
+        double share = workload->work[workload->work_of[i]].share;
+        if (bytes == 0) continue;
+        TN_TRY(add_tiles(workload, plan, build, i, &fill, error));
+        uint64_t moving = transfer_cycles(workload->device, bytes, &latency);
+        latency = tn_scaled_up(latency, share);
+        fill = tn_scaled_up(fill, share);
+        workload->cycles[i] = tn_greatest(workload->cycles[i], moving) + latency + fill;
+        workload->piece_cycles[i] = tn_greatest(workload->piece_cycles[i], tn_ceil_div(moving, blocks)) +
+                                    tn_ceil_div(latency + fill, blocks);
+    }
+    return TN_OK;
+}
+
+/* What operations take with their operands where they were laid. A block of one is priced as its share of the whole. */
+static tn_status lay_operations(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                                uint64_t blocks, tn_work_price *price, uint64_t *busy, tn_error *error) {
+    for (uint32_t i = 0; i < workload->step->operations; i++) {
+        const tn_work *work = &workload->work[workload->work_of[i]];
+        tn_laid_time time;
+        TN_TRY(tn_laid_cycles(workload, plan, build, i, &time, error));
+        if (time.cycles == 0) continue;
+        uint64_t *kernel = work->product ? &price->product_cycles[work->arithmetic] : &busy[work->vector];
+        *kernel += time.cycles + time.start_cycles - workload->cycles[i];
+        workload->cycles[i] = time.cycles + time.start_cycles;
+        workload->piece_cycles[i] =
+            tn_greatest(workload->piece_cycles[i], tn_ceil_div(time.cycles, blocks) + time.start_cycles);
+    }
+    return TN_OK;
+}
+
+static tn_status price_class(tn_workload *workload, uint32_t at, const tn_build *build, uint64_t blocks,
+                             tn_error *error) {
+    const tn_work *work = &workload->work[at];
+    tn_product_size piece = work->size;
+    uint64_t issues;
+    TN_TRY(
+        work_cycles(workload, work, &work->size, build, &workload->cycles[at], &workload->issues[at], error));
+    if (blocks == 1) return TN_OK;
+    piece.rows = tn_ceil_div(piece.rows, blocks);
+    return work_cycles(workload, work, &piece, build, &workload->piece_cycles[at], &issues, error);
+}
+
+/* Whether cycles differ within a class of operations. */
+static bool by_operation(const tn_plan *plan, const tn_build *build) {
+    return plan->off_chip || tn_build_searches_layouts(build);
+}
+
+void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
+                  uint64_t *cycles) {
+    uint32_t resources;
+    for (uint32_t i = 0; i < workload->step->operations; i++)
+        plan->task[i].work = by_operation(plan, build) ? i : workload->work_of[i];
+    tn_tasks_make(workload->step, workload->unit_of, &plan->map, plan->place, &plan->waits, build, plan->task,
+                  plan->servers, &resources);
+    *schedule = (tn_schedule){.tasks = workload->step->operations,
+                              .resources = resources,
+                              .blocks = (uint32_t)build->blocks,
+                              .task = plan->task,
+                              .servers = plan->servers,
+                              .cycles = workload->cycles,
+                              .piece_cycles = workload->piece_cycles};
+    tn_schedule_run(schedule, &plan->scratch, workload->time, cycles);
+}
+
+/* Refreshes of what lives in cells that lose it: lifetimes from the first operation's start to the last one's end. */
+static tn_status add_refreshes(tn_workload *workload, const tn_plan *plan, const tn_build *build,
+                               tn_work_price *price, tn_error *error) {
+    const tn_step *step = workload->step;
+    bool sequential = build->schedule == TN_SCHEDULE_SEQUENTIAL;
+    double us_per_cycle = 1 / workload->device->clock_MHz;
+    uint64_t *end, now = 0;
+    if (step->retention_us <= 0) return TN_OK;
+    TN_TRY(tn_alloc(step->operations, sizeof *end, &end, error));
+    tn_status status = TN_OK;
+    for (uint32_t i = 0; i < step->operations; i++) {
+        now += workload->cycles[by_operation(plan, build) ? i : workload->work_of[i]];
+        end[i] = now;
+    }
+    for (uint32_t i = 0; i < step->arrays && status == TN_OK; i++) {
+        const tn_array *array = &step->array[i];
+        uint64_t refreshes;
+        if (store_is_core(array) || array->last >= step->operations) continue;
+        uint64_t from = array->first == 0 ? 0 : end[array->first - 1], to = end[array->last];
+        if (!sequential) {
+            from = workload->time[array->first].start;
+            to = workload->time[array->last].finish;
+        }
+        status = tn_refreshes((double)(to - from) * us_per_cycle, step->retention_us, &refreshes, error);
+        if (status == TN_OK)
+            price->refresh_pJ += (double)refreshes * (double)array->elements * step->refresh_pJ;
+    }
+    tn_free(end);
+    return status;
+}
+
+/* The classes of products, and the kernels that do them. */
+static tn_status price_products(tn_workload *workload, const tn_build *build, uint64_t blocks,
+                                tn_work_price *price, tn_error *error) {
+    for (uint32_t i = 0; i < workload->works; i++) {
+        const tn_work *work = &workload->work[i];
+        if (!work->product) continue;
+        TN_TRY(price_class(workload, i, build, blocks, error));
+        price->product_cycles[work->arithmetic] += workload->cycles[i] * work->count;
+        add_traffic(workload, work, build, workload->issues[i], price);
+    }
+    for (uint32_t i = 0; i < workload->arithmetics; i++) {
+        const tn_matmul kernel = tn_workload_matmul(workload, build, i);
+        price->matmul[i] = tn_matmul_resources(workload->device, &kernel);
+        price->cycles_per_step += price->product_cycles[i];
+    }
+    add_write_backs(workload, build, price);
+    return TN_OK;
+}
+
+/* The classes of vector kernels; busy: cycles by kind. */
+static tn_status price_vectors(tn_workload *workload, const tn_build *build, uint64_t blocks, uint64_t *busy,
+                               tn_work_price *price, tn_error *error) {
+    for (uint32_t i = 0; i < workload->works; i++) {
+        const tn_work *work = &workload->work[i];
+        if (work->product) continue;
+        TN_TRY(price_class(workload, i, build, blocks, error));
+        uint64_t cycles = workload->cycles[i] * work->count;
+        price->cycles_per_step += cycles;
+        busy[work->vector] += cycles;
+        add_traffic(workload, work, build, 0, price);
+    }
+    return TN_OK;
+}
+
+bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build) {
+    return build->schedule == TN_SCHEDULE_SEQUENTIAL && !by_operation(plan, build) &&
+           workload->step->retention_us <= 0;
+}
+
+tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                            tn_error *error) {
+    *price = (tn_work_price){0};
+    return price_products(workload, build, 1, price, error);
+}
+
+tn_status tn_price_vectors(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                           tn_error *error) {
+    uint64_t busy[TN_OPERATION_KINDS] = {0};
+    *price = (tn_work_price){0};
+    TN_TRY(price_vectors(workload, build, 1, busy, price, error));
+    add_vector_kernels(workload, build, busy, price);
+    return TN_OK;
+}
+
+/* The latest that an operation ends if each begins with the end of the last that it waits for. */
+static uint64_t longest_chain(const tn_workload *workload) {
+    const tn_step *step = workload->step;
+    uint64_t *end = workload->issues, most = 0; /* scratch: what is left there is not read again */
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        end[i] = 0;
+        for (uint32_t k = 0; k < operation->after_count; k++)
+            end[i] = tn_greatest(end[i], end[operation->after[k]]);
+        end[i] += workload->cycles[i];
+        most = tn_greatest(most, end[i]);
+    }
+    return most;
+}
+
+tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
+                        tn_error *error) {
+    uint64_t busy[TN_OPERATION_KINDS] = {0};
+    uint64_t blocks = build->schedule == TN_SCHEDULE_PIPELINED ? build->blocks : 1;
+    *price = (tn_work_price){0};
+    TN_TRY(price_products(workload, build, blocks, price, error));
+    TN_TRY(price_vectors(workload, build, blocks, busy, price, error));
+    if (by_operation(plan, build)) {
+        spread_classes(workload);
+        if (tn_build_searches_layouts(build))
+            TN_TRY(lay_operations(workload, plan, build, blocks, price, busy, error));
+        if (plan->off_chip) TN_TRY(add_transfers(workload, plan, build, blocks, error));
+        price->cycles_per_step = 0;
+        for (uint32_t i = 0; i < workload->step->operations; i++)
+            price->cycles_per_step += workload->cycles[i];
+        if (build->layouts == TN_LAID_CLOSELY) price->chain_cycles = longest_chain(workload);
+    }
+    add_vector_kernels(workload, build, busy, price);
+    if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return add_refreshes(workload, plan, build, price, error);
+    tn_schedule schedule;
+    TN_TRY(tn_plan_tasks(workload, plan, error));
+    const tn_resources kernels = tn_workload_kernels(workload, build, price);
+    TN_TRY(tn_plan_places(workload, plan, build, kernels.lut, NULL, error));
+    tn_price_run(workload, plan, build, &schedule, &price->cycles_per_step);
+    return add_refreshes(workload, plan, build, price, error);
+}
+
+tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *build,
+                                 const tn_work_price *work) {
+    tn_resources all = work->vectors;
+    tn_resources_add(&all, &work->write_backs, 1);
+    for (uint32_t i = 0; i < workload->arithmetics; i++)
+        tn_resources_add(&all, &work->matmul[i], tn_workload_matmuls(workload, build, i));
+    return all;
+}

@@ -1,0 +1,42 @@
+/* The part of a price that is work: what products and vector kernels of a step take, in cycles, kernels and words moved.
+ * Not remembered; price/price.c does that. Inside the room. */
+#ifndef TN_PRICE_WORK_H
+#define TN_PRICE_WORK_H
+
+#include "price/plan.h"
+
+/* What parallelism and schedule decide. */
+typedef struct tn_work_price {
+    uint64_t cycles_per_step;
+    uint64_t chain_cycles; /* of the closer bound: the longest chain of operations that wait for each other */
+    uint64_t product_cycles[TN_ARITHMETICS_MOST]; /* busy cycles of the matmul kernels together */
+    double vector_busy_pF; /* capacitance of vector kernels and write-backs, weighted by their busy cycles */
+    double words[TN_STORES];                  /* read and written in a step, by memory */
+    double refresh_pJ;                        /* of activations' cells */
+    tn_resources matmul[TN_ARITHMETICS_MOST]; /* of one matmul kernel */
+    tn_resources vectors;                     /* of all vector kernels */
+    tn_resources write_backs;                 /* of all matmul kernels' write-backs */
+} tn_work_price;
+
+/* Whether the work of products and that of vector kernels add up to that of the step: nothing runs side by side,
+ * waits for external memory or is looked at operation by operation. The two: what products take follows from the
+ * matmul kernels' edges, what vector kernels take from their lanes. Both use the workload's cycles as scratch. */
+bool tn_work_splits(const tn_workload *workload, const tn_plan *plan, const tn_build *build);
+tn_status tn_price_products(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                            tn_error *error);
+tn_status tn_price_vectors(tn_workload *workload, const tn_build *build, tn_work_price *price,
+                           tn_error *error);
+
+/* Fills the workload's cycles and issues and, but for schedule sequential, the plan's places, tasks and the workload's
+ * time. With layouts that are not ideal it needs tn_plan_lay before. */
+tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_work_price *price,
+                        tn_error *error);
+/* Runs the schedule whatever its kind; needs tn_price_work, tn_plan_places and tn_plan_tasks. */
+void tn_price_run(tn_workload *workload, tn_plan *plan, const tn_build *build, tn_schedule *schedule,
+                  uint64_t *cycles);
+
+/* All kernels together. */
+tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *build,
+                                 const tn_work_price *work);
+
+#endif

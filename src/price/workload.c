@@ -1,0 +1,416 @@
+#include "price/workload.h"
+
+#include "base/checked.h"
+#include "base/digest.h"
+#include "kernel/vector.h"
+#include "model/fusion.h"
+#include "model/operation.h"
+#include "price/workload_data.h"
+#include "price/workload_kernels.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- classes of operations ---- */
+
+static tn_store store_of(const tn_step *step, uint32_t array) {
+    tn_array_role role = step->array[array].role;
+    return role == TN_ARRAY_ACTIVATION || role == TN_ARRAY_INTERMEDIATE ? TN_STORE_ACTIVATIONS
+                                                                        : TN_STORE_CORES;
+}
+
+static void describe(const tn_step *step, const tn_operation *operation, uint32_t arithmetic, tn_work *work) {
+    *work = (tn_work){.product = operation->kind == TN_OP_PRODUCT,
+                      .arithmetic = (uint8_t)arithmetic,
+                      .count = 1,
+                      .of = operation};
+    work->size =
+        (tn_product_size){operation->batch, operation->rows, operation->reduction, operation->columns};
+    if (tn_operation_is_update(operation) ||
+        (operation->partial && !work->product)) /* row by row of a memory */
+        work->size = (tn_product_size){1, 1, 1, operation->rows * operation->columns};
+    if (operation->column_block) { /* products of their own, that read their left operand anew */
+        work->size.batch *= operation->columns / operation->column_block;
+        work->size.columns = operation->column_block;
+    }
+    for (uint32_t i = 0; i < operation->read_count; i++) work->reads[store_of(step, operation->reads[i])]++;
+    for (uint32_t i = 0; i < operation->write_count; i++)
+        work->writes[store_of(step, operation->writes[i])]++;
+    work->cycle_ratio = operation->cycle_ratio > 0 ? operation->cycle_ratio : 1;
+    work->share = operation->times > 0 ? (double)operation->times / (double)operation->of_times : 1;
+    if (!work->product) {
+        work->vector = (uint8_t)operation->kind;
+        return;
+    }
+    work->phase = (uint8_t)operation->phase;
+    for (int side = 0; side < 2; side++)
+        work->side_store[side] = (uint8_t)store_of(step, operation->reads[side]);
+}
+
+static bool same_fused(const tn_operation *a, const tn_operation *b) {
+    bool same = a->fused_count == b->fused_count;
+    for (uint32_t i = 0; i < a->fused_count && same; i++) {
+        const tn_fused *of_a = &a->fused[i], *of_b = &b->fused[i];
+        same = of_a->kind == of_b->kind && of_a->keeps == of_b->keeps && of_a->rows == of_b->rows &&
+               of_a->columns == of_b->columns && of_a->read == of_b->read;
+    }
+    return same;
+}
+
+static bool same_work(const tn_work *a, const tn_work *b) {
+    return a->product == b->product && a->vector == b->vector && a->arithmetic == b->arithmetic &&
+           a->phase == b->phase && a->cycle_ratio == b->cycle_ratio && a->share == b->share &&
+           memcmp(&a->size, &b->size, sizeof a->size) == 0 &&
+           memcmp(a->reads, b->reads, sizeof a->reads) == 0 &&
+           memcmp(a->writes, b->writes, sizeof a->writes) == 0 &&
+           memcmp(a->side_store, b->side_store, sizeof a->side_store) == 0 && same_fused(a->of, b->of);
+}
+
+/* Where the classes lie: open addressing over FNV-1a of what same_work compares. */
+typedef struct {
+    uint32_t slots; /* a power of two, above the classes */
+    uint32_t *slot; /* place + 1; 0: free */
+} class_index;
+
+static tn_status index_classes(uint32_t most, tn_arena *arena, class_index *index, tn_error *error) {
+    index->slots = 2;
+    while (index->slots <= most) index->slots *= 2;
+    return tn_arena_alloc(arena, index->slots, sizeof *index->slot, &index->slot, error);
+}
+
+static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t count) {
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < count; i++) hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static uint32_t slot_of(const class_index *index, const tn_work *work) {
+    const uint8_t kind[] = {work->product, work->vector, work->arithmetic};
+    uint64_t hash = mix_bytes(UINT64_C(0xcbf29ce484222325), kind, sizeof kind);
+    hash = mix_bytes(hash, &work->size, sizeof work->size);
+    hash = mix_bytes(hash, work->reads, sizeof work->reads);
+    hash = mix_bytes(hash, work->writes, sizeof work->writes);
+    hash = mix_bytes(hash, work->side_store, sizeof work->side_store);
+    return (uint32_t)(hash >> 32) & (index->slots - 1);
+}
+
+static uint32_t find_work(tn_workload *workload, class_index *index, const tn_work *work) {
+    uint32_t slot = slot_of(index, work);
+    for (; index->slot[slot]; slot = (slot + 1) & (index->slots - 1)) {
+        uint32_t at = index->slot[slot] - 1;
+        if (!same_work(&workload->work[at], work)) continue;
+        workload->work[at].count++;
+        return at;
+    }
+    workload->work[workload->works++] = *work;
+    index->slot[slot] = workload->works;
+    return workload->works - 1;
+}
+
+static tn_status check_operation(const tn_step *step, uint32_t position, tn_error *error) {
+    const tn_operation *operation = &step->operation[position];
+    if (operation->batch == 0 || operation->rows == 0 || operation->reduction == 0 || operation->columns == 0)
+        return tn_fail(error, TN_INPUT, "operation %" PRIu32 " of step %s has an extent of 0", position,
+                       step->name);
+    if (operation->kind == TN_OP_PRODUCT && operation->read_count < 2)
+        return tn_fail(error, TN_INPUT,
+                       "operation %" PRIu32 " of step %s is a product of fewer than two arrays", position,
+                       step->name);
+    return TN_OK;
+}
+
+/* The place of the operation's arithmetic among the workload's. */
+static tn_status find_arithmetic(tn_workload *workload, const tn_operation *operation, uint32_t *place,
+                                 tn_error *error) {
+    const tn_arithmetic plain = tn_arithmetic_of(&workload->step->formats->accumulate);
+    const tn_arithmetic *wanted = operation->arithmetic ? operation->arithmetic : &plain;
+    for (*place = 0; *place < workload->arithmetics; (*place)++)
+        if (tn_arithmetic_same(&workload->arithmetic[*place], wanted)) return TN_OK;
+    if (*place == TN_ARITHMETICS_MOST)
+        return tn_fail(error, TN_LIMIT, "step %s multiplies in more than %d arithmetics",
+                       workload->step->name, TN_ARITHMETICS_MOST);
+    workload->arithmetic[*place] = *wanted;
+    workload->arithmetics++;
+    return tn_lane_load(workload->device, wanted, &workload->lane[*place], error);
+}
+
+static void note_vector(tn_workload *workload, const tn_operation *operation, uint8_t kind) {
+    workload->vectors += !workload->vector_used[kind];
+    workload->vector_used[kind] = true;
+    if (operation->read_count > workload->vector_reads) workload->vector_reads = operation->read_count;
+}
+
+static tn_status list_works(tn_workload *workload, tn_error *error) {
+    const tn_step *step = workload->step;
+    bool used[TN_ARITHMETICS_MOST][TN_PHASES] = {{false}};
+    class_index classes;
+    TN_TRY(index_classes(step->operations, workload->arena, &classes, error));
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->work, &workload->work, error));
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->work_of, &workload->work_of,
+                          error));
+    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->unit_of, &workload->unit_of,
+                          error));
+    for (uint32_t i = 0; i < step->operations; i++) {
+        const tn_operation *operation = &step->operation[i];
+        tn_work work;
+        uint32_t arithmetic = 0;
+        TN_TRY(check_operation(step, i, error));
+        if (operation->kind == TN_OP_PRODUCT)
+            TN_TRY(find_arithmetic(workload, operation, &arithmetic, error));
+        describe(step, operation, arithmetic, &work);
+        if (work.product)
+            used[arithmetic][tn_matmul_phase(operation->phase)] = true;
+        else
+            note_vector(workload, operation, work.vector);
+        if (operation->fused_count > 0) {
+            tn_write_back_note(&workload->write_back, operation);
+            workload->writing_back |= 1u << arithmetic;
+        }
+        workload->unit_of[i] = tn_unit_of(operation, arithmetic);
+        workload->work_of[i] = find_work(workload, &classes, &work);
+    }
+    for (uint32_t i = 0; i < workload->arithmetics; i++)
+        for (int phase = 0; phase < TN_PHASES; phase++) workload->phases[i] += used[i][phase];
+    return TN_OK;
+}
+
+/* Whatever the build, no sum of a price leaves 64 bits: a kernel of one lane and the slowest operators takes
+ * the most cycles, padding at most doubles them, and so does cutting into blocks. Bytes are multiplied by bits,
+ * lanes and passes. */
+static const uint64_t CYCLES_PRICED = UINT64_MAX / 4, BYTES_PRICED = UINT64_MAX >> 24;
+
+static tn_status check_bounds(const tn_workload *workload, tn_error *error) {
+    enum {
+        CYCLES_MOST = 256,
+        FILL_MOST = TN_BLOCKS_MOST * (64 * 256 + 10000)
+    }; /* of an operator; of a kernel's ends */
+    const tn_step *step = workload->step;
+    uint64_t cycles = 0, bytes = 0;
+    bool fits = true;
+    for (uint32_t i = 0; i < workload->works; i++) {
+        const tn_work *work = &workload->work[i];
+        const uint64_t factors[] = {work->size.batch,   work->size.rows, work->size.reduction,
+                                    work->size.columns, CYCLES_MOST * 8, work->count};
+        uint64_t product;
+        fits = fits && tn_product(factors, 6, &product) && tn_add(cycles, product, &cycles) &&
+               tn_mul_add(work->count, FILL_MOST, &cycles);
+    }
+    for (uint32_t i = 0; i < step->arrays; i++)
+        fits = fits && tn_mul_add(step->array[i].elements, step->element_bytes, &bytes);
+    if (fits && cycles < CYCLES_PRICED && bytes < BYTES_PRICED) return TN_OK;
+    if (fits && bytes >= BYTES_PRICED)
+        return tn_fail(
+            error, TN_OVERFLOW,
+            "the arrays of step %s hold %" PRIu64
+            " bytes together; at most 2^40 - 1 are priced, as sums must fit 64 bits on every build",
+            step->name, bytes);
+    return tn_fail(
+        error, TN_OVERFLOW,
+        "step %s could take 2^62 cycles or more on the slowest build, beyond what is priced; make the "
+        "model smaller",
+        step->name);
+}
+
+tn_status tn_descriptor_blocks(const tn_device *device, uint64_t operations, tn_blocks *blocks,
+                               tn_error *error) {
+    *blocks = (tn_blocks){0};
+    if (device->control.descriptor_bits == 0) return TN_OK;
+    return tn_memory_blocks((tn_geometry)device->memory.geometry, TN_STYLE_BLOCK,
+                            device->control.descriptor_bits, operations, false, blocks, error);
+}
+
+tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_arena *arena,
+                              tn_workload **workload, tn_error *error) {
+    tn_workload *made;
+    if (tn_device_kind_of(device) != TN_DEVICE_FPGA)
+        return tn_fail(error, TN_INPUT, "device %s is no FPGA; a build is priced on devices of kind fpga",
+                       tn_device_name(device));
+    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    *made = (tn_workload){.step = step, .device = device, .arena = arena};
+    made->built[TN_FUSION_NONE] = made;
+    made->word_bits = 8 * step->element_bytes;
+    TN_TRY(tn_operator_set_load(device, &step->formats->accumulate, &made->vector_operators, error));
+    TN_TRY(list_works(made, error));
+    TN_TRY(check_bounds(made, error));
+    size_t operations = step->operations;
+    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->cycles, &made->cycles, error));
+    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->piece_cycles, &made->piece_cycles, error));
+    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->issues, &made->issues, error));
+    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->time, &made->time, error));
+    TN_TRY(tn_arena_alloc(arena, TN_ROUTES_KEPT, sizeof *made->route, &made->route, error));
+    tn_blocks descriptors;
+    TN_TRY(tn_descriptor_blocks(device, operations, &descriptors, error));
+    made->descriptor_bram18 = descriptors.bram18 + 2 * descriptors.bram36;
+    *workload = made;
+    return TN_OK;
+}
+
+tn_status tn_workload_built(tn_workload *workload, const tn_build *build, tn_workload **built,
+                            tn_error *error) {
+    const uint32_t fusion = build->fusion;
+    *built = workload->built[fusion];
+    if (*built) return TN_OK;
+    tn_step *step;
+    TN_TRY(tn_arena_alloc(workload->arena, 1, sizeof *step, &step, error));
+    TN_TRY(tn_step_fuse(workload->step, fusion == TN_FUSION_WRITE_BACK, workload->arena, step, error));
+    TN_TRY(tn_workload_prepare(step, workload->device, workload->arena, built, error));
+    for (int i = 0; i < TN_FUSIONS; i++) (*built)->built[i] = *built;
+    if (workload->laid_as && workload->laid_as->built[fusion])
+        tn_workload_share_layouts(*built, workload->laid_as->built[fusion]);
+    workload->built[fusion] = *built;
+    return TN_OK;
+}
+
+tn_status tn_workload_step(tn_workload *workload, const tn_build *build, const tn_step **step,
+                           tn_error *error) {
+    tn_workload *built;
+    TN_TRY(tn_workload_built(workload, build, &built, error));
+    *step = built->step;
+    return TN_OK;
+}
+
+void tn_workload_share_layouts(tn_workload *workload, const tn_workload *from) {
+    workload->laid = from->laid;
+    workload->laid_as = from;
+}
+
+uint64_t tn_workload_matmuls(const tn_workload *workload, const tn_build *build, uint32_t arithmetic) {
+    uint64_t queues = workload->phases[arithmetic];
+    if (build->sharing == TN_SHARED && queues > 1) queues = 1;
+    return queues * build->kernels;
+}
+
+tn_matmul tn_workload_matmul(const tn_workload *workload, const tn_build *build, uint32_t arithmetic) {
+    return (tn_matmul){build->rows, build->columns, build->reduction, workload->lane[arithmetic]};
+}
+
+/* Ports of few kinds come again and again. */
+static tn_resources recall_route(const tn_workload *workload, const tn_route *route) {
+    uint64_t key = (route->words * 64 + route->sources) * 16 + route->banks[0] * 4 + route->banks[1];
+    tn_kept_route *kept = &workload->route[tn_hash_place(key, TN_ROUTES_KEPT)];
+    if (memcmp(&kept->route, route, sizeof *route) != 0)
+        *kept = (tn_kept_route){*route, tn_route_resources(workload->device, route)};
+    return kept->used;
+}
+
+static tn_resources port_of(const tn_workload *workload, const tn_port_source *from, uint64_t sources) {
+    tn_route route = {.words = from->words, .word_bits = workload->word_bits, .sources = sources};
+    memcpy(route.banks, from->banks, sizeof route.banks);
+    return recall_route(workload, &route);
+}
+
+uint64_t tn_workload_vector_units(const tn_workload *workload, const tn_build *build) {
+    return tn_build_shares_vectors(build) && workload->vectors > 1 ? 1 : workload->vectors;
+}
+
+/* Multiplexers and rotators of one matmul kernel. */
+static tn_resources matmul_routing(const tn_workload *workload, const tn_build *build,
+                                   const tn_port_source *ports) {
+    tn_resources used = {0};
+    const tn_port_source *result = &ports[TN_SIDE_RESULT];
+    for (int side = TN_SIDE_LEFT; side <= TN_SIDE_RIGHT; side++) {
+        const tn_port_source *from = &ports[side];
+        const tn_resources port = port_of(workload, from, from->memories);
+        tn_resources_add(&used, &port, 1);
+    }
+    const tn_port_source *beside = &ports[TN_SIDE_BESIDE];
+    const tn_resources added = port_of(workload, beside, beside->memories);
+    tn_resources_add(&used, &added, workload->write_back.added);
+    /* What one operation at a time writes goes over one bus; else every memory chooses whose result it takes. */
+    bool sequential = build->schedule == TN_SCHEDULE_SEQUENTIAL;
+    const tn_resources bus = port_of(workload, result, 1 + tn_workload_vector_units(workload, build));
+    tn_resources_add(&used, &bus, (sequential ? 1 : result->memories) * (1 + workload->write_back.kept));
+    return used;
+}
+
+/* Those of one vector kernel. */
+static tn_resources vector_routing(const tn_workload *workload, const tn_build *build,
+                                   const tn_port_source *ports) {
+    tn_resources used = {0};
+    const tn_route route = {
+        .words = build->vector, .word_bits = workload->word_bits, .sources = ports[TN_SIDE_VECTOR].memories};
+    const tn_resources port = recall_route(workload, &route);
+    tn_resources_add(&used, &port, workload->vector_reads);
+    return used;
+}
+
+tn_resources tn_workload_routing(const tn_workload *workload, const tn_build *build,
+                                 const tn_port_source *ports) {
+    const tn_resources matmul = matmul_routing(workload, build, ports);
+    tn_resources all = vector_routing(workload, build, ports);
+    uint64_t matmuls = 0;
+    for (uint32_t i = 0; i < workload->arithmetics; i++) matmuls += tn_workload_matmuls(workload, build, i);
+    all.lut *= tn_workload_vector_units(workload, build);
+    all.ff *= tn_workload_vector_units(workload, build);
+    tn_resources_add(&all, &matmul, matmuls);
+    return all;
+}
+
+tn_resources tn_workload_write_back(const tn_workload *workload, const tn_build *build, uint32_t arithmetic) {
+    const tn_matmul kernel = tn_workload_matmul(workload, build, arithmetic);
+    if (!(workload->writing_back >> arithmetic & 1)) return (tn_resources){0};
+    return tn_write_back_resources(&workload->write_back, tn_write_back_lanes(build), workload->word_bits,
+                                   tn_matmul_fill_cycles(&kernel), &workload->vector_operators);
+}
+
+/* What is fused is of the forward phase, so one queue of each arithmetic has it. */
+tn_resources tn_workload_write_backs(const tn_workload *workload, const tn_build *build) {
+    tn_resources all = {0};
+    for (uint32_t i = 0; i < workload->arithmetics; i++) {
+        const tn_resources one = tn_workload_write_back(workload, build, i);
+        tn_resources_add(&all, &one, build->kernels);
+    }
+    return all;
+}
+
+void tn_write_back_note(tn_write_back_need *of, const tn_operation *product) {
+    uint64_t operators[TN_OPERATORS] = {0};
+    uint32_t added = 0;
+    for (uint32_t i = 0; i < product->fused_count; i++) {
+        const tn_pass *pass = &tn_operation_rows[product->fused[i].kind].pass[0];
+        for (int kind = 0; kind < TN_OPERATORS; kind++) operators[kind] += pass->operators[kind];
+        added += product->fused[i].read != UINT32_MAX;
+    }
+    for (int kind = 0; kind < TN_OPERATORS; kind++)
+        of->operators[kind] = tn_greatest(of->operators[kind], operators[kind]);
+    if (added > of->added) of->added = added;
+    if (product->write_count - 1 > of->kept) of->kept = product->write_count - 1;
+}
+
+uint64_t tn_write_back_cycles(const tn_operation *product, const tn_operator_set *operators) {
+    uint64_t cycles = 0;
+    for (uint32_t i = 0; i < product->fused_count; i++)
+        cycles += tn_vector_pass_depth(product->fused[i].kind, 0, operators);
+    return cycles;
+}
+
+uint64_t tn_write_back_lanes(const tn_build *build) {
+    return build->array == TN_ARRAY_SYSTOLIC ? build->columns : build->rows * build->columns;
+}
+
+tn_resources tn_write_back_resources(const tn_write_back_need *of, uint64_t lanes, uint64_t word_bits,
+                                     uint64_t fill_cycles, const tn_operator_set *operators) {
+    enum { PLACES = 32 }; /* of a LUT as a shift register */
+    tn_resources used = {.lut = of->added * lanes * word_bits * tn_ceil_div(fill_cycles, PLACES)};
+    for (int kind = 0; kind < TN_OPERATORS; kind++) {
+        if (of->operators[kind] == 0) continue;
+        const tn_operator_row *row = operators->row[kind];
+        const tn_resources one = {.lut = row->lut, .ff = row->ff, .dsp = row->dsp};
+        tn_resources_add(&used, &one, of->operators[kind] * lanes);
+    }
+    return used;
+}
+
+/* Along one direction: all that tiles of `edge` cover, or what each of them wants again. */
+static uint64_t along(uint64_t size, uint64_t told, uint64_t edge) {
+    return told == size ? size : tn_ceil_div(size, edge) * tn_least(told, edge);
+}
+
+uint64_t tn_write_back_words(const tn_operation *product, uint32_t i, const tn_build *build) {
+    const tn_fused *fused = &product->fused[i];
+    uint64_t edge[2];
+    if (fused->read == UINT32_MAX) return 0;
+    tn_side_edges(TN_SIDE_BESIDE, build, edge);
+    return product->batch * along(product->rows, fused->rows, edge[0]) *
+           along(product->columns, fused->columns, edge[1]);
+}

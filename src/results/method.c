@@ -1,0 +1,213 @@
+/* Which way a front is found, and into the folder with it. */
+#include "base/memory.h"
+#include "results/result.h"
+#include "search/chunk.h"
+#include "search/decomposition.h"
+#include "search/evolution.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Asked of a space that is too large to enumerate, where nothing else is. */
+static const double usual_epsilon = 0.05;
+
+/* An enumeration of everything proves its front. */
+static void certify_enumeration(const tn_space *space, const tn_sweep_options *options, tn_outcome *outcome) {
+    outcome->exact = outcome->certified = outcome->completion == TN_EXHAUSTED && options->shards <= 1;
+    for (size_t i = 0; i < space->objectives; i++) outcome->factor[i] = 1;
+}
+
+static tn_status enumerate(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                           const tn_progress *progress, tn_summary *summary, tn_error *error) {
+    tn_sweep_db *store;
+    tn_outcome outcome;
+    TN_TRY(tn_sweep_db_open(folder, space, options, &store, error));
+    tn_status status = tn_sweep_run(store, space, options, progress, &outcome, error);
+    if (status == TN_OK) {
+        certify_enumeration(space, options, &outcome);
+        status = tn_result_write(store, folder, space, options, &outcome, summary, error);
+        tn_outcome_free(&outcome);
+    }
+    tn_sweep_db_close(store);
+    return status;
+}
+
+typedef struct {
+    uint64_t id;
+    size_t at;
+} placed;
+
+static int by_id(const void *a, const void *b) {
+    uint64_t left = ((const placed *)a)->id, right = ((const placed *)b)->id;
+    return (left > right) - (left < right);
+}
+
+/* Designs that were found, and what is known of them. */
+typedef struct {
+    size_t count;
+    const uint32_t *digit;
+    const tn_evaluation *evaluation;
+} designs;
+
+/* The found designs as a front, by ascending id. */
+static tn_status take_front(const tn_space *space, const designs *found, placed *order, tn_evaluation *known,
+                            tn_outcome *outcome, tn_error *error) {
+    for (size_t i = 0; i < found->count; i++) {
+        order[i].at = i;
+        TN_TRY(
+            tn_choices_id_of(&space->choices, found->digit + i * space->choices.count, &order[i].id, error));
+    }
+    qsort(order, found->count, sizeof *order, by_id);
+    for (size_t i = 0; i < found->count; i++) {
+        tn_point point;
+        known[i] = found->evaluation[order[i].at];
+        tn_space_point(space, &known[i], order[i].id, &point);
+        TN_TRY(tn_archive_offer(&outcome->front, &point, error));
+    }
+    outcome->known = known;
+    return TN_OK;
+}
+
+/* *outcome says all but its front. */
+static tn_status write_found(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                             const designs *found, tn_outcome *outcome, tn_summary *summary,
+                             tn_error *error) {
+    tn_sweep_db *store;
+    placed *order = NULL;
+    tn_evaluation *known = NULL;
+    TN_TRY(tn_sweep_db_open(folder, space, options, &store, error));
+    tn_status status = tn_alloc(found->count, sizeof *order, &order, error);
+    if (status == TN_OK) status = tn_alloc(found->count, sizeof *known, &known, error);
+    if (status == TN_OK) status = take_front(space, found, order, known, outcome, error);
+    if (status == TN_OK) status = tn_result_write(store, folder, space, options, outcome, summary, error);
+    tn_free(order);
+    tn_free(known);
+    tn_sweep_db_close(store);
+    return status;
+}
+
+static tn_status write_decomposed(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                                  const tn_decomposed *found, tn_summary *summary, tn_error *error) {
+    const designs front = {found->count, found->digit, found->evaluation};
+    tn_outcome outcome;
+    tn_outcome_begin(space, &outcome);
+    outcome.evaluated = outcome.evaluated_now = found->evaluated;
+    outcome.count[TN_CAUSE_NONE] = found->count;
+    outcome.completion = TN_EXHAUSTED;
+    outcome.seconds = found->seconds;
+    outcome.method = tn_method_names[TN_DECOMPOSE];
+    outcome.certified = true;
+    outcome.exact = found->exact;
+    memcpy(outcome.factor, found->factor, sizeof outcome.factor);
+    tn_status status = write_found(space, options, folder, &front, &outcome, summary, error);
+    tn_outcome_free(&outcome);
+    return status;
+}
+
+static tn_status write_evolved(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                               const tn_evolved *found, tn_summary *summary, tn_error *error) {
+    const designs front = {found->count, found->digit, found->evaluation};
+    tn_outcome outcome;
+    tn_outcome_begin(space, &outcome);
+    outcome.evaluated = outcome.evaluated_now = found->evaluated;
+    memcpy(outcome.count, found->cause, sizeof outcome.count);
+    outcome.completion = TN_BUDGET;
+    outcome.seconds = found->seconds;
+    outcome.method = tn_method_names[TN_EVOLVE];
+    tn_status status = write_found(space, options, folder, &front, &outcome, summary, error);
+    tn_outcome_free(&outcome);
+    return status;
+}
+
+/* Designs that an evolution evaluates where no budget is given. */
+enum { USUAL_BUDGET = 20000 };
+
+static tn_status evolve(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                        const tn_progress *progress, tn_summary *summary, tn_error *error) {
+    tn_sweep_options stored = *options;
+    stored.method = TN_EVOLVE;
+    if (stored.budget == 0) stored.budget = USUAL_BUDGET;
+    const tn_evolve_options own = {
+        .budget = stored.budget, .seed = options->seed, .threads = options->threads, .progress = progress};
+    tn_evolved found;
+    TN_TRY(tn_evolve(space, &own, &found, error));
+    tn_status status = write_evolved(space, &stored, folder, &found, summary, error);
+    tn_evolved_free(&found);
+    return status;
+}
+
+/* *refused: NULL where it went. */
+static tn_status decompose(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                           const tn_progress *progress, tn_summary *summary, const char **refused,
+                           tn_error *error) {
+    const bool asked = options->has_epsilon || options->seconds > 0;
+    const tn_decompose_options own = {.epsilon = asked ? options->epsilon : usual_epsilon,
+                                      .seconds = options->seconds,
+                                      .threads = options->threads,
+                                      .progress = progress};
+    tn_sweep_options stored = *options;
+    tn_decomposed found;
+    if (space->variant) {
+        *refused = "its models or devices are choices; decompose each on its own, and `tenfold compare` "
+                   "their folders";
+        return TN_OK;
+    }
+    stored.method = TN_DECOMPOSE;
+    stored.has_epsilon = true;
+    stored.epsilon = own.epsilon;
+    TN_TRY(tn_decompose(space, &own, &found, error));
+    *refused = found.refused;
+    tn_status status =
+        found.refused ? TN_OK : write_decomposed(space, &stored, folder, &found, summary, error);
+    tn_decomposed_free(&found);
+    return status;
+}
+
+static bool asks_certificate(const tn_sweep_options *options) {
+    return options->has_epsilon || options->seconds > 0;
+}
+
+/* Whether every design is to be evaluated. */
+static bool is_enumeration(const tn_space *space, const tn_sweep_options *options) {
+    if (options->method != TN_METHOD_AUTO) return options->method == TN_ENUMERATE;
+    return !asks_certificate(options) && tn_can_enumerate(space);
+}
+
+static tn_status check(const tn_space *space, const tn_sweep_options *options, tn_error *error) {
+    bool asks = asks_certificate(options);
+    if (asks && (options->method == TN_ENUMERATE || options->method == TN_EVOLVE))
+        return tn_fail(error, TN_INPUT, "--epsilon and --time go with --method decompose");
+    if ((asks || options->method == TN_DECOMPOSE) && options->budget)
+        return tn_fail(error, TN_INPUT,
+                       "--budget goes with sweeps that draw designs, not with a decomposition");
+    if ((options->shards || options->keep_all) && !is_enumeration(space, options))
+        return tn_fail_at(
+            error, TN_INPUT, (tn_position){.file = space->path},
+            "--shard and --keep-all go with sweeps that evaluate every design; the front of this "
+            "one is found in one piece");
+    return TN_OK;
+}
+
+static tn_status refuse(const tn_space *space, const char *why, tn_error *error) {
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = space->path},
+                      "the front can't be found by decomposition: %.500s (docs/decomposition.md)", why);
+}
+
+tn_status tn_sweep_folder(const tn_space *space, const tn_sweep_options *options, const char *folder,
+                          const tn_progress *progress, tn_summary *summary, tn_error *error) {
+    const char *refused = NULL;
+    bool small = tn_can_enumerate(space);
+    TN_TRY(check(space, options, error));
+    if (is_enumeration(space, options)) return enumerate(space, options, folder, progress, summary, error);
+    if (options->method == TN_EVOLVE || options->budget)
+        return evolve(space, options, folder, progress, summary, error);
+    TN_TRY(decompose(space, options, folder, progress, summary, &refused, error));
+    if (!refused) return TN_OK;
+    if (options->method == TN_DECOMPOSE) return refuse(space, refused, error);
+    tn_sweep_options plain = *options;
+    plain.has_epsilon = false;
+    plain.epsilon = plain.seconds = 0;
+    TN_TRY((small ? enumerate : evolve)(space, &plain, folder, progress, summary, error));
+    summary->refused = refused;
+    return TN_OK;
+}

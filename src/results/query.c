@@ -1,0 +1,96 @@
+#include "results/query.h"
+
+#include "base/memory.h"
+#include "front/knee.h"
+#include "results/sweep_db.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const tn_result *result;
+    const tn_query *query;
+    tn_arena *arena;
+    tn_query_answer *answer;
+    tn_design *design;
+    size_t capacity;
+} asking;
+
+static tn_status take(void *user, uint64_t id, const double *value, tn_error *error) {
+    asking *with = user;
+    tn_query_answer *answer = with->answer;
+    const tn_design found = {.id = id, .value = value};
+    double *kept;
+    answer->asked++;
+    if (with->query->where && !tn_condition_holds(with->query->where, &found)) return TN_OK;
+    TN_TRY(tn_grow(&with->design, &with->capacity, answer->matched + 1, sizeof *with->design, error));
+    TN_TRY(tn_arena_alloc(with->arena, tn_quantities_count, sizeof *kept, &kept, error));
+    memcpy(kept, value, tn_quantities_count * sizeof *kept);
+    with->design[answer->matched++] = (tn_design){.id = id, .value = kept};
+    return TN_OK;
+}
+
+static tn_status take_kept(asking *with, tn_error *error) {
+    tn_sweep_db *store;
+    tn_sweep_options options;
+    const tn_result *result = with->result;
+    TN_TRY(tn_sweep_db_open_part(result->folder, result->space, &store, &options, error));
+    tn_status status =
+        options.keep_all
+            ? tn_sweep_db_each(store, take, with, error)
+            : tn_fail_at(error, TN_INPUT, (tn_position){.file = result->folder},
+                         "keeps the designs of its front alone; sweep with --keep-all to ask all of them");
+    tn_sweep_db_close(store);
+    return status;
+}
+
+typedef struct {
+    double key;
+    tn_design design;
+} keyed;
+
+static int by_key(const void *a, const void *b) {
+    const keyed *x = a, *y = b;
+    bool unknown_x = isnan(x->key), unknown_y = isnan(y->key);
+    if (unknown_x != unknown_y) return unknown_x - unknown_y;
+    return tn_value_order(unknown_x ? 0 : x->key, x->design.id, unknown_y ? 0 : y->key, y->design.id);
+}
+
+/* A choice of texts is ordered by the places of its values. */
+static double key_of(const asking *with, const tn_design *design) {
+    const tn_design_column *by = with->query->order;
+    if (!by) return 0;
+    double key = by->kind == TN_DESIGN_CHOICE && !by->has_numbers
+                     ? (double)tn_design_digit(&with->result->space->choices, design, by->place)
+                     : tn_design_number(&with->result->space->choices, by, design);
+    return with->query->descending ? -key : key;
+}
+
+static tn_status order(asking *with, tn_error *error) {
+    tn_query_answer *answer = with->answer;
+    size_t count = answer->matched;
+    keyed *sorted;
+    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *sorted, &sorted, error));
+    for (size_t i = 0; i < count; i++) sorted[i] = (keyed){key_of(with, &with->design[i]), with->design[i]};
+    qsort(sorted, count, sizeof *sorted, by_key);
+    answer->count = count < with->query->most ? count : with->query->most;
+    TN_TRY(tn_arena_alloc(with->arena, answer->count, sizeof *answer->design, &answer->design, error));
+    for (size_t i = 0; i < answer->count; i++) answer->design[i] = sorted[i].design;
+    return TN_OK;
+}
+
+tn_status tn_query_run(const tn_result *result, const tn_query *query, tn_arena *arena,
+                       tn_query_answer *answer, tn_error *error) {
+    asking with = {.result = result, .query = query, .arena = arena, .answer = answer};
+    *answer = (tn_query_answer){0};
+    tn_status status = TN_OK;
+    if (query->all)
+        status = take_kept(&with, error);
+    else
+        for (size_t i = 0; status == TN_OK && i < result->front_count; i++)
+            status = take(&with, result->front[i].id, result->front[i].value, error);
+    if (status == TN_OK) status = order(&with, error);
+    tn_free(with.design);
+    return status;
+}

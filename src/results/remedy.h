@@ -1,0 +1,83 @@
+/* What would make a design fit: every single change of its build, of the ranks and flows of its weights, and of the
+ * model's keys that decide what lives is made and priced; those after which it fits are told. What is done already is
+ * no change, so it is never proposed; nor is what can't be built (ideal layouts).
+ *
+ *   counts of the build (rows, columns, vector, ..)   halved until it fits; where a constraint has to be kept, doubled
+ *   group                                             doubled until it fits
+ *   off_chip_over_bytes, off_chip_tile_bytes          from 1 MiB, from 64 KiB down by factors of 4
+ *   choices of the build (sharing, memories, ..)      every other one
+ *   the rank of a weight                              the greatest with which it fits
+ *   the flow of a weight                              every other one that takes no search
+ *   batch, sequence                                   halved until it fits
+ *   format, activations, update, optimizer, precision those that take less memory
+ */
+#ifndef TN_RESULTS_REMEDY_H
+#define TN_RESULTS_REMEDY_H
+
+#include "base/memory.h"
+#include "model/model.h"
+#include "price/price.h"
+#include "search/evaluator.h"
+#include "space/quantity.h"
+#include "space/space.h"
+
+#include <stdbool.h>
+
+/* How far a design is from what it has to keep: amounts of resources, and the constraints of a space. */
+
+typedef struct tn_limits {
+    const tn_resources *budget;
+    const tn_space *space; /* whose constraints; NULL: none */
+} tn_limits;
+
+/* The greatest ratio of need to budget over the resources: above 1 where the design does not fit. */
+double tn_budget_ratio(const tn_resources *used, const tn_resources *budget);
+
+/* By which factor a value lies beyond a constraint's bounds; 1 where it is within. A bound of 0 or of another sign,
+ * and a condition of several parts, have no factor: then it is infinite. */
+double tn_constraint_factor(const tn_constraint *constraint, const tn_evaluation *evaluation);
+
+/* The greatest of both: at most 1 where the design fits. Of a constraint nothing is said where the quantity is not
+ * known (NaN) or the condition has several parts. */
+double tn_shortfall(const tn_limits *limits, const tn_evaluation *evaluation);
+
+/* The designs of a space that come nearest to being feasible, where none is: for each cause of rejection the one
+ * that exceeds what is allowed by the least factor. */
+
+typedef struct tn_miss {
+    uint64_t id;
+    uint32_t cause;
+    double factor; /* need over what is allowed, above 1; of a constraint, the value's distance by factor */
+} tn_miss;
+
+typedef struct tn_misses {
+    uint64_t evaluated; /* all designs, or an even sample over the model's choices */
+    size_t count;
+    tn_miss miss[TN_CAUSES]; /* nearest first */
+} tn_misses;
+
+/* Evaluates about `most` designs at most, on this thread. An interruption ends the search with what it has. */
+tn_status tn_misses_find(const tn_space *space, uint64_t most, tn_misses *misses, tn_error *error);
+
+typedef struct tn_remedy {
+    const char *change; /* "build.vector=2", "weights.square.rank=6": as --set takes it */
+    const char *was;    /* "4" */
+    tn_price price;     /* of the design with it */
+    double ratio;       /* what it falls short by then (results/remedy.h); at most 1 where it fits */
+} tn_remedy;
+
+typedef struct tn_remedies {
+    size_t count, tried;
+    bool cut;            /* not all were tried: the step is very long */
+    size_t weights_left; /* whose ranks and flows were not tried for that: those of the fewest parameters */
+    tn_remedy *remedy;   /* fastest design first; of equally fast ones in the order above */
+    double given_ratio;  /* without any change */
+    tn_remedy
+        closest; /* of the changes that do not suffice the one that comes nearest; change NULL: none helps */
+} tn_remedies;
+
+/* Of the model as it stands (its weights are changed and put back) with that build. */
+tn_status tn_remedies_find(tn_model *model, const tn_device *device, const tn_build *build,
+                           const tn_limits *limits, tn_arena *arena, tn_remedies *remedies, tn_error *error);
+
+#endif

@@ -1,0 +1,536 @@
+#include "results/result.h"
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "front/knee.h"
+#include "results/recommendation.h"
+#include "results/result_inputs.h"
+#include "results/sweep_db.h"
+#include "results/sweep_plan.h"
+#include "search/evaluator.h"
+#include "text/csv.h"
+#include "text/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+static const size_t input_limit_bytes = (size_t)256 << 20;
+
+enum { STEM_TEXT = 32, NAME_TEXT = 40 };
+
+/* "model", "model-2", ..: of the value at that place. */
+static void stem_of(const char *kind, size_t place, char stem[STEM_TEXT]) {
+    if (place == 0)
+        snprintf(stem, STEM_TEXT, "%s", kind);
+    else
+        snprintf(stem, STEM_TEXT, "%s-%zu", kind, place + 1);
+}
+
+static const tn_yaml *model_root(const tn_space *space, size_t place) {
+    return tn_model_root(tn_space_variant(space, place, 0)->model);
+}
+
+static const tn_yaml *device_root(const tn_space *space, size_t place) {
+    return tn_device_root(tn_space_variant(space, 0, place)->device);
+}
+
+/* ---- writing */
+
+tn_status tn_result_file_write(const char *folder, const char *name, tn_buffer *contents, tn_error *error) {
+    tn_buffer path = {0};
+    tn_buffer_format(&path, "%s/%s", folder, name);
+    tn_status status = path.status == TN_OK ? TN_OK : tn_fail(error, path.status, "no memory for a path");
+    if (status == TN_OK) status = tn_file_write_buffer(path.data, contents, error);
+    tn_buffer_free(&path);
+    tn_buffer_free(contents);
+    return status;
+}
+
+static tn_status write_tree(const char *folder, const char *kind, size_t place, const tn_yaml *root,
+                            tn_error *error) {
+    char stem[STEM_TEXT], name[NAME_TEXT];
+    tn_buffer out = {0};
+    tn_yaml_write(root, &out);
+    stem_of(kind, place, stem);
+    snprintf(name, sizeof name, "%s.yaml", stem);
+    return tn_result_file_write(folder, name, &out, error);
+}
+
+static tn_status write_table(const char *folder, const char *name, const char *text, size_t length,
+                             tn_error *error) {
+    tn_buffer out = {0};
+    tn_buffer_bytes(&out, text, length);
+    return tn_result_file_write(folder, name, &out, error);
+}
+
+tn_status tn_result_inputs_write(const char *folder, const tn_space *space, tn_error *error) {
+    const tn_error_table *errors = &space->error_table;
+    const tn_accuracy_table *accuracies = &space->accuracy_table;
+    TN_TRY(write_tree(folder, "space", 0, space->root, error));
+    for (size_t i = 0; i < space->models; i++)
+        TN_TRY(write_tree(folder, "model", i, model_root(space, i), error));
+    for (size_t i = 0; i < space->devices; i++)
+        TN_TRY(write_tree(folder, "device", i, device_root(space, i), error));
+    if (errors->count) TN_TRY(write_table(folder, "error_table.csv", errors->text, errors->length, error));
+    if (!accuracies->curves) return TN_OK;
+    return write_table(folder, "accuracy_table.csv", accuracies->text, accuracies->length, error);
+}
+
+static tn_status put_hash(const char *kind, size_t place, const tn_yaml *root, tn_json *json,
+                          tn_error *error) {
+    char stem[STEM_TEXT], digest[TN_DIGEST_TEXT];
+    stem_of(kind, place, stem);
+    TN_TRY(tn_tree_digest(root, digest, error));
+    tn_json_put_text(json, stem, digest);
+    return TN_OK;
+}
+
+static void put_table_hash(const char *stem, const char *text, size_t length, tn_json *json) {
+    char digest[TN_DIGEST_TEXT];
+    tn_digest(text, length, digest);
+    tn_json_put_text(json, stem, digest);
+}
+
+tn_status tn_result_inputs_hashes(const tn_space *space, tn_json *json, tn_error *error) {
+    const tn_error_table *errors = &space->error_table;
+    const tn_accuracy_table *accuracies = &space->accuracy_table;
+    tn_json_key(json, "sha256");
+    tn_json_object(json);
+    TN_TRY(put_hash("space", 0, space->root, json, error));
+    for (size_t i = 0; i < space->models; i++)
+        TN_TRY(put_hash("model", i, model_root(space, i), json, error));
+    for (size_t i = 0; i < space->devices; i++)
+        TN_TRY(put_hash("device", i, device_root(space, i), json, error));
+    if (errors->count) put_table_hash("error_table", errors->text, errors->length, json);
+    if (accuracies->curves) put_table_hash("accuracy_table", accuracies->text, accuracies->length, json);
+    tn_json_end(json);
+    return TN_OK;
+}
+
+/* ---- reading */
+
+typedef struct {
+    const json_t *hashes; /* the object sha256 */
+    const char *folder;
+    tn_arena *arena;
+} reading;
+
+/* *path of the file STEM.EXTENSION, which must have the recorded hash; NULL: none is recorded. */
+static tn_status find_input(const reading *from, const char *stem, const char *extension, const char **path,
+                            tn_error *error) {
+    const char *recorded = json_string_value(json_object_get(from->hashes, stem));
+    char *data, digest[TN_DIGEST_TEXT];
+    size_t length;
+    *path = NULL;
+    if (!recorded) return TN_OK;
+    TN_TRY(tn_arena_format(from->arena, path, error, "%s/%s.%s", from->folder, stem, extension));
+    TN_TRY(tn_file_read(*path, input_limit_bytes, &data, &length, error));
+    tn_digest(data, length, digest);
+    tn_free(data);
+    if (strcmp(digest, recorded) == 0) return TN_OK;
+    return tn_fail_at(
+        error, TN_INPUT, (tn_position){.file = *path},
+        "is not the one that was swept (its SHA-256 differs from that in sweep.json); sweep into "
+        "another folder to see what a change does");
+}
+
+static tn_status find_tree(const reading *from, const char *stem, const char **path, tn_error *error) {
+    TN_TRY(find_input(from, stem, "yaml", path, error));
+    if (*path) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = from->folder},
+                      "its sweep.json has no hash of %s.yaml; it is no record of a sweep", stem);
+}
+
+/* All files of models, or of devices, that have a hash. */
+static tn_status find_all(const reading *from, const char *kind, const char *const **paths, size_t *count,
+                          tn_error *error) {
+    const char **path, *next;
+    TN_TRY(tn_arena_alloc(from->arena, TN_VARIANTS_MOST, sizeof *path, &path, error));
+    TN_TRY(find_tree(from, kind, &path[0], error));
+    for (*count = 1; *count < TN_VARIANTS_MOST; ++*count) {
+        char stem[STEM_TEXT];
+        stem_of(kind, *count, stem);
+        TN_TRY(find_input(from, stem, "yaml", &next, error));
+        if (!next) break;
+        path[*count] = next;
+    }
+    *paths = path;
+    return TN_OK;
+}
+
+tn_status tn_result_inputs_load(const json_t *record, const char *folder, tn_arena *arena, tn_space *space,
+                                tn_error *error) {
+    const reading from = {json_object_get(record, "sha256"), folder, arena};
+    const char *path;
+    tn_space_inputs own = {0};
+    TN_TRY(find_tree(&from, "space", &path, error));
+    TN_TRY(find_all(&from, "model", &own.model, &own.models, error));
+    TN_TRY(find_all(&from, "device", &own.device, &own.devices, error));
+    TN_TRY(find_input(&from, "error_table", "csv", &own.error_table, error));
+    TN_TRY(find_input(&from, "accuracy_table", "csv", &own.accuracy_table, error));
+    TN_TRY(tn_space_load(path, NULL, 0, &own, arena, space, error));
+    bool errors = space->error_table.count && !own.error_table;
+    if (errors || (space->accuracy_table.curves && !own.accuracy_table))
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
+                          "has no copy of the %s that its space names",
+                          errors ? "error table" : "accuracy table");
+    return TN_OK;
+}
+
+enum { REASON_TEXT = 160 };
+
+/* A design of a result being written. */
+typedef struct {
+    uint64_t id;
+    char reason[REASON_TEXT];
+    tn_evaluation evaluation;
+} row;
+
+typedef struct {
+    row *item;
+    size_t count;
+} rows;
+
+/* ---- rows
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* The designs of a front, evaluated again for what their points do not say. */
+typedef struct {
+    const tn_sweep_db *store;
+    const tn_space *space;
+    const tn_point *point; /* [count] */
+    size_t count, next;
+    row *item; /* [count] */
+    tn_status status;
+    tn_error error;
+} pricing;
+
+static tn_status price_design(pricing *with, tn_evaluator *evaluator, size_t at, tn_error *error) {
+    const tn_point *point = &with->point[at];
+    bool same;
+    with->item[at].id = point->id;
+    TN_TRY(tn_evaluator_confirm(evaluator, point, &with->item[at].evaluation, &same, error));
+    if (same) return TN_OK;
+    return tn_fail_at(error, TN_INPUT, (tn_position){.file = tn_sweep_db_path(with->store)},
+                      "says of design %" PRIu64
+                      " what it is not; `tenfold sweep ... --resume --repair` evaluates anew what can't be "
+                      "trusted",
+                      point->id);
+}
+
+static void price_some(pricing *with) {
+    enum { AT_ONCE = 16 }; /* neighbours share an outer combination */
+    tn_evaluator *evaluator;
+    tn_error error = {0};
+    tn_status status = tn_evaluator_new(with->space, &evaluator, &error);
+    while (status == TN_OK) {
+        size_t from;
+#pragma omp critical(tenfold_price_front)
+        {
+            from = with->status == TN_OK ? with->next : with->count;
+            with->next = from + AT_ONCE;
+        }
+        if (from >= with->count) break;
+        for (size_t i = from; status == TN_OK && i < from + AT_ONCE && i < with->count; i++)
+            status = price_design(with, evaluator, i, &error);
+    }
+#pragma omp critical(tenfold_price_front)
+    if (status != TN_OK && with->status == TN_OK) {
+        with->status = status;
+        with->error = error;
+    }
+    tn_evaluator_free(evaluator);
+}
+
+static tn_status price_all(pricing *with, const tn_sweep_options *options, tn_error *error) {
+    int threads = options->threads ? (int)options->threads : omp_get_max_threads();
+#pragma omp parallel num_threads(threads)
+    {
+        /* An interrupted search of flows ends with what it has: another design than the one that was found. */
+        tn_interrupt_hold();
+        price_some(with);
+        tn_interrupt_release();
+    }
+    if (with->status != TN_OK && error) *error = with->error;
+    return with->status;
+}
+
+/* The front's rows by ascending id, and their points. */
+static tn_status front_rows(const tn_sweep_db *store, const tn_space *space, const tn_sweep_options *options,
+                            const tn_outcome *outcome, rows *of, tn_point **point, tn_error *error) {
+    of->count = outcome->front.count;
+    TN_TRY(tn_alloc(of->count, sizeof *of->item, &of->item, error));
+    TN_TRY(tn_alloc(of->count, sizeof **point, point, error));
+    tn_archive_points(&outcome->front, *point);
+    pricing with = {.store = store, .space = space, .point = *point, .count = of->count, .item = of->item};
+    if (!outcome->known) return price_all(&with, options, error);
+    for (size_t i = 0; i < of->count; i++) {
+        of->item[i].id = (*point)[i].id;
+        of->item[i].evaluation = outcome->known[i];
+    }
+    return TN_OK;
+}
+
+/* The knee, then the best of the front at each value of the default choice. */
+static tn_status recommended_rows(const tn_space *space, const rows *front, const tn_point *point, rows *of,
+                                  uint64_t *knee, tn_error *error) {
+    size_t at = tn_default_by(space), values = at < space->choices.count ? space->choices.axis[at].count : 0;
+    if (front->count == 0) return TN_OK;
+    TN_TRY(tn_alloc(values + 1, sizeof *of->item, &of->item, error));
+    const row *best = &front->item[tn_knee(point, front->count, space->objectives)];
+    *knee = best->id;
+    of->item[0] = *best;
+    snprintf(of->item[0].reason, REASON_TEXT, "knee");
+    of->count = 1;
+    tn_buffer value = {0};
+    for (size_t digit = 0; digit < values; digit++) {
+        size_t place = tn_best_at(space, at, digit, point, front->count);
+        if (place == front->count) continue;
+        row *next = &of->item[of->count++];
+        *next = front->item[place];
+        value.length = 0;
+        tn_axis_value(&space->choices.axis[at], digit, &value);
+        snprintf(next->reason, REASON_TEXT, "best at %s=%s", space->choices.axis[at].key,
+                 value.data ? value.data : "");
+    }
+    tn_status status = value.status;
+    tn_buffer_free(&value);
+    return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory for the recommended designs");
+}
+
+static void put_head(const tn_space *space, bool with_reason, tn_buffer *out) {
+    if (with_reason) tn_csv_put(out, "reason");
+    tn_csv_put(out, "id");
+    for (size_t i = 0; i < space->choices.count; i++) tn_csv_put(out, space->choices.axis[i].key);
+    for (size_t i = 0; i < tn_quantities_count; i++) tn_csv_put(out, tn_quantities[i].name);
+    tn_csv_line(out);
+}
+
+static void put_row(const tn_space *space, bool with_reason, const row *of, tn_buffer *value,
+                    tn_buffer *out) {
+    if (with_reason) tn_csv_put(out, of->reason);
+    tn_csv_put_count(out, of->id);
+    for (size_t i = 0; i < space->choices.count; i++) {
+        value->length = 0;
+        tn_axis_value(&space->choices.axis[i], tn_choices_digit(&space->choices, of->id, i), value);
+        tn_csv_put(out, value->data ? value->data : "");
+    }
+    for (size_t i = 0; i < tn_quantities_count; i++) {
+        double number = tn_quantities[i].get(&of->evaluation);
+        if (tn_quantities[i].whole)
+            tn_csv_put_count(out, (uint64_t)number);
+        else
+            tn_csv_put_real(out, number); /* nan: unknown */
+    }
+    tn_csv_line(out);
+}
+
+static tn_status write_rows(const char *folder, const char *name, const tn_space *space, bool with_reason,
+                            const rows *of, tn_error *error) {
+    tn_buffer out = {0}, value = {0};
+    put_head(space, with_reason, &out);
+    for (size_t i = 0; i < of->count; i++) put_row(space, with_reason, &of->item[i], &value, &out);
+    if (value.status != TN_OK) out.status = value.status;
+    tn_buffer_free(&value);
+    return tn_result_file_write(folder, name, &out, error);
+}
+
+/* ---- inputs and provenance
+ * ------------------------------------------------------------------------------------ */
+
+static void put_undefined(const tn_summary *summary, tn_json *json) {
+    tn_json_key(json, "undefined");
+    tn_json_array(json);
+    for (size_t i = 0; i < summary->undefined_count; i++) {
+        const tn_undefined_line *line = &summary->undefined[i];
+        tn_json_object(json);
+        tn_json_put_text(json, "weight", line->weight);
+        tn_json_put_text(json, "format", line->format);
+        tn_json_put_count(json, "factors", line->factors);
+        tn_json_put_text(json, "flow", line->flow);
+        tn_json_put_count(json, "designs", line->designs);
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+}
+
+static void put_certificate(const tn_summary *summary, tn_json *json) {
+    tn_json_key(json, "certificate");
+    if (summary->certified) {
+        tn_json_object(json);
+        for (size_t i = 0; i < summary->objectives; i++)
+            tn_json_put_real(json, summary->objective[i]->name, summary->factor[i]);
+        tn_json_end(json);
+    } else {
+        tn_json_null(json);
+    }
+    tn_json_put_bool(json, "exact", summary->exact);
+}
+
+static void put_counts(const tn_summary *summary, tn_json *json) {
+    tn_json_put_text(json, "space", summary->space);
+    tn_json_key(json, "designs");
+    tn_json_big(json, summary->size);
+    tn_json_put_count(json, "evaluated", summary->evaluated);
+    tn_json_put_count(json, "feasible", summary->feasible);
+    tn_json_put_text(json, "counted_by", summary->counted_by);
+    tn_json_key(json, "rejected");
+    tn_json_object(json);
+    for (size_t i = 0; i < summary->causes; i++)
+        tn_json_put_count(json, summary->cause[i], summary->cause_count[i]);
+    tn_json_end(json);
+    put_undefined(summary, json);
+    tn_json_put_count(json, "front", summary->front);
+    tn_json_put_real(json, "hypervolume", summary->hypervolume.share);
+    tn_json_put_count(json, "hypervolume_samples", summary->hypervolume.samples);
+    tn_json_put_text(json, "complete", tn_completion_names[summary->completion]);
+    tn_json_put_text(json, "method", summary->method);
+    put_certificate(summary, json);
+    tn_json_key(json, "knee");
+    if (summary->front)
+        tn_json_count(json, summary->knee);
+    else
+        tn_json_null(json);
+}
+
+void tn_summary_json(const tn_summary *summary, tn_buffer *out) {
+    tn_json json;
+    tn_json_begin(&json, out);
+    tn_json_object(&json);
+    put_counts(summary, &json);
+    tn_json_put_real(&json, "seconds", summary->seconds);
+    tn_json_put_real(&json, "designs_per_second", summary->designs_per_second);
+    tn_json_end(&json);
+}
+
+/* Without the times, so that the file is the same whatever the machine and the threads. */
+static tn_status put_provenance(const tn_space *space, const tn_sweep_options *options,
+                                const tn_summary *summary, tn_arena *names, tn_json *json, tn_error *error) {
+    const char *models, *devices;
+    TN_TRY(tn_space_model_names(space, names, &models, error));
+    TN_TRY(tn_space_device_names(space, names, &devices, error));
+    tn_json_object(json);
+    tn_json_put_text(json, "tenfold", TENFOLD_VERSION);
+    put_counts(summary, json);
+    tn_json_put_text(json, "model", models);
+    tn_json_put_text(json, "device", devices);
+    TN_TRY(tn_result_inputs_hashes(space, json, error));
+    tn_json_key(json, "objectives");
+    tn_json_array(json);
+    for (size_t i = 0; i < space->objectives; i++) {
+        tn_json_object(json);
+        tn_json_put_text(json, "quantity", space->objective[i]->name);
+        tn_json_put_text(json, "direction", space->objective[i]->maximise ? "maximise" : "minimise");
+        tn_json_end(json);
+    }
+    tn_json_end(json);
+    tn_json_key(json, "constraints");
+    tn_json_array(json);
+    for (size_t i = 0; i < space->constraints; i++) tn_json_text(json, space->constraint[i].name);
+    tn_json_end(json);
+    tn_json_put_count(json, "seed", options->seed);
+    tn_json_put_count(json, "budget", options->budget);
+    tn_json_put_count(json, "shard", options->shard);
+    tn_json_put_count(json, "shards", options->shards);
+    tn_json_end(json);
+    return TN_OK;
+}
+
+static tn_status write_provenance(const char *folder, const tn_space *space, const tn_sweep_options *options,
+                                  const tn_summary *summary, tn_error *error) {
+    tn_arena names = {0};
+    tn_buffer out = {0};
+    tn_json json;
+    tn_json_begin(&json, &out);
+    tn_status status = put_provenance(space, options, summary, &names, &json, error);
+    tn_arena_free(&names);
+    if (status == TN_OK) return tn_result_file_write(folder, "sweep.json", &out, error);
+    tn_buffer_free(&out);
+    return status;
+}
+
+static tn_status summarise(const tn_space *space, const tn_sweep_options *options, tn_outcome *outcome,
+                           tn_summary *summary, tn_error *error) {
+    tn_archive *front = &outcome->front;
+    bool has_bounds;
+    *summary = (tn_summary){
+        .space = space->name,
+        .designs = space->choices.designs,
+        .size = &space->choices.size,
+        .evaluated = outcome->evaluated,
+        .feasible = front->count ? outcome->count[TN_CAUSE_NONE] : 0,
+        .front = front->count,
+        .completion = outcome->completion,
+        .seconds = outcome->seconds,
+        .designs_per_second = outcome->seconds > 0 ? (double)outcome->evaluated_now / outcome->seconds : 0,
+    };
+    summary->method = outcome->method ? outcome->method : tn_method_names[TN_ENUMERATE];
+    TN_TRY(tn_space_has_bounds(space, &has_bounds, error));
+    has_bounds &= !options->keep_all && strcmp(summary->method, tn_method_names[TN_ENUMERATE]) == 0;
+    summary->counted_by = has_bounds ? "bound" : "price";
+    summary->exact = outcome->exact;
+    summary->certified = outcome->certified;
+    summary->objectives = space->objectives;
+    memcpy(summary->objective, space->objective, sizeof summary->objective);
+    memcpy(summary->factor, outcome->factor, sizeof summary->factor);
+    for (uint32_t i = TN_CAUSE_NONE + 1; i < TN_CAUSES; i++) {
+        if (!outcome->count[i]) continue;
+        summary->cause[summary->causes] = tn_cause_name(space, i);
+        summary->cause_count[summary->causes++] = outcome->count[i];
+    }
+    if (!front->count && outcome->count[TN_CAUSE_NONE]) { /* they fit as if ideally laid only */
+        summary->cause[summary->causes] = "layouts";
+        summary->cause_count[summary->causes++] = outcome->count[TN_CAUSE_NONE];
+    }
+    for (size_t i = 0; i < outcome->undefined_count && i < TN_UNDEFINED_SHOWN; i++) {
+        const tn_undefined_count *of = &outcome->undefined[i];
+        summary->undefined[summary->undefined_count++] =
+            (tn_undefined_line){.weight = tn_space_weight_name(space, of->flow.weight),
+                                .format = tn_format_names[of->flow.format],
+                                .flow = tn_flow_names[of->flow.flow],
+                                .factors = of->flow.factors,
+                                .designs = of->designs};
+    }
+    return tn_hypervolume_of(front, space->hypervolume_samples, &summary->hypervolume, error);
+}
+
+/* ---- writing */
+
+static tn_status store_front(tn_sweep_db *store, const rows *front, tn_error *error) {
+    uint64_t *id = NULL;
+    tn_evaluation *evaluation = NULL;
+    tn_status status = tn_alloc(front->count, sizeof *id, &id, error);
+    if (status == TN_OK) status = tn_alloc(front->count, sizeof *evaluation, &evaluation, error);
+    for (size_t i = 0; status == TN_OK && i < front->count; i++) {
+        id[i] = front->item[i].id;
+        evaluation[i] = front->item[i].evaluation;
+    }
+    if (status == TN_OK) status = tn_sweep_db_front(store, id, evaluation, front->count, error);
+    tn_free(id);
+    tn_free(evaluation);
+    return status;
+}
+
+tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space *space,
+                          const tn_sweep_options *options, tn_outcome *outcome, tn_summary *summary,
+                          tn_error *error) {
+    rows front = {0}, recommended = {0};
+    tn_point *point = NULL;
+    tn_status status = front_rows(store, space, options, outcome, &front, &point, error);
+    if (status == TN_OK) status = summarise(space, options, outcome, summary, error);
+    if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);
+    if (status == TN_OK) status = tn_result_inputs_write(folder, space, error);
+    if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, true, &recommended, error);
+    if (status == TN_OK) status = store_front(store, &front, error);
+    if (status == TN_OK) status = write_rows(folder, "front.csv", space, false, &front, error);
+    if (status == TN_OK) status = write_provenance(folder, space, options, summary, error);
+    tn_free(point);
+    tn_free(front.item);
+    tn_free(recommended.item);
+    return status;
+}

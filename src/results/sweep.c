@@ -1,0 +1,176 @@
+#include "results/sweep.h"
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "search/chunk_search.h"
+
+#include <omp.h>
+#include <string.h>
+
+static const double commit_seconds = 0.5;
+
+typedef struct {
+    uint64_t id;
+    tn_evaluation evaluation;
+} kept_design;
+
+/* What one thread works with. */
+typedef struct {
+    tn_chunk_search search;
+    size_t heard;     /* of the points that were told to all */
+    tn_outcome found; /* of the running chunk */
+    kept_design *kept;
+    size_t kept_count, kept_capacity;
+} worker;
+
+static tn_status keep(void *to, uint64_t id, const tn_evaluation *evaluation, tn_error *error) {
+    worker *with = to;
+    TN_TRY(tn_grow(&with->kept, &with->kept_capacity, with->kept_count + 1, sizeof *with->kept, error));
+    with->kept[with->kept_count++] = (kept_design){.id = id, .evaluation = *evaluation};
+    return TN_OK;
+}
+
+static tn_status run_chunk(const tn_space *space, const tn_sweep_options *options, uint64_t number,
+                           worker *with, tn_error *error) {
+    const tn_chunk chunk = tn_chunk_at(space, number);
+    tn_outcome_clear(&with->found);
+    with->kept_count = 0;
+    return tn_chunk_search_run(&with->search, &chunk, options->keep_all ? keep : NULL, with, &with->found,
+                               error);
+}
+
+/* ---- the run */
+
+/* Shared by all threads; everything below `next` is touched one thread at a time. */
+typedef struct {
+    const tn_space *space;
+    const tn_sweep_options *options;
+    const tn_progress *progress;
+    tn_sweep_db *store;
+    tn_sweep_plan plan;
+    bool *done; /* [plan.chunks] finished before */
+    uint64_t next, finished_designs, total_designs;
+    tn_outcome *outcome;
+    tn_point *told; /* that entered the front, of finished chunks: threads hear them before their next one */
+    size_t told_count, told_capacity;
+    double commit_at;
+    tn_status status;
+    tn_error error;
+    bool torn; /* a chunk is written in part: what is not committed must not be */
+} run;
+
+static tn_status tell(run *all, const tn_archive *entered, tn_error *error) {
+    if (entered->count == 0) return TN_OK;
+    TN_TRY(
+        tn_grow(&all->told, &all->told_capacity, all->told_count + entered->count, sizeof *all->told, error));
+    tn_archive_points(entered, all->told + all->told_count);
+    all->told_count += entered->count;
+    return TN_OK;
+}
+
+static tn_status hear(const run *all, worker *with, tn_error *error) {
+    for (; with->heard < all->told_count; with->heard++)
+        TN_TRY(tn_archive_offer(&with->search.known, &all->told[with->heard], error));
+    return TN_OK;
+}
+
+static tn_status finish_chunk(run *all, worker *with, uint64_t chunk, tn_error *error) {
+    uint64_t kept[2] = {0, 0}, designs = with->found.evaluated;
+    all->torn = true;
+    TN_TRY(tn_outcome_absorb(all->outcome, &with->found, error));
+    TN_TRY(tell(all, &with->found.front, error));
+    for (size_t i = 0; i < with->kept_count; i++)
+        TN_TRY(tn_sweep_db_design(all->store, with->kept[i].id, &with->kept[i].evaluation, kept, error));
+    TN_TRY(tn_sweep_db_chunk(all->store, chunk, &with->found, kept, error));
+    all->torn = false;
+    all->finished_designs += designs;
+    tn_progress_report(all->progress, all->finished_designs, all->total_designs);
+    if (tn_clock_seconds() < all->commit_at) return TN_OK;
+    all->commit_at = tn_clock_seconds() + commit_seconds;
+    return tn_sweep_db_commit(all->store, error);
+}
+
+/* The next chunk for a thread; *taken is false when there is none or the run is to end. */
+static tn_status take_chunk(run *all, worker *with, uint64_t *chunk, bool *taken, tn_error *error) {
+    tn_status status = TN_OK;
+    *taken = false;
+#pragma omp critical(tenfold_sweep)
+    {
+        while (all->next < all->plan.chosen && all->done[all->plan.chunk[all->next]]) all->next++;
+        if (all->status == TN_OK && !tn_interrupted() && all->next < all->plan.chosen) {
+            *chunk = all->plan.chunk[all->next++];
+            *taken = true;
+            status = hear(all, with, error);
+        }
+    }
+    return status;
+}
+
+static void work_through(run *all) {
+    worker with = {0};
+    tn_error error = {0};
+    tn_status status = tn_chunk_search_begin(all->space, &with.search, &error);
+    tn_outcome_begin(all->space, &with.found);
+    while (status == TN_OK) {
+        uint64_t chunk;
+        bool taken;
+        status = take_chunk(all, &with, &chunk, &taken, &error);
+        if (status != TN_OK || !taken) break;
+        status = run_chunk(all->space, all->options, chunk, &with, &error);
+        /* An interrupted search of flows ends with what it has, so what was evaluated meanwhile does not count. */
+        if (status != TN_OK || tn_interrupted()) break;
+#pragma omp critical(tenfold_sweep)
+        status = all->torn ? TN_OK : finish_chunk(all, &with, chunk, &error);
+    }
+#pragma omp critical(tenfold_sweep)
+    if (status != TN_OK && all->status == TN_OK) {
+        all->status = status;
+        all->error = error;
+    }
+    tn_chunk_search_free(&with.search);
+    tn_outcome_free(&with.found);
+    tn_free(with.kept);
+}
+
+static void count_work(run *all) {
+    for (uint64_t i = 0; i < all->plan.chosen; i++) {
+        uint64_t chunk = all->plan.chunk[i], designs = tn_chunk_at(all->space, chunk).designs;
+        all->total_designs += designs;
+        if (all->done[chunk]) all->finished_designs += designs;
+    }
+}
+
+static tn_status run_all(run *all, tn_error *error) {
+    TN_TRY(tn_sweep_plan_make(all->space, all->options, &all->plan, error));
+    TN_TRY(tn_alloc(all->plan.chunks, sizeof *all->done, &all->done, error));
+    TN_TRY(tn_sweep_db_load(all->store, all->outcome, all->done, all->plan.chunks, error));
+    TN_TRY(tell(all, &all->outcome->front, error));
+    count_work(all);
+    double started = tn_clock_seconds();
+    all->commit_at = started + commit_seconds;
+    int threads = all->options->threads ? (int)all->options->threads : omp_get_max_threads();
+#pragma omp parallel num_threads(threads)
+    work_through(all);
+    tn_status status = all->torn ? TN_OK : tn_sweep_db_commit(all->store, error);
+    if (all->status != TN_OK) {
+        if (error) *error = all->error;
+        return all->status;
+    }
+    all->outcome->seconds = tn_clock_seconds() - started;
+    bool whole = all->finished_designs == all->total_designs;
+    all->outcome->completion = !whole ? TN_STOPPED : all->plan.sampled ? TN_BUDGET : TN_EXHAUSTED;
+    return status;
+}
+
+tn_status tn_sweep_run(tn_sweep_db *store, const tn_space *space, const tn_sweep_options *options,
+                       const tn_progress *progress, tn_outcome *outcome, tn_error *error) {
+    tn_outcome_begin(space, outcome);
+    run all = {.space = space, .options = options, .progress = progress, .store = store, .outcome = outcome};
+    tn_status status = run_all(&all, error);
+    tn_free(all.done);
+    tn_free(all.told);
+    tn_sweep_plan_free(&all.plan);
+    if (status != TN_OK) tn_outcome_free(outcome);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* The front of all designs of one build, by merging the options of its units (docs/decomposition.md). */
+#ifndef TN_SEARCH_BUILD_FRONT_H
+#define TN_SEARCH_BUILD_FRONT_H
+
+#include "front/sums.h"
+#include "search/layer_table.h"
+#include "space/space.h"
+
+/* How far a front can be from the truth, from lower bounds that cover every design (docs/decomposition.md). */
+
+/* `bounds`: every feasible design is at least one of them over `slack` in every objective (values as they are minimised).
+ * own[bound]: the member that is its own design, or UINT32_MAX. Each bound is covered by its own design or, where that
+ * is worse than it, by the member that is least worse of all. factor[objectives]: for every design some member is within
+ * all of them at once; *exact: they are 1. */
+void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, const tn_point *member,
+                size_t members, const uint32_t *own, double *factor, bool *exact);
+
+/* How the front is to be found. */
+typedef struct tn_front_options {
+    bool objective[TN_COSTS]; /* costs that objectives follow from */
+    bool bounded[TN_COSTS];   /* costs that constraints bound and no objective follows from */
+    double epsilon;  /* all prunings together lose at most a factor of 1 + this (front/sums.h); 0: exact */
+    size_t most;     /* points kept */
+    double deadline; /* tn_clock_seconds: TN_INTERRUPTED after it */
+} tn_front_options;
+
+typedef struct tn_build_front {
+    size_t count;
+    double *cost[TN_COSTS]; /* [count]; lower bounds, upper ones of degrees of freedom */
+    uint32_t **option;      /* [units][count] */
+    double slack; /* every cost of the build's designs is covered within this factor: 1 where exact */
+} tn_build_front;
+
+/* Of build `build` of the table. `budget`: what designs may use. Free with tn_build_front_free. */
+tn_status tn_build_front_find(const tn_space *space, const tn_units *units, const tn_layer_table *table,
+                              size_t build, const uint32_t *digit, const tn_front_options *options,
+                              tn_build_front *front, tn_error *error);
+void tn_build_front_free(tn_build_front *front, uint32_t units);
+
+#endif

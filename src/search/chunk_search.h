@@ -1,0 +1,34 @@
+/* Branch and bound over the designs of a chunk: what a design costs at least whatever its layouts (tn_evaluate_bound)
+ * decides whether it is priced as it is laid. What refuses the bound refuses the design, so only designs whose bound
+ * nothing refuses are laid, those of the least bounds first: each that fits then refuses others. The front is that of
+ * every design as laid.
+ */
+#ifndef TN_SEARCH_CHUNK_SEARCH_H
+#define TN_SEARCH_CHUNK_SEARCH_H
+
+#include "search/chunk.h"
+#include "search/evaluator.h"
+
+typedef struct tn_chunk_candidate tn_chunk_candidate;
+
+/* What one thread works with. */
+typedef struct tn_chunk_search {
+    const tn_space *space;
+    tn_evaluator *evaluator;
+    tn_archive known; /* designs as laid, of elsewhere: what they refuse is not laid */
+    tn_chunk_candidate *candidate;
+    size_t candidates, capacity;
+} tn_chunk_search;
+
+tn_status tn_chunk_search_begin(const tn_space *space, tn_chunk_search *search, tn_error *error);
+void tn_chunk_search_free(tn_chunk_search *search);
+
+/* Takes a feasible design as laid. */
+typedef tn_status tn_chunk_keep(void *to, uint64_t id, const tn_evaluation *evaluation, tn_error *error);
+
+/* Adds to *found, which is empty, how the chunk's bounds were judged and the front of its designs as laid, but for some that
+ * search->known refuses. With `keep` every design that fits is laid and given to it, too. */
+tn_status tn_chunk_search_run(tn_chunk_search *search, const tn_chunk *chunk, tn_chunk_keep *keep, void *to,
+                              tn_outcome *found, tn_error *error);
+
+#endif

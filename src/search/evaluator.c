@@ -1,0 +1,307 @@
+#include "search/evaluator.h"
+
+#include "base/memory.h"
+#include "search/outer_step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+const char *tn_cause_name(const tn_space *space, uint32_t cause) {
+    if (cause == TN_CAUSE_UNDEFINED) return "undefined";
+    if (cause == TN_CAUSE_OVERFLOW) return "overflow";
+    if (cause == TN_CAUSE_LIMIT) return "limit";
+    if (cause == TN_CAUSE_UNMEASURED) return "unmeasured";
+    if (cause >= TN_CAUSE_CONSTRAINT) return space->constraint[cause - TN_CAUSE_CONSTRAINT].name;
+    if (cause >= TN_CAUSE_RESOURCE) return tn_resource_names[cause - TN_CAUSE_RESOURCE];
+    return "feasible";
+}
+
+static bool is_bounded(const tn_space *space) {
+    bool bounded = space->choices.designs > space->laid_most;
+    for (size_t i = 0; i < space->objectives; i++) bounded &= space->objective[i]->bounded != TN_BOUNDED_NOT;
+    return bounded;
+}
+
+tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_error *error) {
+    tn_evaluator *made;
+    TN_TRY(tn_alloc(1, sizeof *made, &made, error));
+    made->space = made->whole = space;
+    made->is_bounded = is_bounded(space);
+    *evaluator = made;
+    return TN_OK;
+}
+
+void tn_evaluator_free(tn_evaluator *evaluator) {
+    if (!evaluator) return;
+    tn_program_cache_free(evaluator->cache);
+    tn_arena_free(&evaluator->step_arena);
+    tn_arena_free(&evaluator->model_arena);
+    tn_free(evaluator);
+}
+
+tn_model *tn_evaluator_model(tn_evaluator *evaluator) {
+    return evaluator->model;
+}
+
+const tn_build *tn_evaluator_build(const tn_evaluator *evaluator) {
+    return &evaluator->build;
+}
+
+const tn_step *tn_evaluator_step(const tn_evaluator *evaluator) {
+    return &evaluator->step;
+}
+
+const tn_undefined_flow *tn_evaluator_undefined(const tn_evaluator *evaluator) {
+    return &evaluator->undefined;
+}
+
+static void set_build(tn_evaluator *with, uint64_t inner) {
+    const tn_space *space = with->space;
+    with->build = with->base_build;
+    for (size_t i = space->inners; i-- > 0;) {
+        const tn_axis *choice = &space->choices.axis[space->inner[i]];
+        uint64_t value = choice->number[inner % choice->count];
+        inner /= choice->count;
+        tn_build_set_value(&with->build, choice->field, value);
+    }
+}
+
+/* The resource that is over its budget by the greatest factor. */
+static tn_cause worst_resource(const tn_resources *used, const tn_resources *budget) {
+    double worst = 1;
+    tn_cause cause = TN_CAUSE_NONE;
+    for (int i = 0; i < TN_RESOURCES; i++) {
+        uint64_t need = tn_resource_amount(used, (tn_resource)i),
+                 have = tn_resource_amount(budget, (tn_resource)i);
+        if (need <= have) continue;
+        double factor = have ? (double)need / (double)have : INFINITY;
+        if (factor <= worst) continue;
+        worst = factor;
+        cause = (tn_cause)(TN_CAUSE_RESOURCE + i);
+    }
+    return cause;
+}
+
+/* A design whose objective nobody knows can be compared with no other. */
+static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation) {
+    for (size_t i = 0; i < space->objectives; i++)
+        if (isnan(space->objective[i]->get(evaluation))) return true;
+    return false;
+}
+
+/* Of a lower bound of the price: what surely breaks one. */
+static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
+                                  const tn_evaluation *evaluation, bool exact) {
+    tn_design design = {.digit = digit, .evaluation = evaluation};
+    for (size_t i = 0; i < space->choices.count; i++) design.id += digit[i] * space->choices.stride[i];
+    for (size_t i = 0; i < space->constraints; i++)
+        if (exact ? !tn_constraint_holds(&space->constraint[i], &space->choices, &design)
+                  : tn_constraint_surely_fails(&space->constraint[i], &space->choices, &design))
+            return (tn_cause)(TN_CAUSE_CONSTRAINT + i);
+    return TN_CAUSE_NONE;
+}
+
+/* Whether some build of the space has a price with a bound on its device. */
+static tn_status find_bounds(tn_evaluator *with, const tn_space *space, bool *has, tn_error *error) {
+    TN_TRY(tn_build_decode(tn_model_build(space->model), &with->model_arena, &with->base_build, error));
+    with->space = space;
+    for (uint64_t inner = 0; inner < space->inner_count && !*has; inner++) {
+        set_build(with, inner);
+        *has = tn_price_has_bound(space->device, &with->build);
+    }
+    return TN_OK;
+}
+
+tn_status tn_space_has_bounds(const tn_space *space, bool *has, tn_error *error) {
+    tn_evaluator *with;
+    *has = false;
+    if (!is_bounded(space)) return TN_OK;
+    TN_TRY(tn_evaluator_new(space, &with, error));
+    tn_status status = TN_OK;
+    for (size_t m = 0; status == TN_OK && m < space->models; m++)
+        for (size_t d = 0; status == TN_OK && d < space->devices; d++)
+            status = find_bounds(with, tn_space_variant(space, m, d), has, error);
+    tn_evaluator_free(with);
+    return status;
+}
+
+static uint64_t sum_of(const uint64_t *macs) {
+    uint64_t sum = 0;
+    for (int phase = 0; phase < TN_PHASES; phase++) sum += macs[phase];
+    return sum;
+}
+
+/* The places of all values of the design of the step that stands and an inner combination. */
+static void gather_digits(const tn_evaluator *with, uint64_t inner, uint32_t *digit) {
+    const tn_space *space = with->space;
+    for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = (uint32_t)with->digit[i];
+    for (size_t i = space->inners; i-- > 0;) {
+        uint64_t count = space->choices.axis[space->inner[i]].count;
+        digit[space->inner[i]] = (uint32_t)(inner % count);
+        inner /= count;
+    }
+}
+
+/* A price, or what bounds it. */
+typedef tn_status pricer(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
+                         tn_error *error);
+
+static tn_status price_itself(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
+                              tn_error *error) {
+    *exact = true;
+    return tn_price_step(workload, build, price, error);
+}
+
+/* The design whose choices are set. */
+static tn_status judge(tn_evaluator *with, pricer *price, tn_evaluation *evaluation, tn_cause *cause,
+                       bool *exact, tn_error *error) {
+    const tn_step *step;
+    TN_TRY(tn_workload_step(with->workload, &with->build, &step, error));
+    *evaluation =
+        (tn_evaluation){.parameters = step->parameters,
+                        .degrees_of_freedom = with->degrees_of_freedom,
+                        .macs_per_step = sum_of(step->macs),
+                        .peak_elements = step->peak_elements,
+                        .steps_per_epoch = step->steps_per_epoch,
+                        .error = with->error,
+                        .accuracy = with->accuracy,
+                        .accuracy_interpolated = isnan(with->accuracy) ? NAN : with->accuracy_interpolated};
+    TN_TRY(tn_as_cause(price(with->workload, &with->build, &evaluation->price, exact, error), cause));
+    if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &with->space->budget);
+    if (*cause == TN_CAUSE_NONE && is_unmeasured(with->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
+    if (*cause == TN_CAUSE_NONE && with->space->constraints) {
+        uint32_t digit[TN_AXES_MOST];
+        gather_digits(with, with->inner, digit);
+        *cause = broken_constraint(with->space, digit, evaluation, *exact);
+    }
+    return TN_OK;
+}
+
+/* The design of the step that stands and an inner combination. */
+static tn_status evaluate_inner(tn_evaluator *evaluator, uint64_t inner, pricer *price,
+                                tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
+    tn_cause found = evaluator->outer_cause;
+    *exact = true;
+    if (found == TN_CAUSE_NONE) set_build(evaluator, inner);
+    evaluator->inner = inner;
+    if (found == TN_CAUSE_NONE) TN_TRY(judge(evaluator, price, evaluation, &found, exact, error));
+    *cause = (uint32_t)found;
+    return TN_OK;
+}
+
+static tn_status evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, pricer *price,
+                          tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
+    if (!evaluator->has_outer || evaluator->outer != outer)
+        TN_TRY(tn_evaluator_load_outer(evaluator, outer, error));
+    return evaluate_inner(evaluator, inner, price, evaluation, cause, exact, error);
+}
+
+tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
+                      uint32_t *cause, tn_error *error) {
+    bool exact;
+    return evaluate(evaluator, outer, inner, price_itself, evaluation, cause, &exact, error);
+}
+
+tn_status tn_evaluate_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
+                            tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
+    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? tn_price_bound : price_itself,
+                    evaluation, cause, exact, error);
+}
+
+tn_status tn_evaluate_close_bound(tn_evaluator *evaluator, uint64_t outer, uint64_t inner,
+                                  tn_evaluation *evaluation, uint32_t *cause, bool *exact, tn_error *error) {
+    return evaluate(evaluator, outer, inner, evaluator->is_bounded ? tn_price_close_bound : price_itself,
+                    evaluation, cause, exact, error);
+}
+
+tn_status tn_evaluate_on(tn_evaluator *evaluator, const tn_device *device, tn_evaluation *evaluation,
+                         uint32_t *cause, tn_error *error) {
+    tn_workload *own = evaluator->workload;
+    tn_cause found = evaluator->outer_cause;
+    if (found == TN_CAUSE_NONE) {
+        TN_TRY(tn_workload_prepare(&evaluator->step, device, &evaluator->step_arena, &evaluator->workload,
+                                   error));
+        tn_workload_share_layouts(evaluator->workload, own);
+        bool exact;
+        tn_status status = judge(evaluator, price_itself, evaluation, &found, &exact, error);
+        evaluator->workload = own;
+        TN_TRY(status);
+    }
+    *cause = (uint32_t)found;
+    return TN_OK;
+}
+
+tn_status tn_evaluate_digits(tn_evaluator *evaluator, const uint32_t *digit, tn_evaluation *evaluation,
+                             uint32_t *cause, tn_error *error) {
+    const tn_space *space = evaluator->space;
+    uint64_t inner = 0;
+    bool exact;
+    TN_TRY(tn_evaluator_load(evaluator, digit, cause, error));
+    for (size_t i = 0; i < space->inners; i++)
+        inner = inner * space->choices.axis[space->inner[i]].count + digit[space->inner[i]];
+    return evaluate_inner(evaluator, inner, price_itself, evaluation, cause, &exact, error);
+}
+
+tn_status tn_evaluator_load(tn_evaluator *evaluator, const uint32_t *digit, uint32_t *cause,
+                            tn_error *error) {
+    const tn_space *space = evaluator->space;
+    size_t own[TN_AXES_MOST];
+    bool same = evaluator->has_digits;
+    for (size_t i = 0; i < space->outers; i++) {
+        own[i] = digit[space->outer[i]];
+        same = same && own[i] == evaluator->digit[i];
+    }
+    if (!same) {
+        TN_TRY(tn_evaluator_load_digits(evaluator, own, error));
+        evaluator->has_digits = true;
+    }
+    *cause = (uint32_t)evaluator->outer_cause;
+    return TN_OK;
+}
+
+tn_workload *tn_evaluator_workload(tn_evaluator *evaluator) {
+    return evaluator->workload;
+}
+
+void tn_evaluator_take_build(tn_evaluator *evaluator, uint64_t inner) {
+    set_build(evaluator, inner);
+}
+
+tn_status tn_evaluate_design(tn_evaluator *evaluator, uint64_t id, tn_evaluation *evaluation,
+                             tn_error *error) {
+    const tn_space *space = evaluator->space;
+    uint64_t outer, inner;
+    uint32_t cause;
+    uint64_t designs = space->choices.is_vast ? space->choices.listed->count : space->choices.designs;
+    if (id >= designs)
+        return tn_fail(error, TN_INPUT, "no design %" PRIu64 "; the space has designs 0 to %" PRIu64, id,
+                       designs - 1);
+    tn_space_split(space, id, &outer, &inner);
+    TN_TRY(tn_evaluate(evaluator, outer, inner, evaluation, &cause, error));
+    if (cause == TN_CAUSE_UNDEFINED || cause == TN_CAUSE_OVERFLOW || cause == TN_CAUSE_LIMIT)
+        return tn_fail(error, TN_INPUT, "design %" PRIu64 " has no price: %s", id,
+                       tn_cause_name(space, cause));
+    return TN_OK;
+}
+
+tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *arena,
+                              tn_explanation *explanation, tn_error *error) {
+    tn_evaluation evaluation;
+    TN_TRY(tn_evaluate_design(evaluator, id, &evaluation, error));
+    return tn_price_explain(evaluator->workload, &evaluator->build, arena, explanation, error);
+}
+
+tn_status tn_evaluator_confirm(tn_evaluator *evaluator, const tn_point *point, tn_evaluation *evaluation,
+                               bool *same, tn_error *error) {
+    const tn_space *space = evaluator->space;
+    uint64_t outer, inner;
+    uint32_t cause;
+    tn_point found = {0};
+    tn_space_split(space, point->id, &outer, &inner);
+    TN_TRY(tn_evaluate(evaluator, outer, inner, evaluation, &cause, error));
+    *same = cause == TN_CAUSE_NONE;
+    if (*same) tn_space_point(space, evaluation, point->id, &found);
+    for (size_t i = 0; *same && i < space->objectives; i++) *same = found.value[i] == point->value[i];
+    return TN_OK;
+}

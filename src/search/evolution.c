@@ -1,0 +1,337 @@
+#include "search/evolution.h"
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "front/archive.h"
+#include "front/knee.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POPULATION = 200, BARREN_MOST = 200 };
+
+/* A design of the population or an offspring. */
+typedef struct {
+    uint32_t *digit; /* [choices] */
+    size_t at;       /* among all evaluated */
+    double value[TN_OBJECTIVES_MOST];
+    double lack; /* 0: feasible; else by which factor it is over, or infinity where it has no price */
+    unsigned rank;
+    double crowding;
+} individual;
+
+typedef struct {
+    const tn_space *space;
+    const tn_evolve_options *options;
+    uint64_t state; /* of the random numbers */
+    /* All evaluated designs, and their places by a hash of the digits. */
+    size_t count, capacity, evaluation_capacity, value_capacity;
+    uint32_t *digit; /* [count][choices] */
+    tn_evaluation *evaluation;
+    uint32_t *cause;
+    size_t slots;
+    uint32_t *slot;
+    individual *item; /* [2 * POPULATION] */
+    uint32_t *digits; /* theirs */
+    size_t parents, children;
+} evolution;
+
+/* ---- what was evaluated ---- */
+
+static uint64_t hash_of(const uint32_t *digit, size_t choices) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < choices; i++) hash = (hash ^ digit[i]) * UINT64_C(1099511628211);
+    return hash ^ hash >> 29;
+}
+
+/* The slot of the design, or the free one where it belongs. */
+static size_t slot_of(const evolution *with, const uint32_t *digit) {
+    size_t choices = with->space->choices.count, at = hash_of(digit, choices) & (with->slots - 1);
+    while (with->slot[at] &&
+           memcmp(with->digit + (with->slot[at] - 1) * choices, digit, choices * sizeof *digit) != 0)
+        at = (at + 1) & (with->slots - 1);
+    return at;
+}
+
+static tn_status note(evolution *with, const uint32_t *digit, size_t *at, tn_error *error) {
+    size_t choices = with->space->choices.count;
+    TN_TRY(tn_grow(&with->digit, &with->capacity, (with->count + 1) * choices, sizeof *with->digit, error));
+    TN_TRY(tn_grow(&with->evaluation, &with->evaluation_capacity, with->count + 1, sizeof *with->evaluation,
+                   error));
+    TN_TRY(tn_grow(&with->cause, &with->value_capacity, with->count + 1, sizeof *with->cause, error));
+    memcpy(with->digit + with->count * choices, digit, choices * sizeof *digit);
+    *at = with->count++;
+    with->slot[slot_of(with, digit)] = (uint32_t)*at + 1;
+    return TN_OK;
+}
+
+/* ---- breeding ---- */
+
+static void draw_design(evolution *with, uint32_t *digit) {
+    for (size_t i = 0; i < with->space->choices.count; i++)
+        digit[i] = tn_splitmix_below(&with->state, (uint32_t)with->space->choices.axis[i].count);
+}
+
+/* Deb's order: fewer lacks, then the lesser front, then the less crowded. */
+static bool is_better(const individual *a, const individual *b) {
+    if (a->lack != b->lack) return a->lack < b->lack;
+    if (a->rank != b->rank) return a->rank < b->rank;
+    return a->crowding > b->crowding;
+}
+
+static const individual *tournament(evolution *with) {
+    const individual *a = &with->item[tn_splitmix_below(&with->state, (uint32_t)with->parents)],
+                     *b = &with->item[tn_splitmix_below(&with->state, (uint32_t)with->parents)];
+    return is_better(b, a) ? b : a;
+}
+
+/* Each value from either parent; about one and a half of them changed, half the time to a neighbour, as values of a
+ * range are in order. */
+static void breed(evolution *with, uint32_t *digit) {
+    const individual *a = tournament(with), *b = tournament(with);
+    size_t choices = with->space->choices.count;
+    for (size_t i = 0; i < choices; i++) {
+        uint32_t count = (uint32_t)with->space->choices.axis[i].count;
+        digit[i] = tn_splitmix_next(&with->state) >> 63 ? a->digit[i] : b->digit[i];
+        if (tn_splitmix_unit(&with->state) * (double)choices >= 1.5) continue;
+        if (tn_splitmix_next(&with->state) >> 63)
+            digit[i] = tn_splitmix_below(&with->state, count);
+        else
+            digit[i] = (digit[i] + (tn_splitmix_next(&with->state) >> 63 ? 1 : count - 1)) % count;
+    }
+}
+
+/* Adds designs that were not evaluated before, as many as the population has room for; fewer where hardly any is left.
+ */
+static tn_status add_children(evolution *with, bool drawn, tn_error *error) {
+    with->children = 0;
+    for (unsigned barren = 0;
+         with->children < POPULATION && barren < BARREN_MOST && with->count < with->options->budget;) {
+        individual *child = &with->item[with->parents + with->children];
+        if (drawn)
+            draw_design(with, child->digit);
+        else
+            breed(with, child->digit);
+        if (with->slot[slot_of(with, child->digit)]) {
+            barren++;
+            continue;
+        }
+        TN_TRY(note(with, child->digit, &child->at, error));
+        with->children++;
+        barren = 0;
+    }
+    return TN_OK;
+}
+
+/* ---- evaluation ---- */
+
+static double lack_of(const evolution *with, size_t at) {
+    const uint32_t *digit = with->digit + at * with->space->choices.count;
+    const tn_resources *used = &with->evaluation[at].price.used,
+                       *budget = &tn_space_of_digits(with->space, digit)->budget;
+    uint32_t cause = with->cause[at];
+    if (cause == TN_CAUSE_NONE) return 0;
+    if (cause < TN_CAUSE_RESOURCE) return INFINITY;
+    if (cause >= TN_CAUSE_CONSTRAINT) return 1 + (double)(cause - TN_CAUSE_CONSTRAINT) / TN_CONSTRAINTS_MOST;
+    tn_resource which = (tn_resource)(cause - TN_CAUSE_RESOURCE);
+    uint64_t have = tn_resource_amount(budget, which);
+    return 2 + (double)tn_resource_amount(used, which) / (have ? (double)have : 1);
+}
+
+static void evaluate_some(evolution *with, tn_status *status, tn_error *error) {
+    tn_evaluator *evaluator;
+    tn_error own = {0};
+    tn_status found = tn_evaluator_new(with->space, &evaluator, &own);
+#pragma omp for schedule(dynamic, 1)
+    for (size_t i = 0; i < with->children; i++) {
+        size_t at = with->item[with->parents + i].at;
+        if (found != TN_OK) continue;
+        found = tn_interrupted()
+                    ? tn_fail(&own, TN_INTERRUPTED, "interrupted")
+                    : tn_evaluate_digits(evaluator, with->digit + at * with->space->choices.count,
+                                         &with->evaluation[at], &with->cause[at], &own);
+    }
+#pragma omp critical(tenfold_evolution)
+    if (found != TN_OK && *status == TN_OK) {
+        *status = found;
+        if (error) *error = own;
+    }
+    tn_evaluator_free(evaluator);
+}
+
+static tn_status evaluate_children(evolution *with, tn_error *error) {
+    int threads = with->options->threads ? (int)with->options->threads : omp_get_max_threads();
+    tn_status status = TN_OK;
+#pragma omp parallel num_threads(threads)
+    evaluate_some(with, &status, error);
+    TN_TRY(status);
+    for (size_t i = 0; i < with->children; i++) {
+        individual *child = &with->item[with->parents + i];
+        tn_point point = {0};
+        child->lack = lack_of(with, child->at);
+        if (child->lack == 0) tn_space_point(with->space, &with->evaluation[child->at], 0, &point);
+        memcpy(child->value, point.value, sizeof child->value);
+    }
+    return TN_OK;
+}
+
+/* ---- selection ---- */
+
+static bool dominates(const individual *a, const individual *b, size_t objectives) {
+    bool less = false;
+    if (a->lack != b->lack) return a->lack < b->lack;
+    if (a->lack > 0) return false;
+    for (size_t k = 0; k < objectives; k++) {
+        if (a->value[k] > b->value[k]) return false;
+        less |= a->value[k] < b->value[k];
+    }
+    return less;
+}
+
+/* Ranks by how many fronts must be taken away before a design is on one. */
+static void rank_all(evolution *with, size_t count) {
+    size_t left = count;
+    for (size_t i = 0; i < count; i++) with->item[i].rank = UINT32_MAX;
+    for (unsigned rank = 0; left > 0; rank++)
+        for (size_t i = 0; i < count; i++) {
+            bool beaten = with->item[i].rank < rank;
+            for (size_t k = 0; !beaten && k < count; k++)
+                beaten = with->item[k].rank >= rank &&
+                         dominates(&with->item[k], &with->item[i], with->space->objectives);
+            if (beaten) continue;
+            with->item[i].rank = rank;
+            left--;
+        }
+}
+
+typedef struct {
+    double value;
+    size_t at;
+} placed;
+
+static int by_value(const void *a, const void *b) {
+    const placed *x = a, *y = b;
+    return tn_value_order(x->value, x->at, y->value, y->at);
+}
+
+/* The sum over objectives of the distance of the neighbours on either side, within one rank. */
+static void crowd(evolution *with, size_t count) {
+    placed order[2 * POPULATION];
+    for (size_t i = 0; i < count; i++) with->item[i].crowding = 0;
+    for (size_t k = 0; k < with->space->objectives; k++)
+        for (unsigned rank = 0; rank < count; rank++) {
+            size_t of_rank = 0;
+            for (size_t i = 0; i < count; i++)
+                if (with->item[i].rank == rank) order[of_rank++] = (placed){with->item[i].value[k], i};
+            if (of_rank == 0) break;
+            qsort(order, of_rank, sizeof *order, by_value);
+            double span = order[of_rank - 1].value - order[0].value;
+            with->item[order[0].at].crowding = with->item[order[of_rank - 1].at].crowding = INFINITY;
+            for (size_t i = 1; i + 1 < of_rank && span > 0; i++)
+                with->item[order[i].at].crowding += (order[i + 1].value - order[i - 1].value) / span;
+        }
+}
+
+static int by_fitness(const void *a, const void *b) {
+    const individual *x = a, *y = b;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+    return tn_value_order(-x->crowding, x->at, -y->crowding, y->at);
+}
+
+static void select_parents(evolution *with) {
+    size_t count = with->parents + with->children;
+    rank_all(with, count);
+    crowd(with, count);
+    if (count) qsort(with->item, count, sizeof *with->item, by_fitness);
+    with->parents = count < POPULATION ? count : POPULATION;
+}
+
+/* ---- the run ---- */
+
+static tn_status begin(evolution *with, tn_error *error) {
+    size_t choices = with->space->choices.count;
+    with->slots = 1024;
+    while (with->slots < 2 * with->options->budget) with->slots *= 2;
+    with->state = with->options->seed;
+    TN_TRY(tn_alloc(with->slots, sizeof *with->slot, &with->slot, error));
+    TN_TRY(tn_alloc(2 * POPULATION, sizeof *with->item, &with->item, error));
+    TN_TRY(tn_alloc(2 * POPULATION * choices, sizeof *with->digits, &with->digits, error));
+    for (size_t i = 0; i < 2 * POPULATION; i++) with->item[i].digit = with->digits + i * choices;
+    return TN_OK;
+}
+
+static tn_status generations(evolution *with, tn_error *error) {
+    for (bool drawn = true; with->count < with->options->budget; drawn = false) {
+        TN_TRY(add_children(with, drawn, error));
+        if (with->children == 0) return TN_OK; /* hardly any design is left */
+        TN_TRY(evaluate_children(with, error));
+        select_parents(with);
+        if (with->options->progress)
+            tn_progress_report(with->options->progress, with->count, with->options->budget);
+    }
+    return TN_OK;
+}
+
+static tn_status keep_front(evolution *with, tn_evolved *found, tn_error *error) {
+    const tn_space *space = with->space;
+    tn_archive front;
+    tn_point *point = NULL;
+    tn_archive_begin(&front, space->objectives);
+    tn_status status = TN_OK;
+    for (size_t i = 0; status == TN_OK && i < with->count; i++) {
+        tn_point own;
+        found->cause[with->cause[i]]++;
+        if (with->cause[i] != TN_CAUSE_NONE) continue;
+        tn_space_point(space, &with->evaluation[i], i, &own);
+        status = tn_archive_offer(&front, &own, error);
+    }
+    if (status == TN_OK) status = tn_alloc(front.count, sizeof *point, &point, error);
+    if (status == TN_OK)
+        status = tn_alloc(front.count * space->choices.count, sizeof *found->digit, &found->digit, error);
+    if (status == TN_OK) status = tn_alloc(front.count, sizeof *found->evaluation, &found->evaluation, error);
+    if (status == TN_OK) {
+        tn_archive_points(&front, point);
+        found->count = front.count;
+        for (size_t i = 0; i < found->count; i++) {
+            memcpy(found->digit + i * space->choices.count, with->digit + point[i].id * space->choices.count,
+                   space->choices.count * sizeof *found->digit);
+            found->evaluation[i] = with->evaluation[point[i].id];
+        }
+    }
+    found->evaluated = with->count;
+    tn_archive_free(&front);
+    tn_free(point);
+    return status;
+}
+
+tn_status tn_evolve(const tn_space *space, const tn_evolve_options *options, tn_evolved *found,
+                    tn_error *error) {
+    enum { BUDGET_MOST = 1 << 30 };
+    evolution with = {.space = space, .options = options};
+    double started = tn_clock_seconds();
+    *found = (tn_evolved){0};
+    if (options->budget > BUDGET_MOST)
+        return tn_fail(error, TN_LIMIT, "a budget of over 2^30 designs for an evolution; take less");
+    tn_status status = begin(&with, error);
+    if (status == TN_OK) status = generations(&with, error);
+    if (status == TN_OK) status = keep_front(&with, found, error);
+    found->seconds = tn_clock_seconds() - started;
+    tn_free(with.digit);
+    tn_free(with.evaluation);
+    tn_free(with.cause);
+    tn_free(with.slot);
+    tn_free(with.item);
+    tn_free(with.digits);
+    if (status != TN_OK) tn_evolved_free(found);
+    return status;
+}
+
+void tn_evolved_free(tn_evolved *found) {
+    tn_free(found->digit);
+    tn_free(found->evaluation);
+    *found = (tn_evolved){0};
+}

@@ -1,0 +1,502 @@
+#include "search/layer_table.h"
+
+#include "base/checked.h"
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "model/layer_weight.h"
+
+#include <omp.h>
+#include <string.h>
+
+static const size_t NONE = SIZE_MAX;
+
+/* Union-find over choices: the least of a set stands for it. */
+static size_t find(size_t *set, size_t i) {
+    while (set[i] != i) i = set[i] = set[set[i]];
+    return i;
+}
+
+static void join(size_t *set, size_t a, size_t b) {
+    a = find(set, a);
+    b = find(set, b);
+    if (a < b)
+        set[b] = a;
+    else
+        set[a] = b;
+}
+
+/* The choice of one thing of a weight, or of the weight that it is a copy of; NONE where there is none. */
+static size_t choice_of(const tn_space *space, size_t weight, tn_axis_kind kind) {
+    for (size_t i = 0; i < space->choices.count; i++)
+        if (space->choices.axis[i].kind == kind && tn_axis_varies(&space->choices.axis[i], weight)) return i;
+    size_t base = tn_model_weight_base(space->model, weight);
+    return base == weight ? NONE : choice_of(space, base, kind);
+}
+
+/* Joins the choices that bear on one weight; the first of them, or NONE. */
+static size_t join_weight(const tn_space *space, size_t weight, size_t *set) {
+    static const tn_axis_kind kinds[] = {TN_AXIS_FORMAT, TN_AXIS_FOLDING, TN_AXIS_RANK, TN_AXIS_FLOW};
+    size_t first = NONE;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        size_t choice = choice_of(space, weight, kinds[k]);
+        if (choice == NONE) continue;
+        if (first != NONE) join(set, first, choice);
+        if (first == NONE || choice < first) first = choice;
+    }
+    return first;
+}
+
+static tn_status fill_unit(const tn_space *space, size_t *set, size_t root, tn_arena *arena, tn_unit *unit,
+                           tn_error *error) {
+    *unit = (tn_unit){.options = 1};
+    TN_TRY(tn_arena_alloc(arena, space->choices.count, sizeof *unit->axis, &unit->axis, error));
+    for (size_t i = 0; i < space->choices.count; i++) {
+        if (!tn_axis_is_of_weight(&space->choices.axis[i]) || find(set, i) != root) continue;
+        unit->axis[unit->axes++] = i;
+        if (!tn_mul(unit->options, space->choices.axis[i].count, &unit->options)) unit->options = UINT64_MAX;
+    }
+    return TN_OK;
+}
+
+tn_status tn_units_find(const tn_space *space, tn_arena *arena, tn_units *units, tn_error *error) {
+    size_t *set, *unit_of, *root;
+    uint32_t layers = (uint32_t)tn_model_layers(space->model);
+    *units = (tn_units){.layers = layers};
+    TN_TRY(tn_arena_alloc(arena, space->choices.count, sizeof *set, &set, error));
+    TN_TRY(tn_arena_alloc(arena, space->choices.count, sizeof *unit_of, &unit_of, error));
+    TN_TRY(tn_arena_alloc(arena, layers, sizeof *root, &root, error));
+    TN_TRY(tn_arena_alloc(arena, space->choices.count, sizeof *units->unit, &units->unit, error));
+    TN_TRY(tn_arena_alloc(arena, layers, sizeof *units->of_layer, &units->of_layer, error));
+    for (size_t i = 0; i < space->choices.count; i++) {
+        set[i] = i;
+        unit_of[i] = NONE;
+    }
+    for (uint32_t i = 0; i < layers; i++) {
+        const tn_model_layer layer = tn_model_layer_at(space->model, i);
+        root[i] =
+            layer.weight ? join_weight(space, tn_model_weight_place(space->model, layer.weight), set) : NONE;
+    }
+    for (uint32_t i = 0; i < layers; i++) {
+        if (root[i] == NONE) continue;
+        size_t *place = &unit_of[find(set, root[i])];
+        if (*place == NONE) {
+            *place = units->count;
+            TN_TRY(fill_unit(space, set, find(set, root[i]), arena, &units->unit[units->count++], error));
+        }
+    }
+    for (uint32_t i = 0; i < layers; i++)
+        units->of_layer[i] = root[i] == NONE ? units->count : (uint32_t)unit_of[find(set, root[i])];
+    /* Choices of weights that no layer names any more still count designs: units without layers. */
+    for (size_t i = 0; i < space->choices.count; i++)
+        if (tn_axis_is_of_weight(&space->choices.axis[i]) && unit_of[find(set, i)] == NONE) {
+            unit_of[find(set, i)] = units->count;
+            for (uint32_t k = 0; k < layers; k++) units->of_layer[k] += units->of_layer[k] == units->count;
+            TN_TRY(fill_unit(space, set, find(set, i), arena, &units->unit[units->count++], error));
+        }
+    return TN_OK;
+}
+
+void tn_unit_digits(const tn_space *space, const tn_unit *unit, uint64_t option, uint32_t *digit) {
+    for (size_t i = unit->axes; i-- > 0;) {
+        uint64_t count = space->choices.axis[unit->axis[i]].count;
+        digit[unit->axis[i]] = (uint32_t)(option % count);
+        option /= count;
+    }
+}
+
+/* What all threads share. */
+typedef struct {
+    const tn_space *space;
+    const tn_units *units;
+    const uint32_t *digit;
+    const uint64_t *inner;
+    tn_layer_table *table;
+    uint64_t *good; /* [units]: a defined option of each */
+    uint64_t steps;
+    tn_step_kind kind;        /* of the first step: what all must have in common */
+    size_t stagings;          /* sizes over which arrays live off chip, in some builds, */
+    const tn_build **staging; /* and a build of each */
+    tn_status status;
+    tn_error error;
+} job;
+
+/* One thread's. */
+typedef struct {
+    tn_evaluator *evaluator;
+    tn_arena arena;
+    tn_price_part *part; /* [units + 1] */
+    tn_demand *staging;  /* [TN_STAGINGS][units + 1] */
+} worker;
+
+static uint32_t unit_of_weight(const job *all, size_t weight) {
+    const tn_space *space = all->space;
+    for (uint32_t i = 0; i < all->units->layers; i++) {
+        const tn_model_layer layer = tn_model_layer_at(space->model, i);
+        if (layer.weight && tn_model_weight_place(space->model, layer.weight) == weight)
+            return all->units->of_layer[i];
+    }
+    return all->units->count;
+}
+
+/* ---- options that are defined ---- */
+
+static void set_option(const job *all, uint32_t unit, uint64_t option, uint32_t *digit) {
+    tn_unit_digits(all->space, &all->units->unit[unit], option, digit);
+}
+
+/* Makes the step in which every unit has its option `at`, or a good one where it has fewer; those that turn out
+ * undefined are marked and replaced. Units without a good option yet try the next ones. *whole = false where the
+ * step can't be made for all that. */
+static tn_status load_step(job *all, worker *with, uint64_t at, uint64_t *option, bool *whole,
+                           tn_error *error) {
+    uint32_t digit[TN_AXES_MOST], cause, units = all->units->count;
+    memcpy(digit, all->digit, all->space->choices.count * sizeof *digit);
+    for (uint32_t u = 0; u < units; u++) {
+        option[u] = at < all->table->unit[u].options ? at : all->good[u];
+        set_option(all, u, option[u], digit);
+    }
+    *whole = true;
+    for (;;) {
+        TN_TRY(tn_evaluator_load(with->evaluator, digit, &cause, error));
+        if (cause == TN_CAUSE_NONE) return TN_OK;
+        uint32_t u = cause == TN_CAUSE_UNDEFINED
+                         ? unit_of_weight(all, tn_evaluator_undefined(with->evaluator)->weight)
+                         : units;
+        if (u == units) {
+            all->table->refused =
+                cause == TN_CAUSE_UNDEFINED
+                    ? "a weight that no choice varies has a flow that its format does not have"
+                    : "some steps are beyond what is priced";
+            *whole = false;
+            return TN_OK;
+        }
+        all->table->unit[u].defined[option[u]] = false;
+        bool known = all->good[u] != UINT64_MAX;
+        option[u] = known ? all->good[u] : option[u] + 1;
+        if (option[u] >= all->table->unit[u].options) {
+            all->table->empty = true;
+            *whole = false;
+            return TN_OK;
+        }
+        set_option(all, u, option[u], digit);
+    }
+}
+
+/* ---- filling ---- */
+
+static tn_status refuse(job *all, const char *why) {
+#pragma omp critical(tenfold_layer_table)
+    all->table->refused = why;
+    return TN_OK;
+}
+
+static bool same_array(const tn_common_memory *a, const tn_common_memory *b) {
+    return a->layer == b->layer && strcmp(a->part, b->part) == 0 && a->number == b->number &&
+           a->role == b->role && a->elements == b->elements && a->word_bits == b->word_bits &&
+           a->users == b->users && memcmp(a->unit, b->unit, a->users * sizeof *a->unit) == 0;
+}
+
+static tn_status fill_shared(job *all, const tn_parting *parting, const uint64_t *option, const bool *own) {
+    const tn_layer_table *table = all->table;
+    const tn_common_memory *shared;
+    uint32_t count = tn_parting_shared(parting, &shared);
+    if (count != table->shared) return refuse(all, "layers share other arrays with other choices");
+    for (uint32_t i = 0; i < count; i++) {
+        tn_demand rest;
+        if (!same_array(&shared[i], &table->memory[i].of))
+            return refuse(all, "layers share other arrays with other choices");
+        if (!tn_parting_demand(parting, i, table->units, &rest))
+            return refuse(all, "a shared array has too many different uses");
+        if (memcmp(&rest, &table->memory[i].rest, sizeof rest) != 0)
+            return refuse(all, "operations without a choice use shared arrays differently");
+        for (uint32_t u = 0; u < table->units; u++) {
+            const tn_unit_table *unit = &table->unit[u];
+            if (own[u]) tn_parting_demand(parting, i, u, &unit->demand[i * unit->options + option[u]]);
+        }
+    }
+    return TN_OK;
+}
+
+static tn_status fill_staging(job *all, worker *with, tn_parting *parting, const uint64_t *option,
+                              const bool *own, tn_error *error) {
+    const tn_layer_table *table = all->table;
+    for (size_t k = 0; k < all->stagings; k++) {
+        bool fits;
+        TN_TRY(tn_parting_staging(parting, all->staging[k], with->staging, &fits, error));
+        if (!fits) return refuse(all, "a staging memory has too many different uses");
+        for (uint32_t p = 0; p < TN_STAGINGS; p++) {
+            size_t at = table->shared + k * TN_STAGINGS + p;
+            const tn_demand *by = with->staging + p * (table->units + 1);
+            if (memcmp(&by[table->units], &table->memory[at].rest, sizeof *by) != 0)
+                return refuse(all, "operations without a choice reach arrays off chip differently");
+            for (uint32_t u = 0; u < table->units; u++) {
+                const tn_unit_table *unit = &table->unit[u];
+                if (own[u]) unit->demand[at * unit->options + option[u]] = by[u];
+            }
+        }
+    }
+    return TN_OK;
+}
+
+static tn_status fill_sums(job *all, const tn_step *step, const uint64_t *option, const bool *own,
+                           tn_error *error) {
+    const tn_layer_table *table = all->table;
+    double sum[TN_LAYER_SUMS] = {0}, whole[TN_LAYER_SUMS] = {0};
+    whole[TN_SUM_PARAMETERS] = (double)step->parameters;
+    for (int phase = 0; phase < TN_PHASES; phase++) whole[TN_SUM_MACS] += (double)step->macs[phase];
+    for (uint32_t u = 0; u < table->units; u++)
+        for (int s = 0; own[u] && s < TN_LAYER_SUMS; s++) table->unit[u].sum[s][option[u]] = 0;
+    for (uint32_t i = 0; i < step->layers; i++) {
+        const tn_step_layer *layer = &step->layer[i];
+        uint32_t u = all->units->of_layer[i];
+        uint64_t degrees = 0;
+        if (u == table->units) continue;
+        if (layer->weight) TN_TRY(tn_weight_degrees_of_freedom(layer->weight, &degrees, error));
+        double own_sum[TN_LAYER_SUMS] = {(double)degrees, (double)layer->parameters, 0};
+        for (int phase = 0; phase < TN_PHASES; phase++) own_sum[TN_SUM_MACS] += (double)layer->macs[phase];
+        for (int s = 0; s < TN_LAYER_SUMS; s++) {
+            sum[s] += own_sum[s];
+            if (own[u]) table->unit[u].sum[s][option[u]] += own_sum[s];
+        }
+    }
+    bool same = true;
+#pragma omp critical(tenfold_layer_table)
+    for (int s = TN_SUM_PARAMETERS; s < TN_LAYER_SUMS; s++) {
+        if (table->rest_sum[s] < 0) all->table->rest_sum[s] = whole[s] - sum[s];
+        same &= table->rest_sum[s] == whole[s] - sum[s];
+    }
+    return same ? TN_OK : refuse(all, "layers without a choice count differently with other choices");
+}
+
+static tn_status fill_parts(job *all, worker *with, tn_parting *parting, const uint64_t *option,
+                            const bool *own, tn_error *error) {
+    tn_layer_table *table = all->table;
+    for (size_t b = 0; b < table->builds; b++) {
+        tn_error why = {0};
+        tn_status status = tn_parting_price(parting, &table->build[b], with->part, &why);
+        if (status == TN_LIMIT) return refuse(all, "the parts of a step do not sum to its price");
+        if (status != TN_OK) {
+            if (error) *error = why;
+            return status;
+        }
+        for (uint32_t u = 0; u < table->units; u++)
+            if (own[u]) table->unit[u].part[b][option[u]] = with->part[u];
+        bool same = true;
+#pragma omp critical(tenfold_layer_table)
+        {
+            if (table->rest[b].operations < 0) table->rest[b] = with->part[table->units];
+            same = memcmp(&table->rest[b], &with->part[table->units], sizeof *with->part) == 0;
+        }
+        if (!same) return refuse(all, "layers without a choice cost differently with other choices");
+    }
+    return TN_OK;
+}
+
+/* Each unit's option `at`, where it has one and it is defined. */
+static tn_status fill(job *all, worker *with, uint64_t at, tn_error *error) {
+    const tn_layer_table *table = all->table;
+    uint64_t *option;
+    bool *own, whole;
+    tn_parting *parting;
+    tn_step_kind kind;
+    tn_arena_reset(&with->arena);
+    TN_TRY(tn_arena_alloc(&with->arena, table->units, sizeof *option, &option, error));
+    TN_TRY(tn_arena_alloc(&with->arena, table->units, sizeof *own, &own, error));
+    TN_TRY(load_step(all, with, at, option, &whole, error));
+    if (!whole) return TN_OK;
+    for (uint32_t u = 0; u < table->units; u++) own[u] = option[u] == at || all->good[u] == UINT64_MAX;
+    tn_workload *workload = tn_evaluator_workload(with->evaluator);
+    tn_step_kind_of(workload, &kind);
+    if (memcmp(&kind, &all->kind, sizeof kind) != 0)
+        return refuse(all, "the kinds of operations change with the choices");
+    TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &with->arena, &parting, error));
+    TN_TRY(fill_shared(all, parting, option, own));
+    TN_TRY(fill_staging(all, with, parting, option, own, error));
+    TN_TRY(fill_sums(all, tn_evaluator_step(with->evaluator), option, own, error));
+    return fill_parts(all, with, parting, option, own, error);
+}
+
+static tn_status worker_begin(const job *all, worker *with, tn_error *error) {
+    *with = (worker){0};
+    TN_TRY(tn_alloc(all->table->units + 1, sizeof *with->part, &with->part, error));
+    TN_TRY(tn_alloc((size_t)TN_STAGINGS * (all->table->units + 1), sizeof *with->staging, &with->staging,
+                    error));
+    return tn_evaluator_new(all->space, &with->evaluator, error);
+}
+
+static void worker_end(worker *with) {
+    tn_evaluator_free(with->evaluator);
+    tn_arena_free(&with->arena);
+    tn_free(with->part);
+    tn_free(with->staging);
+}
+
+/* ---- the first step: what all have in common ---- */
+
+static tn_status make_room(job *all, tn_arena *arena, tn_error *error) {
+    tn_layer_table *table = all->table;
+    TN_TRY(tn_arena_alloc(arena, table->units, sizeof *table->unit, &table->unit, error));
+    TN_TRY(tn_arena_alloc(arena, table->units, sizeof *all->good, &all->good, error));
+    TN_TRY(tn_arena_alloc(arena, table->builds, sizeof *table->rest, &table->rest, error));
+    TN_TRY(tn_arena_alloc(arena, table->builds, sizeof *table->kernels, &table->kernels, error));
+    for (size_t b = 0; b < table->builds; b++) table->rest[b].operations = -1;
+    for (int s = TN_SUM_PARAMETERS; s < TN_LAYER_SUMS; s++) table->rest_sum[s] = -1;
+    all->steps = 1;
+    for (uint32_t u = 0; u < table->units; u++) {
+        tn_unit_table *unit = &table->unit[u];
+        all->good[u] = UINT64_MAX;
+        unit->options = all->units->unit[u].options;
+        if (unit->options > all->steps) all->steps = unit->options;
+        TN_TRY(tn_arena_alloc(arena, unit->options, sizeof *unit->defined, &unit->defined, error));
+        memset(unit->defined, 1, unit->options);
+        for (int s = 0; s < TN_LAYER_SUMS; s++)
+            TN_TRY(tn_arena_alloc(arena, unit->options, sizeof *unit->sum[s], &unit->sum[s], error));
+        TN_TRY(tn_arena_alloc(arena, table->builds, sizeof *unit->part, &unit->part, error));
+        for (size_t b = 0; b < table->builds; b++)
+            TN_TRY(tn_arena_alloc(arena, unit->options, sizeof **unit->part, &unit->part[b], error));
+    }
+    return TN_OK;
+}
+
+/* One for each size over which arrays live off chip in some build. */
+static tn_status list_stagings(job *all, tn_arena *arena, tn_error *error) {
+    const tn_layer_table *table = all->table;
+    TN_TRY(tn_arena_alloc(arena, table->builds, sizeof *all->staging, &all->staging, error));
+    for (size_t b = 0; b < table->builds; b++) {
+        size_t k = 0;
+        if (table->build[b].off_chip_over_bytes == 0) continue;
+        while (k < all->stagings &&
+               (all->staging[k]->off_chip_over_bytes != table->build[b].off_chip_over_bytes ||
+                all->staging[k]->off_chip_tile_bytes != table->build[b].off_chip_tile_bytes))
+            k++;
+        if (k == all->stagings) all->staging[all->stagings++] = &table->build[b];
+    }
+    return TN_OK;
+}
+
+static tn_status keep_common(job *all, worker *with, tn_parting *parting, tn_arena *arena, tn_error *error) {
+    tn_layer_table *table = all->table;
+    const tn_common_memory *shared;
+    TN_TRY(list_stagings(all, arena, error));
+    table->shared = tn_parting_shared(parting, &shared);
+    table->common = table->shared + (uint32_t)all->stagings * TN_STAGINGS;
+    TN_TRY(tn_arena_alloc(arena, table->common, sizeof *table->memory, &table->memory, error));
+    for (uint32_t i = 0; i < table->common; i++)
+        TN_TRY(tn_arena_alloc(arena, table->units, sizeof *table->memory[i].user, &table->memory[i].user,
+                              error));
+    for (uint32_t i = 0; i < table->shared; i++) {
+        tn_table_memory *memory = &table->memory[i];
+        uint32_t *unit;
+        TN_TRY(tn_arena_alloc(arena, shared[i].users, sizeof *unit, &unit, error));
+        memcpy(unit, shared[i].unit, shared[i].users * sizeof *unit);
+        memory->of = shared[i];
+        memory->of.unit = unit;
+        for (uint32_t k = 0; k < shared[i].users; k++) memory->user[unit[k]] = true;
+        if (!tn_parting_demand(parting, i, table->units, &memory->rest))
+            table->refused = "a shared array has too many different uses";
+    }
+    for (size_t k = 0; k < all->stagings; k++) {
+        bool fits;
+        TN_TRY(tn_parting_staging(parting, all->staging[k], with->staging, &fits, error));
+        if (!fits) table->refused = "a staging memory has too many different uses";
+        for (uint32_t p = 0; p < TN_STAGINGS; p++) {
+            tn_table_memory *memory = &table->memory[table->shared + k * TN_STAGINGS + p];
+            memory->of = (tn_common_memory){.staging = true, .position = p};
+            memory->off_chip_over_bytes = all->staging[k]->off_chip_over_bytes;
+            memory->off_chip_tile_bytes = all->staging[k]->off_chip_tile_bytes;
+            memory->rest = with->staging[p * (table->units + 1) + table->units];
+            memset(memory->user, 1, table->units * sizeof *memory->user);
+        }
+    }
+    for (uint32_t u = 0; u < table->units; u++) {
+        tn_unit_table *of = &table->unit[u];
+        TN_TRY(tn_arena_alloc(arena, of->options * table->common, sizeof *of->demand, &of->demand, error));
+    }
+    return TN_OK;
+}
+
+static tn_status first_step(job *all, worker *with, tn_arena *arena, tn_error *error) {
+    tn_layer_table *table = all->table;
+    uint64_t *option;
+    bool whole;
+    tn_build *build;
+    tn_parting *parting;
+    TN_TRY(tn_arena_alloc(arena, table->units, sizeof *option, &option, error));
+    TN_TRY(load_step(all, with, 0, option, &whole, error));
+    if (!whole) return TN_OK;
+    for (uint32_t u = 0; u < table->units; u++) all->good[u] = option[u];
+    tn_workload *workload = tn_evaluator_workload(with->evaluator);
+    tn_step_kind_of(workload, &all->kind);
+    table->word_bits = 8 * tn_evaluator_step(with->evaluator)->element_bytes;
+    table->steps_per_epoch = tn_evaluator_step(with->evaluator)->steps_per_epoch;
+    TN_TRY(tn_arena_alloc(arena, table->builds, sizeof *build, &build, error));
+    table->build = build;
+    for (size_t b = 0; b < table->builds; b++) {
+        tn_evaluator_take_build(with->evaluator, all->inner[b]);
+        build[b] = *tn_evaluator_build(with->evaluator);
+        if (tn_parting_refuses(&build[b])) table->refused = tn_parting_refuses(&build[b]);
+        if (table->refused) return TN_OK;
+        TN_TRY(tn_parting_kernels(workload, &build[b], &table->kernels[b], error));
+    }
+    TN_TRY(tn_parting_make(workload, all->units->of_layer, table->units, &with->arena, &parting, error));
+    return keep_common(all, with, parting, arena, error);
+}
+
+static void work_through(job *all) {
+    worker with;
+    tn_error error = {0};
+    tn_status status = worker_begin(all, &with, &error);
+#pragma omp for schedule(dynamic, 4)
+    for (uint64_t at = 0; at < all->steps; at++) {
+        if (status != TN_OK || all->table->refused || all->table->empty) continue;
+        status =
+            tn_interrupted() ? tn_fail(&error, TN_INTERRUPTED, "interrupted") : fill(all, &with, at, &error);
+    }
+#pragma omp critical(tenfold_layer_table)
+    if (status != TN_OK && all->status == TN_OK) {
+        all->status = status;
+        all->error = error;
+    }
+    worker_end(&with);
+}
+
+tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
+                              const uint64_t *inner, size_t builds, unsigned threads, tn_arena *arena,
+                              tn_layer_table *table, tn_error *error) {
+    enum { OPTIONS_MOST = 1000000 };
+    job all = {.space = space, .units = units, .digit = digit, .inner = inner, .table = table};
+    worker with;
+    *table = (tn_layer_table){.units = units->count, .builds = builds};
+    for (uint32_t u = 0; u < units->count; u++)
+        if (units->unit[u].options > OPTIONS_MOST) {
+            table->refused = "over 1,000,000 combinations of choices bear on the same layers";
+            return TN_OK;
+        }
+    TN_TRY(make_room(&all, arena, error));
+    tn_status status = worker_begin(&all, &with, error);
+    if (status == TN_OK) status = first_step(&all, &with, arena, error);
+    worker_end(&with);
+    if (status != TN_OK || table->refused || table->empty) return status;
+    int count = threads ? (int)threads : omp_get_max_threads();
+#pragma omp parallel num_threads(count)
+    work_through(&all);
+    if (all.status != TN_OK && error) *error = all.error;
+    return all.status;
+}
+
+double tn_part_cost(const tn_price_part *part, tn_layer_cost cost) {
+    switch (cost) {
+    case TN_COST_CYCLES:
+        return part->cycles;
+    case TN_COST_CAPACITY:
+        return part->capacity_bits;
+    case TN_COST_BRAM18:
+        return part->bram18;
+    case TN_COST_URAM:
+        return part->uram;
+    case TN_COST_OPERATIONS:
+        return part->operations;
+    default:
+        return 0;
+    }
+}

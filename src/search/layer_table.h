@@ -1,0 +1,96 @@
+/* What every option of every unit of a space (search/layer_table.h) adds to the costs of a design, under a list of builds
+ * with one combination of model keys: the input of a front by decomposition (docs/decomposition.md).
+ *
+ * A step is made for each option, all units taking theirs at once, and its price is parted (price/parts.h). What no
+ * unit touches must come out the same for all of them, or the table is refused. */
+#ifndef TN_SEARCH_LAYER_TABLE_H
+#define TN_SEARCH_LAYER_TABLE_H
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "price/parts.h"
+#include "search/evaluator.h"
+#include "space/space.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The units of a space: choices of weights and layers that bear on the same layers, and so are one choice of the
+ * layers they bear on. Different units choose independently. */
+
+typedef struct tn_unit {
+    size_t axes;
+    size_t *axis;     /* [axes]: places among the space's choices, rising */
+    uint64_t options; /* combinations; UINT64_MAX where they do not fit 64 bits */
+} tn_unit;
+
+typedef struct tn_units {
+    uint32_t count;
+    tn_unit *unit; /* in the order of their first layers */
+    uint32_t layers;
+    uint32_t *of_layer; /* [layers of the model]: the layer's unit, or `count` for none */
+} tn_units;
+
+tn_status tn_units_find(const tn_space *space, tn_arena *arena, tn_units *units, tn_error *error);
+
+/* Sets digit[axis] of the unit's choices to option `option`, the first choice being the most significant. */
+void tn_unit_digits(const tn_space *space, const tn_unit *unit, uint64_t option, uint32_t *digit);
+
+/* What a sum of costs is of; all but degrees of freedom are minimised. */
+typedef enum tn_layer_cost {
+    TN_COST_CYCLES,
+    TN_COST_CAPACITY, /* of memory blocks, bits */
+    TN_COST_BRAM18,
+    TN_COST_URAM,
+    TN_COST_DEGREES,
+    TN_COST_PARAMETERS,
+    TN_COST_MACS,
+    TN_COST_OPERATIONS, /* of the step, which its descriptors take memory by */
+    TN_COSTS
+} tn_layer_cost;
+
+/* Of a part; 0 for those that follow from no build. */
+double tn_part_cost(const tn_price_part *part, tn_layer_cost cost);
+
+/* Sums over layers that no build changes. */
+typedef enum tn_layer_sum { TN_SUM_DEGREES, TN_SUM_PARAMETERS, TN_SUM_MACS, TN_LAYER_SUMS } tn_layer_sum;
+
+typedef struct tn_unit_table {
+    uint64_t options;
+    bool *defined;              /* [options]: formats have their flows */
+    double *sum[TN_LAYER_SUMS]; /* [options] */
+    tn_price_part **part;       /* [builds][options] */
+    tn_demand *demand;          /* [common][options] */
+} tn_unit_table;
+
+/* A memory that several units bear on. Staging belongs to the builds that keep arrays of over so many bytes off chip. */
+typedef struct tn_table_memory {
+    tn_common_memory of;
+    uint64_t off_chip_over_bytes, off_chip_tile_bytes; /* staging: of those builds */
+    tn_demand rest;                                    /* by no unit */
+    bool *user;                                        /* [units] */
+} tn_table_memory;
+
+typedef struct tn_layer_table {
+    uint32_t units;
+    tn_unit_table *unit;
+    size_t builds;
+    const tn_build *build;
+    tn_price_part *rest; /* [builds]: of no unit */
+    double rest_sum[TN_LAYER_SUMS];
+    tn_resources *kernels;   /* [builds]: of all kernels, which are the same for all options */
+    uint32_t common, shared; /* the first `shared` are arrays, the rest staging */
+    tn_table_memory *memory; /* [common] */
+    uint64_t word_bits, steps_per_epoch;
+    bool empty;          /* some unit has no defined option */
+    const char *refused; /* NULL, or why prices do not split */
+} tn_layer_table;
+
+/* digit[choices]: of the model keys (the rest is not read). inner[builds]: combinations of the build's choices. Lives
+ * in `arena`. Interruptions end it early with TN_INTERRUPTED. */
+tn_status tn_layer_table_make(const tn_space *space, const tn_units *units, const uint32_t *digit,
+                              const uint64_t *inner, size_t builds, unsigned threads, tn_arena *arena,
+                              tn_layer_table *table, tn_error *error);
+
+#endif

@@ -1,0 +1,351 @@
+#include "search/outer_step.h"
+
+#include "base/checked.h"
+#include "model/layer_weight.h"
+#include "model/program_cache.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Programs that a thread keeps before it starts afresh: bounds its memory on long sweeps. */
+enum { OUTERS_PER_CACHE = 4096 };
+
+/* `format: dense` takes all weights out of their cores. */
+static bool is_all_dense(const tn_model *model) {
+    const tn_yaml *format = tn_yaml_get(tn_model_root(model), "format");
+    return format && format->kind == TN_YAML_SCALAR && strcmp(format->text, "dense") == 0;
+}
+
+static tn_status find_shares(tn_evaluator *with, tn_error *error) {
+    size_t weights = tn_model_weights(with->model);
+    uint64_t *layers;
+    TN_TRY(tn_arena_alloc(&with->model_arena, weights, sizeof *layers, &layers, error));
+    for (size_t i = 0; i < weights; i++) layers[tn_model_weight_base(with->model, i)] += with->use[i].layers;
+    for (size_t i = 0; i < weights; i++)
+        if (with->use[i].layers)
+            with->use[i].share =
+                (double)with->use[i].layers / (double)layers[tn_model_weight_base(with->model, i)];
+    return TN_OK;
+}
+
+static tn_status find_uses(tn_evaluator *with, tn_error *error) {
+    size_t weights = tn_model_weights(with->model);
+    TN_TRY(tn_arena_alloc(&with->model_arena, weights, sizeof *with->use, &with->use, error));
+    bool in_cores = !is_all_dense(with->model);
+    for (size_t i = 0; i < tn_model_layers(with->model); i++) {
+        const tn_model_layer layer = tn_model_layer_at(with->model, i);
+        if (!layer.weight) continue;
+        size_t w = tn_model_weight_place(with->model, layer.weight);
+        with->use[w].layers++;
+        with->use[w].looked_up |= in_cores && layer.looked_up;
+        with->use[w].multiplied |= in_cores && !layer.looked_up;
+    }
+    return find_shares(with, error);
+}
+
+/* Loads the model with the model keys among the choices. Their digits are the
+ * leading ones of the outer combination, so they change rarely. */
+static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t keys, tn_error *error) {
+    const tn_space *space = with->space;
+    tn_arena_reset(&with->model_arena);
+    with->has_model = false;
+    const char **set;
+    size_t count = 0;
+    TN_TRY(tn_arena_alloc(&with->model_arena, space->outers, sizeof *set, &set, error));
+    for (size_t i = 0; i < space->outers; i++) {
+        const tn_axis *choice = &space->choices.axis[space->outer[i]];
+        if (choice->kind > TN_AXIS_MODEL_KEY) break;
+        if (choice->kind != TN_AXIS_MODEL_KEY) continue; /* the variant has that model */
+        TN_TRY(tn_arena_format(&with->model_arena, &set[count++], error, "%s=%s", choice->key,
+                               choice->text[digit[i]]));
+    }
+    TN_TRY(tn_model_vary(tn_model_root(space->model), set, count, &with->model_arena, &with->model, error));
+    TN_TRY(tn_model_split_like(with->model, space->model, &with->model_arena, error));
+    TN_TRY(tn_build_decode(tn_model_build(with->model), &with->model_arena, &with->base_build, error));
+    TN_TRY(find_uses(with, error));
+    with->model_keys = keys;
+    with->has_model = true;
+    return TN_OK;
+}
+
+static uint64_t greatest_rank(const tn_weight *weight) {
+    uint64_t greatest = 1;
+    for (uint32_t i = 0; i < weight->rank_count; i++)
+        if (weight->rank[i] > greatest) greatest = weight->rank[i];
+    return greatest;
+}
+
+/* What the choices say of one weight: places of their values, SIZE_MAX where there is no such choice. */
+typedef struct {
+    const tn_axis *format, *folding, *rank, *flow;
+    size_t format_digit, folding_digit, rank_digit, flow_digit;
+} weight_choices;
+
+/* `base`: choices of the weight that a layer's own one is a copy of stand where the layer has none itself. */
+static void find_choices(const tn_space *space, size_t weight, bool base, const size_t *digit,
+                         weight_choices *of) {
+    for (size_t i = 0; i < space->outers; i++) {
+        const tn_axis *choice = &space->choices.axis[space->outer[i]];
+        if (!tn_axis_varies(choice, weight)) continue;
+        if (choice->kind == TN_AXIS_FORMAT && !(base && of->format))
+            of->format = choice, of->format_digit = digit[i];
+        if (choice->kind == TN_AXIS_FOLDING && !(base && of->folding))
+            of->folding = choice, of->folding_digit = digit[i];
+        if (choice->kind == TN_AXIS_RANK && !(base && of->rank)) of->rank = choice, of->rank_digit = digit[i];
+        if (choice->kind == TN_AXIS_FLOW && !(base && of->flow)) of->flow = choice, of->flow_digit = digit[i];
+    }
+}
+
+static weight_choices choices_of(const tn_space *space, size_t weight, const size_t *digit) {
+    weight_choices of = {0};
+    size_t base = tn_model_weight_base(space->model, weight);
+    find_choices(space, weight, false, digit, &of);
+    if (base != weight) find_choices(space, base, true, digit, &of);
+    return of;
+}
+
+/* A list of ranks fits the formats and foldings that have so many bonds. */
+static tn_status set_rank_list(tn_weight *weight, const tn_axis *choice, size_t digit, tn_error *error) {
+    const tn_rank_list *list = &choice->rank_list[digit];
+    uint32_t count = tn_weight_rank_count(weight);
+    if (list->count != count)
+        return tn_fail_at(
+            error, TN_INPUT, choice->at,
+            "ranks %s are %" PRIu32 "; format %s with %" PRIu32 " factors per side has %" PRIu32,
+            choice->text[digit], list->count, tn_format_names[weight->format], weight->d, count);
+    weight->rank_count = count;
+    memcpy(weight->rank, list->rank, count * sizeof *weight->rank);
+    tn_error why = {0};
+    tn_status status = tn_weight_check(weight, &why);
+    return status == TN_OK
+               ? TN_OK
+               : tn_fail_at(error, status, choice->at, "ranks %s: %.900s", choice->text[digit], why.message);
+}
+
+/* The weight as the model file has it, with the choices applied: format, then folding, then rank (a new
+ * format or folding has other bonds, so the rank is spread anew: the chosen one, else the greatest of the
+ * file), then flow. Ranks above what the modes can fill are trimmed: they would take memory and express nothing
+ * more. */
+static tn_status set_weight(tn_evaluator *with, size_t position, const size_t *digit, tn_error *error) {
+    const tn_space *space = with->space;
+    weight_choices of = choices_of(space, position, digit);
+    tn_model_weight *entry = tn_model_weight_at(with->model, position);
+    if (of.format) entry->weight.format = (tn_format)of.format->number[of.format_digit];
+    if (of.folding) {
+        const tn_folding_pair *pair = &of.folding->folding[of.folding_digit];
+        entry->weight.d = pair->m.d;
+        memcpy(entry->weight.m, pair->m.factor, sizeof pair->m.factor);
+        memcpy(entry->weight.n, pair->n.factor, sizeof pair->n.factor);
+    }
+    uint64_t given = greatest_rank(&tn_model_weight_at(space->model, position)->weight);
+    if (of.format || of.folding || of.rank) {
+        if (of.rank && of.rank->text && of.rank->text[of.rank_digit])
+            TN_TRY(set_rank_list(&entry->weight, of.rank, of.rank_digit, error));
+        else
+            TN_TRY(
+                tn_weight_set_rank(&entry->weight, of.rank ? of.rank->number[of.rank_digit] : given, error));
+        TN_TRY(tn_weight_trim_ranks(&entry->weight, error));
+    }
+    with->use[position].rank = of.rank ? of.rank->number[of.rank_digit] : given;
+    if (of.flow) entry->flow = (tn_flow_name)of.flow->number[of.flow_digit];
+    return TN_OK;
+}
+
+static bool is_copy(const tn_evaluator *with, size_t weight) {
+    return tn_model_weight_base(with->model, weight) != weight;
+}
+
+/* The root of the summed squared errors over the root of the summed squared norms, of the weights that the table
+ * speaks of; the rows of the table are over all layers of a weight together (docs/ranks.md). */
+static tn_status error_of_weights(tn_evaluator *with, tn_error *error) {
+    const tn_error_table *table = &with->space->error_table;
+    double squares = 0, norms = 0;
+    with->error = NAN;
+    for (size_t i = 0; table->count && i < tn_model_weights(with->model); i++) {
+        const tn_model_weight *entry = tn_model_weight_at(with->model, i);
+        const tn_error_row *row;
+        const char *name = entry->name;
+        if (with->use[i].layers == 0) continue;
+        if (!tn_error_table_covers(table, name))
+            name = tn_model_weight_at(with->model, tn_model_weight_base(with->model, i))->name;
+        if (!tn_error_table_covers(table, name)) continue;
+        TN_TRY(tn_error_table_find(table, name, &entry->weight, with->use[i].rank, &row, error));
+        double norm =
+            row->norm * row->norm * (name == entry->name && is_copy(with, i) ? 1 : with->use[i].share);
+        squares += row->relative_error * row->relative_error * norm;
+        norms += norm;
+    }
+    if (table->count) with->error = norms > 0 ? sqrt(squares / norms) : 0;
+    return TN_OK;
+}
+
+static tn_status accuracy_of_choices(tn_evaluator *with, const size_t *outer_digit, tn_error *error) {
+    const tn_space *space = with->space;
+    size_t digit[TN_AXES_MOST] = {0};
+    for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = outer_digit[i];
+    return tn_accuracy_table_at(&space->accuracy_table, space->choices.axis, space->choices.count, digit,
+                                &with->accuracy, &with->accuracy_interpolated, error);
+}
+
+static tn_status renew_cache(tn_evaluator *with, tn_error *error) {
+    if (with->cache && with->cached_outers++ < OUTERS_PER_CACHE) return TN_OK;
+    tn_program_cache_free(with->cache);
+    with->cache = NULL;
+    with->cached_outers = 0;
+    return tn_program_cache_new(&with->cache, error);
+}
+
+tn_status tn_as_cause(tn_status status, tn_cause *cause) {
+    if (status == TN_LIMIT)
+        *cause = TN_CAUSE_LIMIT;
+    else if (status == TN_OVERFLOW)
+        *cause = TN_CAUSE_OVERFLOW;
+    else
+        return status;
+    return TN_OK;
+}
+
+/* Whether a choice sets the weight's format, folding, rank or flow; *any: that of some weight. */
+static bool is_varied(const tn_space *space, const char *name, bool *any) {
+    bool found = *any = false;
+    const tn_model_weight *entry = tn_model_weight_find(space->model, name);
+    size_t weight = entry ? tn_model_weight_place(space->model, entry) : SIZE_MAX;
+    for (size_t i = 0; i < space->outers; i++) {
+        const tn_axis *choice = &space->choices.axis[space->outer[i]];
+        if (!tn_axis_is_of_weight(choice)) continue;
+        *any = true;
+        found |= entry && (tn_axis_varies(choice, weight) ||
+                           tn_axis_varies(choice, tn_model_weight_base(space->model, weight)));
+    }
+    return found;
+}
+
+/* Over the layers, since each trains a copy of its own. Where the choices vary no weight, all named ones
+ * count. */
+tn_status tn_varied_degrees_of_freedom(const tn_space *space, const tn_step *step,
+                                       uint64_t *degrees_of_freedom, tn_error *error) {
+    *degrees_of_freedom = 0;
+    for (uint32_t i = 0; i < step->layers; i++) {
+        const tn_step_layer *layer = &step->layer[i];
+        uint64_t degrees;
+        bool any;
+        if (!layer->weight_name || (!is_varied(space, layer->weight_name, &any) && any)) continue;
+        TN_TRY(tn_weight_degrees_of_freedom(layer->weight, &degrees, error));
+        if (!tn_add(*degrees_of_freedom, degrees, degrees_of_freedom))
+            return tn_fail(error, TN_OVERFLOW, "the model has more than 2^64 degrees of freedom");
+    }
+    return TN_OK;
+}
+
+static bool has_flow(const tn_model_weight *entry, const tn_layer_use *use) {
+    if (entry->weight.format == TN_DENSE) return true;
+    return (!use->multiplied || tn_flow_exists(&entry->weight, entry->flow)) &&
+           (!use->looked_up || tn_lookup_flow_exists(entry->flow));
+}
+
+/* True if some weight's format does not have its flow. */
+static bool is_undefined(tn_evaluator *with) {
+    for (size_t i = 0; i < tn_model_weights(with->model); i++) {
+        const tn_model_weight *entry = tn_model_weight_at(with->model, i);
+        if (has_flow(entry, &with->use[i])) continue;
+        with->undefined = (tn_undefined_flow){(uint32_t)(with->space->weights_before + i),
+                                              entry->weight.format, entry->weight.d, entry->flow};
+        return true;
+    }
+    return false;
+}
+
+/* A numbered point that the front of the layer's training flows does not reach. */
+static bool is_past_front(tn_evaluator *with, const tn_model_layer *layer) {
+    if (!layer->weight || layer->looked_up || layer->weight->flow < TN_FLOW_TRAINING_FRONT_2 ||
+        !tn_flow_is_training(layer->weight->flow))
+        return false;
+    for (int first = 0; first < 2; first++) {
+        const tn_program_options options = {.training = true, .no_input_gradient = first};
+        const tn_program *program;
+        if (tn_program_cache_get(with->cache, &layer->weight->weight, layer->tokens, layer->weight->flow,
+                                 &options, &program, NULL) == TN_INPUT)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a step could not be made for want of a point on a front: only its search tells how many there are. */
+static bool lacks_point(tn_evaluator *with) {
+    for (size_t i = 0; i < tn_model_layers(with->model); i++) {
+        const tn_model_layer layer = tn_model_layer_at(with->model, i);
+        if (!is_past_front(with, &layer)) continue;
+        with->undefined = (tn_undefined_flow){
+            (uint32_t)(with->space->weights_before + tn_model_weight_place(with->model, layer.weight)),
+            layer.weight->weight.format, layer.weight->weight.d, layer.weight->flow};
+        return true;
+    }
+    return false;
+}
+
+static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *cause, tn_error *error) {
+    for (size_t i = 0; i < tn_model_weights(with->model); i++) TN_TRY(set_weight(with, i, digit, error));
+    if (is_undefined(with)) {
+        *cause = TN_CAUSE_UNDEFINED;
+        return TN_OK;
+    }
+    TN_TRY(error_of_weights(with, error));
+    TN_TRY(accuracy_of_choices(with, digit, error));
+    tn_status status = tn_step_build(with->model, with->cache, &with->step_arena, &with->step, error);
+    if (status == TN_INPUT && lacks_point(with)) {
+        *cause = TN_CAUSE_UNDEFINED;
+        return TN_OK;
+    }
+    TN_TRY(status);
+    TN_TRY(tn_varied_degrees_of_freedom(with->space, &with->step, &with->degrees_of_freedom, error));
+    return tn_workload_prepare(&with->step, with->space->device, &with->step_arena, &with->workload, error);
+}
+
+/* The model and the device of the digits. */
+static void take_variant(tn_evaluator *with, const size_t *digit) {
+    size_t model = 0, device = 0;
+    for (size_t i = 0; i < with->whole->outers; i++) {
+        if (with->whole->outer[i] == with->whole->model_choice) model = digit[i];
+        if (with->whole->outer[i] == with->whole->device_choice) device = digit[i];
+    }
+    with->space = tn_space_variant(with->whole, model, device);
+}
+
+tn_status tn_evaluator_load_digits(tn_evaluator *with, const size_t *digit, tn_error *error) {
+    const tn_space *space = with->space;
+    uint64_t keys = 0;
+    for (size_t i = 0; i < space->outers && space->choices.axis[space->outer[i]].kind <= TN_AXIS_MODEL_KEY;
+         i++)
+        keys = keys * space->choices.axis[space->outer[i]].count + digit[i];
+    take_variant(with, digit);
+    with->has_outer = with->has_digits = false;
+    with->outer_cause = TN_CAUSE_NONE;
+    if (!with->has_model || keys != with->model_keys)
+        TN_TRY(tn_as_cause(load_model(with, digit, keys, error), &with->outer_cause));
+    TN_TRY(renew_cache(with, error));
+    tn_arena_reset(&with->step_arena);
+    if (with->outer_cause == TN_CAUSE_NONE)
+        TN_TRY(tn_as_cause(make_step(with, digit, &with->outer_cause, error), &with->outer_cause));
+    memcpy(with->digit, digit, space->outers * sizeof *digit);
+    return TN_OK;
+}
+
+tn_status tn_evaluator_load_outer(tn_evaluator *with, uint64_t outer, tn_error *error) {
+    const tn_space *space = with->space;
+    size_t digit[TN_AXES_MOST];
+    uint64_t rest = outer;
+    for (size_t i = space->outers; i-- > 0;) {
+        if (space->choices.is_vast) {
+            digit[i] = tn_choices_digit(&space->choices, outer, space->outer[i]);
+            continue;
+        }
+        size_t count = space->choices.axis[space->outer[i]].count;
+        digit[i] = (size_t)(rest % count);
+        rest /= count;
+    }
+    TN_TRY(tn_evaluator_load_digits(with, digit, error));
+    with->outer = outer;
+    with->has_outer = with->has_digits = true;
+    return TN_OK;
+}

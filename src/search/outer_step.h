@@ -1,0 +1,53 @@
+/* The state of an evaluator, and the step of an outer combination: what every design with the same model keys and weights
+ * shares. Inside the room; search/evaluator.h is what others ask. */
+#ifndef TN_SEARCH_OUTER_STEP_H
+#define TN_SEARCH_OUTER_STEP_H
+
+#include "search/evaluator.h"
+
+/* What the layers do with a weight that is kept in cores, and the rank that was asked for. */
+typedef struct {
+    bool multiplied, looked_up;
+    uint64_t rank;
+    uint64_t layers; /* that use it */
+    double
+        share; /* of what an error table says of the weight that a layer's own one is a copy of: each of that
+                        one's layers has as much; 1 for others */
+} tn_layer_use;
+
+struct tn_evaluator {
+    const tn_space *space; /* the variant of the step that stands, */
+    const tn_space *whole; /* of what was asked for */
+    tn_arena model_arena, step_arena;
+    tn_model *model;
+    tn_build base_build, build;
+    tn_program_cache *cache;
+    uint64_t cached_outers;
+
+    uint64_t outer;             /* the combination that stands, */
+    uint64_t inner;             /* that was evaluated last */
+    bool has_outer;             /* if there is one */
+    size_t digit[TN_AXES_MOST]; /* of the outer choices of the step that stands, */
+    bool has_digits;            /* if there is one */
+    uint64_t model_keys;        /* digits of the variant and the model keys that the model was loaded with */
+    bool has_model;
+    tn_cause outer_cause; /* TN_CAUSE_NONE, UNDEFINED, OVERFLOW or LIMIT */
+    tn_undefined_flow undefined;
+    tn_layer_use *use; /* [weights] */
+    tn_step step;
+    tn_workload *workload;
+    double error, accuracy;
+    bool accuracy_interpolated;
+    uint64_t degrees_of_freedom;
+    bool is_bounded; /* a large space whose objectives all are, where prices are */
+};
+
+/* Makes the step of an outer combination, from its number or from its digits in the order of the outer choices.
+ * outer_cause says whether it has a price. */
+tn_status tn_evaluator_load_outer(tn_evaluator *with, uint64_t outer, tn_error *error);
+tn_status tn_evaluator_load_digits(tn_evaluator *with, const size_t *digit, tn_error *error);
+
+/* Turns a count that leaves 64 bits, or a limit of this program, into a cause; other failures stay failures. */
+tn_status tn_as_cause(tn_status status, tn_cause *cause);
+
+#endif

@@ -1,0 +1,123 @@
+#include "space/quantity.h"
+
+#include "base/name_index.h"
+
+#include <string.h>
+
+static double cycles(const tn_evaluation *of) {
+    return (double)of->price.cycles_per_step;
+}
+static double step_seconds(const tn_evaluation *of) {
+    return of->price.seconds_per_step;
+}
+static double epoch_seconds(const tn_evaluation *of) {
+    return of->price.seconds_per_step * (double)of->steps_per_epoch;
+}
+static double joules(const tn_evaluation *of) {
+    return of->price.joules_per_step;
+}
+static double static_joules(const tn_evaluation *of) {
+    return of->price.static_joules_per_step;
+}
+static double dynamic_joules(const tn_evaluation *of) {
+    return of->price.joules_per_step - of->price.static_joules_per_step;
+}
+static double watts(const tn_evaluation *of) {
+    return of->price.watts;
+}
+static double on_chip_bytes(const tn_evaluation *of) {
+    return (double)of->price.on_chip_bytes;
+}
+static double off_chip_bytes(const tn_evaluation *of) {
+    return (double)of->price.off_chip_bytes;
+}
+static double off_chip_bytes_per_step(const tn_evaluation *of) {
+    return (double)of->price.off_chip_bytes_per_step;
+}
+static double lut(const tn_evaluation *of) {
+    return (double)of->price.used.lut;
+}
+static double ff(const tn_evaluation *of) {
+    return (double)of->price.used.ff;
+}
+static double dsp(const tn_evaluation *of) {
+    return (double)of->price.used.dsp;
+}
+static double bram18(const tn_evaluation *of) {
+    return (double)of->price.used.bram18;
+}
+static double uram(const tn_evaluation *of) {
+    return (double)of->price.used.uram;
+}
+static double degrees_of_freedom(const tn_evaluation *of) {
+    return (double)of->degrees_of_freedom;
+}
+static double parameters(const tn_evaluation *of) {
+    return (double)of->parameters;
+}
+static double macs(const tn_evaluation *of) {
+    return (double)of->macs_per_step;
+}
+static double peak_elements(const tn_evaluation *of) {
+    return (double)of->peak_elements;
+}
+static double relative_error(const tn_evaluation *of) {
+    return of->error;
+}
+static double accuracy(const tn_evaluation *of) {
+    return of->accuracy;
+}
+static double accuracy_interpolated(const tn_evaluation *of) {
+    return of->accuracy_interpolated;
+}
+
+const tn_quantity tn_quantities[] = {
+    {"cycles_per_step", false, true, TN_BOUNDED_BELOW, cycles, "clock cycles of one training step"},
+    {"seconds_per_step", false, false, TN_BOUNDED_BELOW, step_seconds, "latency of one training step, s"},
+    {"seconds_per_epoch", false, false, TN_BOUNDED_BELOW, epoch_seconds, "latency of one epoch, s"},
+    {"joules_per_step", false, false, TN_BOUNDED_BELOW, joules, "energy of one training step, J"},
+    {"static_joules_per_step", false, false, TN_BOUNDED_BELOW, static_joules,
+     "of it static power times latency, J"},
+    {"dynamic_joules_per_step", false, false, TN_BOUNDED_BELOW, dynamic_joules,
+     "of it what switching and moving words takes, J"},
+    {"watts", false, false, TN_BOUNDED_NOT, watts, "mean power, W"},
+    {"on_chip_bytes", false, true, TN_BOUNDED_BELOW, on_chip_bytes,
+     "capacity of the BRAM and URAM blocks taken, bytes"},
+    {"off_chip_bytes", false, true, TN_BOUNDED_EXACTLY, off_chip_bytes,
+     "bytes of arrays that live in external memory"},
+    {"off_chip_bytes_per_step", false, true, TN_BOUNDED_EXACTLY, off_chip_bytes_per_step,
+     "bytes moved to and from it in a training step"},
+    {"lut", false, true, TN_BOUNDED_BELOW, lut, "look-up tables"},
+    {"ff", false, true, TN_BOUNDED_BELOW, ff, "flip-flops"},
+    {"dsp", false, true, TN_BOUNDED_EXACTLY, dsp, "DSP blocks"},
+    {"bram18", false, true, TN_BOUNDED_BELOW, bram18, "18-kbit block RAMs"},
+    {"uram", false, true, TN_BOUNDED_BELOW, uram, "UltraRAM blocks"},
+    {"degrees_of_freedom", true, true, TN_BOUNDED_EXACTLY, degrees_of_freedom,
+     "parameters of the weights that the choices vary, less sum of r^2 over their bonds"},
+    {"parameters", false, true, TN_BOUNDED_EXACTLY, parameters, "trained parameters of the model"},
+    {"macs_per_step", false, true, TN_BOUNDED_EXACTLY, macs, "multiply-adds of one training step"},
+    {"peak_elements", false, true, TN_BOUNDED_EXACTLY, peak_elements,
+     "elements live at the worst moment of a step"},
+    {"relative_error", false, false, TN_BOUNDED_EXACTLY, relative_error,
+     "error of the weights by the space's error_table"},
+    {"accuracy", true, false, TN_BOUNDED_EXACTLY, accuracy,
+     "what its choices learn by the space's accuracy_table, 0 to 1"},
+    {"accuracy_interpolated", false, false, TN_BOUNDED_EXACTLY, accuracy_interpolated,
+     "0: that accuracy was measured; 1: it lies between measured ranks"},
+};
+const size_t tn_quantities_count = sizeof tn_quantities / sizeof *tn_quantities;
+
+tn_status tn_quantity_find(const char *name, tn_position at, const tn_quantity **quantity, tn_error *error) {
+    const char *names[sizeof tn_quantities / sizeof *tn_quantities];
+    for (size_t i = 0; i < tn_quantities_count; i++) {
+        names[i] = tn_quantities[i].name;
+        if (strcmp(name, names[i]) == 0) {
+            *quantity = &tn_quantities[i];
+            return TN_OK;
+        }
+    }
+    const char *near = tn_suggest(name, names, tn_quantities_count);
+    return tn_fail_at(error, TN_INPUT, at, "unknown quantity '%s'; %s%s%s", name,
+                      near ? "did you mean '" : "the page of the space file lists them", near ? near : "",
+                      near ? "'?" : "");
+}

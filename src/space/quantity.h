@@ -1,0 +1,47 @@
+/* The quantities of a design that objectives and constraints speak of and that every row of a result holds.
+ */
+#ifndef TN_SPACE_QUANTITY_H
+#define TN_SPACE_QUANTITY_H
+
+#include "base/error.h"
+#include "base/public.h"
+#include "price/price.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+TN_PUBLIC_BEGIN
+
+/* What is known of one evaluated design. */
+typedef struct tn_evaluation {
+    tn_price price;
+    /* Degrees of freedom are those of the weights that the space's choices vary: what every design has alike
+     * (other weights, biases, norms, positions, heads) tells none from another. */
+    uint64_t parameters, degrees_of_freedom, macs_per_step, peak_elements, steps_per_epoch;
+    double error;    /* relative error of its weights by the space's error table; NaN without one */
+    double accuracy; /* by the space's accuracy table; NaN where that has none for it */
+    double accuracy_interpolated; /* 0: measured, 1: between measured ranks; NaN: no accuracy */
+} tn_evaluation;
+
+/* What tn_price_bound says of a quantity: its value, as layouts do not matter to it; no more than its value; nothing. */
+typedef enum tn_bounded { TN_BOUNDED_EXACTLY, TN_BOUNDED_BELOW, TN_BOUNDED_NOT } tn_bounded;
+
+typedef struct tn_quantity {
+    const char *name; /* with its unit, as the column of front.csv is called */
+    bool maximise;    /* as an objective; all others are minimised */
+    bool whole;       /* a count: printed without decimals */
+    tn_bounded bounded;
+    double (*get)(const tn_evaluation *evaluation);
+    const char *help;
+} tn_quantity;
+
+extern const tn_quantity tn_quantities[];
+extern const size_t tn_quantities_count;
+
+/* The quantity of that name, or TN_INPUT at `at` that suggests the nearest one. */
+tn_status tn_quantity_find(const char *name, tn_position at, const tn_quantity **quantity, tn_error *error);
+
+TN_PUBLIC_END
+
+#endif

@@ -1,0 +1,182 @@
+/* The hypervolume against exact areas and volumes counted cell by cell, the knee against its definition, and
+ * foldings against trying every tuple. */
+#include "front/hypervolume.h"
+#include "front/knee.h"
+#include "tensor/folding.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <gsl/gsl_rng.h>
+#include <math.h>
+
+enum { GRID = 16 };
+
+/* Share of the cells of a GRID^objectives box (between ideal and nadir of points with whole coordinates
+ * 0..GRID) that a point covers. */
+static double cells(const tn_archive *front, size_t objectives) {
+    tn_point point[512];
+    double least[3], most[3];
+    tn_archive_points(front, point);
+    for (size_t j = 0; j < objectives; j++) {
+        least[j] = most[j] = point[0].value[j];
+        for (size_t i = 0; i < front->count; i++) {
+            least[j] = fmin(least[j], point[i].value[j]);
+            most[j] = fmax(most[j], point[i].value[j]);
+        }
+    }
+    double covered = 0, all = 0;
+    for (double x = least[0]; x < most[0]; x++)
+        for (double y = least[1]; y < most[1]; y++)
+            for (double z = objectives > 2 ? least[2] : 0; z < (objectives > 2 ? most[2] : 1); z++) {
+                bool in = false;
+                for (size_t i = 0; !in && i < front->count; i++)
+                    in = point[i].value[0] <= x && point[i].value[1] <= y &&
+                         (objectives < 3 || point[i].value[2] <= z);
+                covered += in;
+                all++;
+            }
+    return covered / all;
+}
+
+static void volume_equals_cells(void **state) {
+    (void)state;
+    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    for (int round = 0; round < 12; round++) {
+        size_t objectives = 2 + (size_t)round % 2;
+        tn_archive front;
+        tn_archive_begin(&front, objectives);
+        for (uint64_t i = 0; i < 40; i++) {
+            tn_point point = {.id = i};
+            for (size_t j = 0; j < objectives; j++)
+                point.value[j] = (double)gsl_rng_uniform_int(random, GRID);
+            assert_int_equal(tn_archive_offer(&front, &point, NULL), TN_OK);
+        }
+        tn_hypervolume volume;
+        if (front.count < 2) continue;
+        assert_int_equal(tn_hypervolume_of(&front, 1 << 16, &volume, NULL), TN_OK);
+        assert_true(volume.exact);
+        assert_true(fabs(volume.share - cells(&front, objectives)) < 1e-12);
+        tn_archive_free(&front);
+    }
+    gsl_rng_free(random);
+}
+
+/* Volumes of 3 to 5 axes by cells of a grid, and by samples of a front too large to be exact. */
+static void exact_volumes(void **state) {
+    (void)state;
+    enum { CELLS = 6, POINTS = 14 };
+    gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
+    for (size_t axes = 1; axes <= 5; axes++)
+        for (int round = 0; round < 8; round++) {
+            double point[POINTS * 5], volume, all = pow(CELLS, (double)axes), covered = 0;
+            for (size_t i = 0; i < POINTS * axes; i++)
+                point[i] = (double)gsl_rng_uniform_int(random, CELLS + 1) / CELLS;
+            assert_int_equal(tn_wfg_volume(point, POINTS, axes, &volume, NULL), TN_OK);
+            for (size_t cell = 0; cell < (size_t)all; cell++) {
+                bool in = false;
+                for (size_t i = 0; !in && i < POINTS; i++) {
+                    size_t rest = cell;
+                    in = true;
+                    for (size_t k = 0; k < axes; k++, rest /= CELLS)
+                        in &= point[i * axes + k] <= (double)(rest % CELLS) / CELLS + 1e-9;
+                }
+                covered += in;
+            }
+            assert_true(fabs(volume - covered / all) < 1e-12);
+        }
+    tn_archive front;
+    tn_hypervolume volume;
+    tn_archive_begin(&front, 3);
+    for (uint64_t i = 0; i < 1500; i++) {
+        double x = gsl_rng_uniform(random), y = gsl_rng_uniform(random) * (1 - x);
+        assert_int_equal(tn_archive_offer(&front, &(tn_point){{x, y, 1 - x - y}, i}, NULL), TN_OK);
+    }
+    assert_int_equal(tn_hypervolume_of(&front, 1 << 16, &volume, NULL), TN_OK);
+    assert_false(volume.exact);
+    assert_int_equal(volume.samples, 1 << 16);
+    /* Points of a plane cover nearly all that lies above it: 5/6 of the cube. */
+    assert_true(volume.share > 0.78 && volume.share < 5.0 / 6);
+    tn_archive_free(&front);
+    gsl_rng_free(random);
+}
+
+static void empty_and_single(void **state) {
+    (void)state;
+    tn_archive front;
+    tn_hypervolume volume;
+    tn_archive_begin(&front, 3);
+    assert_int_equal(tn_hypervolume_of(&front, 1024, &volume, NULL), TN_OK);
+    assert_true(volume.share == 0 && volume.exact);
+    tn_archive_offer(&front, &(tn_point){.value = {1, 2, 3}}, NULL);
+    assert_int_equal(tn_hypervolume_of(&front, 1024, &volume, NULL), TN_OK);
+    assert_true(volume.share == 1 && volume.exact);
+    tn_archive_free(&front);
+}
+
+static void knee_is_nearest_to_ideal(void **state) {
+    (void)state;
+    /* By logarithm, (10, 10) is half-way on both axes of 1..100; the corners are a whole axis away. */
+    const tn_point point[] = {{{1, 100}, 5}, {{100, 1}, 6}, {{10, 10}, 7}, {{12, 9}, 8}};
+    assert_int_equal(tn_knee(point, 4, 2), 2);
+    /* Maximised: -degrees of freedom. */
+    const tn_point with_negative[] = {{{1, -1}, 0}, {{4, -90}, 1}, {{100, -100}, 2}};
+    assert_int_equal(tn_knee(with_negative, 3, 2), 1);
+    const tn_point tie[] = {{{1, 2}, 9}, {{2, 1}, 4}};
+    assert_int_equal(tn_knee(tie, 2, 2), 1);
+}
+
+static size_t tuples(uint64_t size, uint32_t d, uint64_t smallest, uint64_t largest) {
+    if (d == 0) return size == 1;
+    size_t count = 0;
+    for (uint64_t factor = smallest; factor <= largest; factor++)
+        if (size % factor == 0) count += tuples(size / factor, d - 1, smallest, largest);
+    return count;
+}
+
+/* 61 is a factor and no factor may be 61: every one of the many beginnings is a dead end. */
+static void foldings_that_cannot_be_end_soon(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_foldings none = {.count = 1};
+    uint64_t size = (uint64_t)61 * 720720 * 16;
+    assert_int_equal(tn_foldings_all(size, 16, 1, 60, &arena, &none, NULL), TN_OK);
+    assert_int_equal(none.count, 0);
+    tn_arena_free(&arena);
+}
+
+static void foldings_are_all_tuples(void **state) {
+    (void)state;
+    const uint64_t sizes[] = {1, 7, 64, 768, 1000};
+    tn_arena arena = {0};
+    for (size_t s = 0; s < 5; s++)
+        for (uint32_t d = 1; d <= 5; d++) {
+            tn_foldings all;
+            uint64_t smallest = 1 + d % 3, largest = 40;
+            assert_int_equal(tn_foldings_all(sizes[s], d, smallest, largest, &arena, &all, NULL), TN_OK);
+            assert_int_equal(all.count, tuples(sizes[s], d, smallest, largest));
+            for (size_t i = 0; i < all.count; i++) {
+                uint64_t product = 1;
+                for (uint32_t k = 0; k < d; k++) product *= all.item[i].factor[k];
+                assert_int_equal(product, sizes[s]);
+            }
+        }
+    tn_foldings none;
+    tn_error error;
+    assert_int_equal(tn_foldings_all(768, 0, 1, 2, &arena, &none, &error), TN_INPUT);
+    assert_int_equal(tn_foldings_all((uint64_t)1 << 40, 16, 1, (uint64_t)1 << 40, &arena, &none, &error),
+                     TN_LIMIT);
+    tn_arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(volume_equals_cells),     cmocka_unit_test(exact_volumes),
+        cmocka_unit_test(empty_and_single),        cmocka_unit_test(knee_is_nearest_to_ideal),
+        cmocka_unit_test(foldings_are_all_tuples), cmocka_unit_test(foldings_that_cannot_be_end_soon),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

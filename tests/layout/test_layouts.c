@@ -1,0 +1,320 @@
+/* Layouts of a layer's tensors: the ATIS layer's 18 products against figures of an independent search, and every
+ * access played element by element. */
+#include "layout/tensor_layout.h"
+
+#include "base/memory.h"
+#include "device/block.h"
+#include "tensor/folding.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tn_arena arena;
+
+static tn_program program_of(const char *spec, tn_flow_name flow) {
+    tn_weight weight;
+    uint64_t tokens;
+    tn_program program = {0};
+    tn_error error;
+    const tn_program_options options = {.training = true};
+    if (tn_spec_parse(spec, (tn_position){0}, &weight, &tokens, &error) != TN_OK ||
+        tn_program_named(&weight, tokens, flow, &options, &arena, &program, &error) != TN_OK)
+        fail_msg("%s: %s", spec, error.message);
+    return program;
+}
+
+static tn_layouts find(const tn_program *program, const tn_kernel_edges *edges, tn_banking banking,
+                       tn_layout_goal goal, const tn_layout_demand *demand) {
+    tn_layouts layouts;
+    assert_int_equal(tn_layouts_find(program, edges, banking, goal, demand, &arena, &layouts, NULL), TN_OK);
+    return layouts;
+}
+
+static uint64_t over(uint64_t a, uint64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* Issues if every one found its operands' blocks in one cycle and cut its groups whole. */
+static uint64_t ideal_of(const tn_program *program, const tn_kernel_edges *e) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < program->steps; i++) {
+        const tn_product_shape *s = &program->step[i].shape;
+        sum += s->batch * over(s->rows, e->rows) * over(s->columns, e->columns) *
+               over(s->reduction, e->reduction);
+    }
+    return sum;
+}
+
+static const char atis[] = "tt:m=12x8x8,n=8x8x12,rank=12,tokens=32";
+
+/* One wide word a memory; what the best layouts of an independent coordinate descent took. */
+static void atis_layer(void **state) {
+    (void)state;
+    static const struct {
+        tn_kernel_edges edges;
+        double most;
+    } rows[] = {
+        {{4, 4, 4}, 1}, {{8, 4, 8}, 1.11}, {{16, 4, 8}, 1.34}, {{8, 4, 16}, 1.70}, {{16, 2, 16}, 2.19}};
+    const tn_program program = program_of(atis, TN_FLOW_BIDIRECTIONAL);
+    assert_int_equal(program.steps, 18);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tn_kernel_edges *e = &rows[i].edges;
+        tn_layouts got = find(&program, e, TN_BANKING_WORD, TN_LEAST_ISSUES, NULL);
+        double ratio = (double)got.issue_cycles / (double)ideal_of(&program, e);
+        printf("%2ux%ux%-2u %.3f of the ideal issues\n", (unsigned)e->rows, (unsigned)e->columns,
+               (unsigned)e->reduction, ratio);
+        assert_true(ratio >= 1 && ratio <= rows[i].most);
+        for (uint32_t t = 0; t < got.tensors; t++) assert_int_equal(got.tensor[t].banks, 1);
+    }
+}
+
+/* ---- every access, played ---- */
+
+enum { ROWS, COLUMNS, REDUCTION };
+
+/* Edge of a block along an index; 1 where it is not cut. */
+static uint64_t edge_along(const tn_product_layout *p, uint32_t index) {
+    for (int g = 0; g < 3; g++)
+        for (uint32_t k = 0; k < p->cut[g].indices; k++)
+            if (p->cut[g].index[k] == index) return p->cut[g].edge[k];
+    return 1;
+}
+
+/* Bit of the block's kind that says it is the last along an index of the group: first edges of the operand, then those
+ * of its second group. */
+static int kind_bit(const tn_product_layout *p, const int *groups, uint32_t index) {
+    for (int g = 0; g < 2; g++)
+        for (uint32_t k = 0; k < p->cut[groups[g]].indices; k++)
+            if (p->cut[groups[g]].index[k] == index) return g * TN_ISSUE_CUTS + (int)k;
+    return -1;
+}
+
+/* Reads every block of the tensor, element by element: the words that each bank has of it. A block of a kind takes no
+ * more cycles than the kind is said to, and some block as many. */
+static void play_tensor(const tn_tensor_layout *of, const tn_product_layout *p, const int *groups,
+                        const uint64_t *phases) {
+    enum { SEEN_MOST = 4096 };
+    uint64_t block[TN_LAYOUT_AXES], first[TN_LAYOUT_AXES] = {0}, most[TN_BLOCK_KINDS] = {0};
+    for (uint32_t i = 0; i < of->axes; i++) block[i] = edge_along(p, of->index[i]);
+    for (;;) {
+        uint64_t x[TN_LAYOUT_AXES], seen[SEEN_MOST], in_bank[TN_LAYOUT_BANKS_MOST] = {0}, count = 0,
+                                                     cycles = 0;
+        int kind = 0;
+        memcpy(x, first, sizeof x);
+        for (uint32_t i = 0; i < of->axes; i++)
+            if (block[i] > 1 && first[i] + block[i] > of->size[i])
+                kind |= 1 << kind_bit(p, groups, of->index[i]);
+        for (;;) {
+            uint64_t word = 0, bank = 0, at = 0;
+            for (uint32_t i = 0; i < of->axes; i++) {
+                uint64_t c = x[i] / of->edge[i];
+                word = word * (of->size[i] + 1) + c;
+                bank += c * of->skew[i];
+            }
+            while (at < count && seen[at] != word) at++;
+            if (at == count) {
+                assert_true(count < SEEN_MOST);
+                seen[count++] = word;
+                uint64_t words = ++in_bank[bank % of->banks];
+                if (words > cycles) cycles = words;
+            }
+            uint32_t axis = of->axes;
+            while (axis-- > 0) {
+                if (++x[axis] < first[axis] + block[axis] && x[axis] < of->size[axis]) break;
+                x[axis] = first[axis];
+            }
+            if (axis == UINT32_MAX) break;
+        }
+        if (cycles > most[kind]) most[kind] = cycles;
+        uint32_t axis = of->axes;
+        while (axis-- > 0) {
+            first[axis] += block[axis];
+            if (first[axis] < of->size[axis]) break;
+            first[axis] = 0;
+        }
+        if (axis == UINT32_MAX) break;
+    }
+    bool whole_words =
+        true; /* else words lie across blocks, and a kind is as slow as any of its edges may be */
+    for (uint32_t i = 0; i < of->axes; i++)
+        whole_words = whole_words && (of->edge[i] % block[i] == 0 || block[i] % of->edge[i] == 0);
+    for (int kind = 0; kind < TN_BLOCK_KINDS; kind++) {
+        assert_true(most[kind] <= phases[kind]);
+        if (most[kind] > 0 && whole_words) assert_int_equal(most[kind], phases[kind]);
+    }
+}
+
+/* Puts every element at its bank and row: no two words in one place, none beyond the depth. */
+static void play_places(const tn_tensor_layout *of) {
+    uint64_t x[TN_LAYOUT_AXES] = {0}, stride[TN_LAYOUT_AXES], words[TN_LAYOUT_AXES], depth = 1, elements = 1;
+    for (uint32_t k = of->axes; k-- > 0;) {
+        uint64_t along = over(of->size[k], of->edge[k]);
+        words[k] = along;
+        stride[k] = depth;
+        elements *= of->size[k];
+        depth *= over(along, of->divide[k]);
+    }
+    assert_int_equal(depth, of->depth);
+    uint64_t places = depth * of->banks, *held = calloc(places, sizeof *held);
+    assert_non_null(held);
+    for (uint64_t e = 0; e < elements; e++) {
+        uint64_t word = 1, bank = 0, row = 0;
+        for (uint32_t k = 0; k < of->axes; k++) {
+            uint64_t c = x[k] / of->edge[k];
+            word = word * (words[k] + 1) + c;
+            bank += c * of->skew[k];
+            row += c / of->divide[k] * stride[k];
+        }
+        uint64_t *place = &held[bank % of->banks * depth + row];
+        assert_true(row < depth && (*place == 0 || *place == word));
+        *place = word;
+        for (uint32_t k = of->axes; k-- > 0;) {
+            if (++x[k] < of->size[k]) break;
+            x[k] = 0;
+        }
+    }
+    free(held);
+}
+
+static void check_played(const tn_program *program, const tn_layouts *got) {
+    static const int left[] = {ROWS, REDUCTION}, right[] = {REDUCTION, COLUMNS}, result[] = {ROWS, COLUMNS};
+    uint64_t issues = 0, cycles = 0;
+    for (uint32_t i = 0; i < got->products; i++) {
+        const tn_program_step *step = &program->step[i];
+        const tn_product_layout *p = &got->product[i];
+        play_tensor(&got->tensor[step->a], p, left, p->issued.left);
+        play_tensor(&got->tensor[step->b], p, right, p->issued.right);
+        play_tensor(&got->tensor[step->out], p, result, p->issued.result);
+        uint64_t reading = p->terms * p->read_cycles;
+        if (p->write_cycles > p->read_cycles) reading += p->write_cycles - p->read_cycles;
+        issues += p->tiles * p->terms * p->read_cycles;
+        cycles += p->tiles * reading;
+    }
+    assert_int_equal(issues, got->issue_cycles);
+    assert_int_equal(cycles, got->cycles);
+    assert_true(got->cycles >= got->bound_cycles && got->exact == (got->cycles == got->bound_cycles));
+    for (uint32_t t = 0; t < got->tensors; t++) play_places(&got->tensor[t]);
+}
+
+/* A step's demands: rows of one size, activations in words of tokens x features. */
+static tn_layout_demand *demands_of(const tn_program *program, uint8_t row_log) {
+    static tn_layout_demand demand[256];
+    assert_true(program->tensors <= 256);
+    for (uint32_t t = 0; t < program->tensors; t++) {
+        tn_role role = program->tensor[t].role;
+        bool shared = role == TN_ROLE_X || role == TN_ROLE_Y || role == TN_ROLE_DX || role == TN_ROLE_DY;
+        uint8_t features = row_log < 1 ? 0 : 1;
+        demand[t] =
+            (tn_layout_demand){.row_log = row_log, .has_row = true, .is_updated = true, .is_shared = shared};
+        demand[t].feature_log = features;
+        demand[t].token_log = (uint8_t)(row_log - features);
+    }
+    return demand;
+}
+
+static void every_access_played(void **state) {
+    (void)state;
+    static const char *const specs[] = {atis, "tt:m=4x6,n=6x4,rank=5,tokens=7",
+                                        "ttm:m=4x4x3,n=3x4x4,rank=6,tokens=8"};
+    static const tn_kernel_edges edges[] = {{4, 4, 4}, {8, 4, 8}, {2, 2, 1},
+                                            {6, 3, 5}, {1, 1, 8}, {16, 16, 16}};
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        const tn_program program = program_of(specs[s], TN_FLOW_OPTIMAL);
+        for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
+            uint64_t cycles[4];
+            for (int banking = 0; banking < 4; banking++) {
+                tn_layouts got = find(&program, &edges[e], (tn_banking)banking, TN_LEAST_CYCLES, NULL);
+                if (s > 0 || e < 2) check_played(&program, &got);
+                cycles[banking] = got.cycles;
+                assert_true(got.issue_cycles >= ideal_of(&program, &edges[e]));
+                if (s == 0) continue;
+                got =
+                    find(&program, &edges[e], (tn_banking)banking, TN_LEAST_CYCLES, demands_of(&program, 4));
+                check_played(&program, &got);
+                for (uint32_t t = 0; t < got.tensors; t++) {
+                    if (program.tensor[t].role != TN_ROLE_CORE_GRADIENT) continue;
+                    const tn_tensor_layout *core = &got.tensor[program.tensor[t].core + 1];
+                    assert_memory_equal(&got.tensor[t], core, sizeof *core);
+                }
+            }
+            assert_true(cycles[TN_BANKING_AUTO] <= cycles[TN_BANKING_WORD]);
+        }
+    }
+}
+
+static uint64_t blocks_of(const tn_tensor_layout *of) {
+    tn_blocks made;
+    assert_int_equal(tn_memory_blocks(TN_GEOMETRY_HLS, TN_STYLE_BLOCK, 32 * of->row_elements, of->depth,
+                                      false, &made, NULL),
+                     TN_OK);
+    return made.bram18;
+}
+
+/* On tiles of 4 the cores of rank 14 take the blocks of rank 16. */
+static void ranks_are_padded(void **state) {
+    (void)state;
+    const tn_kernel_edges edges = {4, 4, 4};
+    const tn_program small = program_of("tt:m=12x8x8,n=8x8x12,rank=14,tokens=32", TN_FLOW_BIDIRECTIONAL),
+                     large = program_of("tt:m=12x8x8,n=8x8x12,rank=16,tokens=32", TN_FLOW_BIDIRECTIONAL);
+    tn_layouts of_small = find(&small, &edges, TN_BANKING_WORD, TN_LEAST_CYCLES, NULL),
+               of_large = find(&large, &edges, TN_BANKING_WORD, TN_LEAST_CYCLES, NULL);
+    uint64_t blocks[2] = {0};
+    for (uint32_t t = 0; t < of_small.tensors; t++) {
+        const tn_tensor_layout *a = &of_small.tensor[t], *b = &of_large.tensor[t];
+        if (small.tensor[t].role != TN_ROLE_CORE) continue;
+        blocks[0] += blocks_of(a);
+        blocks[1] += blocks_of(b);
+    }
+    assert_int_equal(blocks[0], blocks[1]);
+}
+
+/* 2^log features lie together in every folding, or do not. */
+static void boxes(void **state) {
+    (void)state;
+    const uint64_t atis_in[] = {12, 8, 8}, atis_out[] = {8, 8, 12}, odd[] = {5}, powers[] = {3, 4, 2};
+    assert_true(tn_layout_is_box(atis_in, 3, 6) && tn_layout_is_box(atis_in, 3, 7));
+    assert_true(tn_layout_is_box(atis_in, 3, 8) && !tn_layout_is_box(atis_in, 3, 9));
+    assert_true(tn_layout_is_box(atis_out, 3, 2) && !tn_layout_is_box(atis_out, 3, 3));
+    assert_true(tn_layout_is_box(odd, 1, 0) && !tn_layout_is_box(odd, 1, 1));
+    assert_true(tn_layout_is_box(powers, 3, 3) && !tn_layout_is_box(powers, 3, 4));
+}
+
+static void every_request_fails(void **state) {
+    (void)state;
+    const tn_program program = program_of("tt:m=4x6,n=6x4,rank=5,tokens=7", TN_FLOW_OPTIMAL);
+    const tn_kernel_edges edges = {4, 2, 4};
+    for (uint64_t at = 1; at < 1000; at++) {
+        tn_arena own = {0};
+        tn_layouts layouts;
+        tn_memory_fail_at(at);
+        tn_status status =
+            tn_layouts_find(&program, &edges, TN_BANKING_AUTO, TN_LEAST_CYCLES, NULL, &own, &layouts, NULL);
+        tn_memory_fail_at(0);
+        tn_arena_free(&own);
+        if (status == TN_OK) return;
+        assert_int_equal(status, TN_MEMORY);
+    }
+    fail();
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tn_arena_free(&arena);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(atis_layer),          cmocka_unit_test(every_access_played),
+        cmocka_unit_test(ranks_are_padded),    cmocka_unit_test(boxes),
+        cmocka_unit_test(every_request_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, tear_down);
+}

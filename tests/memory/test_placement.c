@@ -1,0 +1,184 @@
+/* The placement search against trying every combination, on maps small enough for that. */
+#include "memory/placement.h"
+#include "support/steps.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tn_arena arena;
+static tn_device *device;
+
+static uint64_t draw(uint64_t *state, uint64_t bound) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*state >> 33) % bound;
+}
+
+enum { MEMORIES = 5, CHOICES = 3 * 2 * 4 };
+
+typedef struct {
+    double capacity, bram, uram, lut;
+} cost;
+
+/* All places of a memory: any style, split and group of 1, 2, 4 .. and all; LUTRAM only while a bank is
+ * small. */
+static unsigned list(const tn_mapped *memory, const tn_build *build, cost *costs) {
+    unsigned count = 0;
+    uint64_t groups[4] = {1, 2, 4, memory->copies};
+    for (int style = TN_STYLE_BLOCK; style <= TN_STYLE_DISTRIBUTED; style++)
+        for (int split = 0; split < 2; split++)
+            for (int g = 0; g < 4; g++) {
+                const tn_place place = {(tn_memory_style)style, (tn_array_split)split, groups[g]};
+                tn_placed placed;
+                if (groups[g] > memory->copies || (groups[g] > 1 && !memory->grouped)) continue;
+                assert_int_equal(tn_place_price(device, 32, memory, NULL, build, &place, &placed, NULL),
+                                 TN_OK);
+                if (style == TN_STYLE_DISTRIBUTED && placed.width_bits * placed.depth > 1024) continue;
+                costs[count++] = (cost){placed.capacity_bits, (double)placed.blocks.bram18,
+                                        (double)placed.blocks.uram, (double)placed.blocks.lutram};
+            }
+    return count;
+}
+
+static double best_of_all(const tn_map *map, const tn_build *build, const tn_placement_budget *budget) {
+    cost costs[MEMORIES][CHOICES];
+    unsigned count[MEMORIES], digit[MEMORIES] = {0};
+    double best = INFINITY;
+    for (uint32_t i = 0; i < map->memories; i++) count[i] = list(&map->memory[i], build, costs[i]);
+    for (;;) {
+        cost sum = {0, 0, 0, 0};
+        for (uint32_t i = 0; i < map->memories; i++) {
+            const cost *of = &costs[i][digit[i]];
+            sum = (cost){sum.capacity + of->capacity, sum.bram + of->bram, sum.uram + of->uram,
+                         sum.lut + of->lut};
+        }
+        if (sum.bram <= (double)budget->bram18 && sum.uram <= (double)budget->uram &&
+            sum.lut <= (double)budget->lut && sum.capacity < best)
+            best = sum.capacity;
+        uint32_t at = 0;
+        while (at < map->memories && ++digit[at] == count[at]) digit[at++] = 0;
+        if (at == map->memories) return best;
+    }
+}
+
+static void against_every_combination(void **state) {
+    (void)state;
+    unsigned fits = 0, tight = 0;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        tn_arena own = {0};
+        uint64_t random = seed;
+        tn_mapped memory[MEMORIES] = {{0}};
+        tn_extent extent[MEMORIES];
+        const tn_use use = {TN_SIDE_LEFT, {64, 64}};
+        tn_map map = {.memories = 1 + (uint32_t)draw(&random, MEMORIES - (seed % 8 > 0)), .memory = memory};
+        tn_build build = {.rows = 1 + draw(&random, 8),
+                          .reduction = 1 + draw(&random, 8),
+                          .columns = 1,
+                          .vector = 1,
+                          .read_ports = 1 + draw(&random, 2)};
+        for (uint32_t i = 0; i < map.memories; i++) {
+            bool grouped = draw(&random, 2);
+            extent[i] = (tn_extent){1 + draw(&random, draw(&random, 2) ? 300 : 60000), 1};
+            memory[i] = (tn_mapped){.grouped = grouped,
+                                    .copies = grouped ? 1 + draw(&random, 8) : 1,
+                                    .uses = 1,
+                                    .use = &use,
+                                    .extents = 1,
+                                    .extent = &extent[i]};
+        }
+        const tn_placement_budget budget = {draw(&random, 150), draw(&random, 60), draw(&random, 2000)};
+        tn_placement found;
+        assert_int_equal(tn_placement_search(device, 32, &map, NULL, &build, &budget, 0, &own, &found, NULL),
+                         TN_OK);
+        double best = best_of_all(&map, &build, &budget);
+        assert_true(found.exact);
+        assert_int_equal(found.fits, isfinite(best));
+        if (found.fits) {
+            double sum = 0;
+            assert_true(found.capacity_bits == best && found.bound_bits == best);
+            for (uint32_t i = 0; i < map.memories; i++) {
+                tn_placed placed;
+                assert_int_equal(
+                    tn_place_price(device, 32, &memory[i], NULL, &build, &found.place[i], &placed, NULL),
+                    TN_OK);
+                sum += placed.capacity_bits;
+            }
+            assert_true(sum == best);
+            const tn_placement_budget all = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+            fits++;
+            tight += best_of_all(&map, &build, &all) < best;
+        }
+        tn_arena_free(&own);
+    }
+    printf("%u of 400 fit, in %u of them the budget costs capacity\n", fits, tight);
+    assert_true(fits > 100 && tight > 30);
+}
+
+/* A search that is cut short says so and keeps a true bound. */
+static void cut_short(void **state) {
+    (void)state;
+    const tn_step *step = test_step_trains(14, 12, &arena);
+    const tn_map_options options = {.buffers = TN_BUFFERS_SEPARATE};
+    tn_map map;
+    tn_build build;
+    tn_placement brief, full;
+    assert_int_equal(tn_map_make(step, &options, &arena, &map, NULL), TN_OK);
+    assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
+    const tn_placement_budget budget = {2329, 636, 500000};
+    assert_int_equal(tn_placement_search(device, 32, &map, NULL, &build, &budget, 2, &arena, &brief, NULL),
+                     TN_OK);
+    assert_int_equal(tn_placement_search(device, 32, &map, NULL, &build, &budget, 0, &arena, &full, NULL),
+                     TN_OK);
+    assert_false(brief.exact);
+    assert_true(brief.bound_bits <= full.capacity_bits);
+    if (brief.fits) assert_true(full.fits && brief.capacity_bits >= full.capacity_bits);
+    printf("14 layers, separate: %s, %.2f MB (bound %.2f MB)\n", full.exact ? "exact" : "not exact",
+           full.capacity_bits / 8e6, full.bound_bits / 8e6);
+}
+
+/* One memory as the keys of a build say. */
+static void as_built(void **state) {
+    (void)state;
+    const tn_use use = {TN_SIDE_LEFT, {1, 12}};
+    const tn_extent extent = {12 * 8 * 12, 1};
+    const tn_mapped core = {
+        .grouped = true, .copies = 14, .uses = 1, .use = &use, .extents = 1, .extent = &extent};
+    tn_build build;
+    assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
+    build.rows = 1;
+    build.reduction = 12;
+    build.core_memory = TN_STYLE_BLOCK;
+    build.group = 5;
+    tn_place place = tn_place_as_built(&core, &build);
+    tn_placed placed;
+    assert_int_equal(tn_place_price(device, 32, &core, NULL, &build, &place, &placed, NULL), TN_OK);
+    /* The worked example: 11 blocks hold five cores; 14 cores are two such groups and one of four. */
+    assert_int_equal(placed.memories, 3);
+    assert_int_equal(placed.blocks.bram18, 33);
+    assert_int_equal(placed.depth, 480);
+    assert_int_equal(placed.width_bits, 384);
+}
+
+static int begin(void **state) {
+    (void)state;
+    return tn_device_load("u50", NULL, 0, &arena, &device, NULL) != TN_OK;
+}
+
+static int end(void **state) {
+    (void)state;
+    tn_arena_free(&arena);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(against_every_combination),
+                                       cmocka_unit_test(cut_short), cmocka_unit_test(as_built)};
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,138 @@
+/* Multiplexers against what was synthesised, and a whole matmul engine against its synthesis. */
+#include "memory/memory_share.h"
+#include "support/formats.h"
+
+#include "device/block.h"
+#include "kernel/kernel.h"
+#include "support/shared.h"
+#include "text/csv.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+
+static tn_arena arena;
+static tn_device *device;
+
+static int set_up(void **state) {
+    (void)state;
+    static const char *const set[] = {"operator_set=generated", "memory.geometry=yosys"};
+    return tn_device_load("u50", set, 2, &arena, &device, NULL) == TN_OK ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    tn_arena_free(&arena);
+    return 0;
+}
+
+/* What the prototype's engine takes by the parts of a price: `memories` of square banks before its ports. */
+static tn_resources engine_of(const uint64_t kernel[3], uint64_t memories, uint64_t banks, uint64_t words,
+                              uint64_t *lutram) {
+    const tn_arithmetic fp32 = test_arithmetic("fp32");
+    tn_matmul matmul = {kernel[0], kernel[1], kernel[2], {.group = 1}};
+    tn_blocks block, open;
+    assert_int_equal(tn_lane_load(device, &fp32, &matmul.lane, NULL), TN_OK);
+    tn_resources used = tn_matmul_resources(device, &matmul);
+    uint64_t edge = (uint64_t)sqrt((double)banks);
+    for (int port = 0; port < 3; port++) {
+        const tn_route route = {banks, 32, port < 2 ? memories : 1, {edge, edge}};
+        const tn_resources more = tn_route_resources(device, &route);
+        tn_resources_add(&used, &more, 1);
+    }
+    assert_int_equal(tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_BLOCK, 32, words, false, &block, NULL),
+                     TN_OK);
+    used.bram18 = memories * banks * (block.bram18 + 2 * block.bram36);
+    assert_int_equal(tn_memory_blocks(TN_GEOMETRY_YOSYS, TN_STYLE_DISTRIBUTED, 32, 2 * matmul.lane.sum.stages,
+                                      false, &open, NULL),
+                     TN_OK);
+    *lutram = kernel[0] * kernel[1] * open.lutram;
+    used.lut -= *lutram; /* counted apart */
+    return used;
+}
+
+static void check_engine(const uint64_t row[11]) {
+    uint64_t lutram;
+    const tn_resources got = engine_of(row, row[3], row[4], row[5], &lutram);
+    printf("engine %llux%llux%llu: LUT %llu, synthesised %llu (%+.1f %%); FF %llu, %llu (%+.1f %%)\n",
+           (unsigned long long)row[0], (unsigned long long)row[1], (unsigned long long)row[2],
+           (unsigned long long)got.lut, (unsigned long long)row[7],
+           100 * ((double)got.lut / (double)row[7] - 1), (unsigned long long)got.ff,
+           (unsigned long long)row[8], 100 * ((double)got.ff / (double)row[8] - 1));
+    assert_true(fabs((double)got.lut / (double)row[7] - 1) < 0.15);
+    assert_true(fabs((double)got.ff / (double)row[8] - 1) < 0.15);
+    assert_int_equal(got.dsp, row[6]);
+    assert_int_equal(got.bram18, 2 * row[9]);
+    assert_int_equal(lutram, row[10]);
+}
+
+/* The synthesised engines, kept here so that the test stands without the reference data. */
+static void engines(void **state) {
+    (void)state;
+    check_engine((const uint64_t[]){4, 4, 1, 3, 16, 4096, 32, 21057, 8728, 192, 384});
+    check_engine((const uint64_t[]){4, 4, 4, 3, 16, 4096, 128, 49377, 29344, 192, 384});
+}
+
+static void engines_oracle(void **state) {
+    (void)state;
+    const char *path = test_shared_or_skip("oracles/rtl/engine.csv");
+    static const char *const names[] = {"rows",       "columns",         "reduction", "memories",
+                                        "banks_each", "words_each_bank", "dsp",       "lut_cells",
+                                        "ff",         "ramb36",          "lutram_lut"};
+    tn_csv csv;
+    size_t column[11];
+    assert_int_equal(tn_csv_load(path, &arena, &csv, NULL), TN_OK);
+    assert_int_equal(tn_csv_columns(&csv, names, 11, false, column, NULL), TN_OK);
+    for (size_t i = 0; i < csv.rows; i++) {
+        uint64_t row[11];
+        for (size_t j = 0; j < 11; j++)
+            assert_int_equal(tn_csv_count(&csv, i, column[j], 0, UINT64_MAX, &row[j], NULL), TN_OK);
+        check_engine(row);
+    }
+}
+
+static void multiplexers_oracle(void **state) {
+    (void)state;
+    const char *path = test_shared_or_skip("oracles/rtl/multiplexers.csv");
+    static const char *const names[] = {"inputs", "width_bits", "lut"};
+    tn_csv csv;
+    size_t column[3];
+    assert_int_equal(tn_csv_load(path, &arena, &csv, NULL), TN_OK);
+    assert_int_equal(tn_csv_columns(&csv, names, 3, false, column, NULL), TN_OK);
+    for (size_t i = 0; i < csv.rows; i++) {
+        uint64_t value[3];
+        for (size_t j = 0; j < 3; j++)
+            assert_int_equal(tn_csv_count(&csv, i, column[j], 0, UINT64_MAX, &value[j], NULL), TN_OK);
+        assert_int_equal(tn_multiplexer_lut(device, value[0], value[1]), value[2]);
+    }
+}
+
+/* Between, beyond and without rows. */
+static void other_multiplexers(void **state) {
+    (void)state;
+    assert_int_equal(tn_multiplexer_lut(device, 1, 512), 0);
+    assert_int_equal(tn_multiplexer_lut(device, 0, 512), 0);
+    assert_int_equal(tn_multiplexer_lut(device, 3, 512), 512);
+    assert_int_equal(tn_multiplexer_lut(device, 25, 512), 16 * 486);
+    assert_int_equal(tn_multiplexer_lut(device, 14, 32), 169);   /* halfway between 178 and 160 */
+    assert_int_equal(tn_multiplexer_lut(device, 180, 32), 2666); /* twice 90 */
+    tn_device bare = *device;
+    bare.multiplexers.count = 0;
+    assert_int_equal(tn_multiplexer_lut(&bare, 4, 32), 32);
+    assert_int_equal(tn_multiplexer_lut(&bare, 64, 1), 21);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engines),
+        cmocka_unit_test(engines_oracle),
+        cmocka_unit_test(multiplexers_oracle),
+        cmocka_unit_test(other_multiplexers),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

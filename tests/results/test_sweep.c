@@ -1,0 +1,285 @@
+/* A sweep against the evaluation of every design one by one and the comparison of all pairs; the same files
+ * for any number of threads, shards and interruptions. */
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "results/merge.h"
+#include "results/recommendation.h"
+#include "results/result.h"
+#include "support/folder.h"
+#include "support/shared.h"
+#include "support/status.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static tn_arena arena;
+static tn_space space;
+
+static int set_up(void **state) {
+    tn_error error = {0};
+    assert_int_equal(test_folder_make(state), 0);
+    test_ok(
+        tn_space_load(test_source("tests/space/data/small.yaml"), NULL, 0, NULL, &arena, &space, &error),
+        &error);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    tn_arena_free(&arena);
+    return test_folder_remove(state);
+}
+
+static tn_summary sweep(const tn_sweep_options *options, const char *name, const tn_progress *progress) {
+    tn_error error = {0};
+    tn_summary summary;
+    test_ok(tn_sweep_folder(&space, options, test_in_folder(name), progress, &summary, &error), &error);
+    return summary;
+}
+
+static bool dominates(const tn_point *a, const tn_point *b) {
+    bool less = false;
+    for (size_t i = 0; i < space.objectives; i++) {
+        if (a->value[i] > b->value[i]) return false;
+        less |= a->value[i] < b->value[i];
+    }
+    return less;
+}
+
+static bool beaten(const tn_point *point, size_t count, size_t i) {
+    for (size_t j = 0; j < count; j++) {
+        if (dominates(&point[j], &point[i])) return true;
+        bool same = memcmp(point[j].value, point[i].value, space.objectives * sizeof(double)) == 0;
+        if (same && point[j].id < point[i].id) return true;
+    }
+    return false;
+}
+
+/* Every design by its id, in an order that is not the sweep's, with a fresh look at the caps. */
+static size_t evaluate_all(tn_point *point, uint64_t *undefined) {
+    tn_error error = {0};
+    tn_evaluator *evaluator;
+    size_t feasible = 0;
+    test_ok(tn_evaluator_new(&space, &evaluator, &error), &error);
+    for (uint64_t id = space.choices.designs; id-- > 0;) {
+        uint64_t outer, inner;
+        uint32_t cause;
+        tn_evaluation evaluation;
+        tn_space_split(&space, id, &outer, &inner);
+        assert_int_equal(tn_space_id(&space, outer, inner), id);
+        test_ok(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, &error), &error);
+        *undefined += cause == TN_CAUSE_UNDEFINED;
+        if (cause == TN_CAUSE_UNDEFINED) continue;
+        tn_resources used = evaluation.price.used, has = tn_device_resources(space.device);
+        bool fits = 100 * used.lut <= 70 * has.lut && 100 * used.ff <= 80 * has.ff &&
+                    100 * used.dsp <= 80 * has.dsp && 100 * used.bram18 <= 80 * has.bram18 &&
+                    100 * used.uram <= 80 * has.uram && evaluation.price.seconds_per_step <= 0.05;
+        assert_int_equal(fits, cause == TN_CAUSE_NONE);
+        if (fits) tn_space_point(&space, &evaluation, id, &point[feasible++]);
+    }
+    tn_evaluator_free(evaluator);
+    return feasible;
+}
+
+static void assert_front(const char *folder, const tn_summary *summary, const tn_point *point,
+                         size_t feasible) {
+    tn_error error = {0};
+    tn_result result;
+    test_ok(tn_result_load(test_in_folder(folder), &arena, &result, &error), &error);
+    assert_int_equal(summary->feasible, feasible);
+    assert_int_equal(result.front_count, summary->front);
+    size_t found = 0, expected = 0;
+    for (size_t i = 0; i < feasible; i++) expected += !beaten(point, feasible, i);
+    assert_int_equal(expected, result.front_count);
+    for (size_t i = 0; i < feasible; i++)
+        for (size_t r = 0; r < result.front_count; r++)
+            if (result.front[r].id == point[i].id) {
+                assert_false(beaten(point, feasible, i));
+                found++;
+            }
+    assert_int_equal(found, expected);
+}
+
+static void front_equals_all_pairs(void **state) {
+    uint64_t undefined = 0;
+    (void)state;
+    tn_summary summary = sweep(&(tn_sweep_options){.threads = 1}, "one", NULL);
+    tn_point *point = calloc(space.choices.designs, sizeof *point);
+    size_t feasible = evaluate_all(point, &undefined);
+    assert_true(feasible > 100);
+    assert_int_equal(summary.evaluated, space.choices.designs);
+    /* The published backward pass exists for one of the three foldings. */
+    assert_int_equal(undefined, space.choices.designs / 4 * 2 / 3);
+    assert_string_equal(summary.cause[0], "undefined");
+    assert_int_equal(summary.cause_count[0], undefined);
+    assert_front("one", &summary, point, feasible);
+    free(point);
+}
+
+/* A space that is small enough to lay every design. */
+static void front_of_laid_designs_equals_all_pairs(void **state) {
+    static const char *const set[] = {
+        "set=[build.layouts=searched]",
+        "choices={weights.square.rank: [4, 14], weights.square.flow: [bidirectional, optimal], build.rows: "
+        "[4, "
+        "16], build.columns: [8], build.reduction: [1, 16], build.split: [partition, reshape]}"};
+    tn_error error = {0};
+    tn_space whole = space;
+    uint64_t undefined = 0;
+    (void)state;
+    test_ok(tn_space_load(test_source("tests/space/data/small.yaml"), set, sizeof set / sizeof *set, NULL,
+                          &arena, &space, &error),
+            &error);
+    tn_summary summary = sweep(&(tn_sweep_options){.threads = 1}, "laid", NULL);
+    tn_point *point = calloc(space.choices.designs, sizeof *point);
+    size_t feasible = evaluate_all(point, &undefined);
+    assert_true(space.choices.designs == 32 && feasible > 4);
+    assert_true(summary.exact);
+    assert_front("laid", &summary, point, feasible);
+    free(point);
+    space = whole;
+}
+
+static const tn_result_row *front_row(const tn_result *result, uint64_t id) {
+    for (size_t i = 0; i < result->front_count; i++)
+        if (result->front[i].id == id) return &result->front[i];
+    return NULL;
+}
+
+/* The knee first, then for each rank the design of the front that is fastest there; every row is one of the
+ * front's, with the same values. */
+static void recommends_members_of_the_front(void **state) {
+    enum { SECONDS = 1 };
+    tn_error error = {0};
+    tn_result result;
+    (void)state;
+    test_ok(tn_result_load(test_in_folder("one"), &arena, &result, &error), &error);
+    assert_string_equal(result.recommended[0].reason, "knee");
+    size_t choice = tn_default_by(&space);
+    assert_true(result.recommended_count > 1);
+    for (size_t i = 0; i < result.recommended_count; i++) {
+        const tn_result_row *row = &result.recommended[i], *same = front_row(&result, row->id);
+        assert_non_null(same);
+        for (size_t q = 0; q < tn_quantities_count; q++)
+            assert_memory_equal(&row->value[q], &same->value[q], sizeof *row->value);
+        for (size_t f = 0; i > 0 && f < result.front_count; f++)
+            if (tn_choices_digit(&space.choices, result.front[f].id, choice) ==
+                tn_choices_digit(&space.choices, row->id, choice))
+                assert_true(result.front[f].value[SECONDS] >= row->value[SECONDS]);
+    }
+}
+
+/* Counted from the model: 14 layers of the square weight, each less r^2 at each of its 2d - 1 bonds, and
+ * nothing of the embedding, the heads, biases and norms. */
+static void degrees_of_freedom_are_those_of_the_varied_weights(void **state) {
+    tn_error error = {0};
+    tn_evaluator *evaluator;
+    tn_evaluation evaluation;
+    uint32_t cause;
+    uint64_t outer, inner;
+    (void)state;
+    test_ok(tn_evaluator_new(&space, &evaluator, &error), &error);
+    for (uint64_t id = 0; id < space.choices.designs; id++) {
+        if (tn_choices_digit(&space.choices, id, 0) != 0 || tn_choices_digit(&space.choices, id, 2) != 1)
+            continue;
+        tn_space_split(&space, id, &outer, &inner); /* 12x8x8,8x8x12 at rank 12 */
+        test_ok(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, &error), &error);
+        assert_int_equal(evaluation.degrees_of_freedom, 14 * (4896 - 5 * 12 * 12));
+        break;
+    }
+    tn_evaluator_free(evaluator);
+}
+
+static void assert_same_results(const char *one, const char *other) {
+    test_same_file(one, other, "front.csv");
+    test_same_file(one, other, "recommended.csv");
+    test_same_file(one, other, "sweep.json");
+}
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    sweep(&(tn_sweep_options){.threads = 2}, "two", NULL);
+    sweep(&(tn_sweep_options){.threads = 5}, "five", NULL);
+    assert_same_results("one", "two");
+    assert_same_results("one", "five");
+}
+
+static void shards_merge_to_the_whole(void **state) {
+    tn_error error = {0};
+    tn_summary summary;
+    const char *missing;
+    (void)state;
+    for (uint64_t i = 1; i <= 3; i++) {
+        char part[16];
+        snprintf(part, sizeof part, "part%d", (int)i);
+        sweep(&(tn_sweep_options){.shard = i, .shards = 3}, part, NULL);
+    }
+    const char *parts[] = {test_in_folder("part3"), test_in_folder("part1"), test_in_folder("part2")};
+    test_ok(tn_merge_folders(parts, 3, test_in_folder("merged"), &arena, &summary, &missing, &error), &error);
+    assert_string_equal(summary.space, "small");
+    assert_same_results("one", "merged");
+    const char *twice[] = {parts[0], parts[1], parts[0]};
+    assert_int_equal(tn_merge_folders(twice, 3, test_in_folder("twice"), &arena, &summary, &missing, &error),
+                     TN_INPUT);
+}
+
+static void stop_half_way(void *user, uint64_t done, uint64_t total) {
+    (void)user;
+    if (done > total / 2) tn_interrupt();
+}
+
+static void interrupted_goes_on(void **state) {
+    (void)state;
+    const tn_progress progress = {.report = stop_half_way};
+    tn_summary half = sweep(&(tn_sweep_options){.threads = 2}, "stopped", &progress);
+    tn_interrupt_clear();
+    assert_int_equal(half.completion, TN_STOPPED);
+    assert_true(half.evaluated < space.choices.designs && half.evaluated > space.choices.designs / 3);
+
+    tn_error error = {0};
+    assert_int_equal(
+        tn_sweep_folder(&space, &(tn_sweep_options){0}, test_in_folder("stopped"), NULL, &half, &error),
+        TN_INPUT);
+    assert_non_null(strstr(error.message, "--resume"));
+    assert_int_equal(tn_sweep_folder(&space, &(tn_sweep_options){.resume = true, .seed = 3},
+                                     test_in_folder("stopped"), NULL, &half, &error),
+                     TN_INPUT);
+    assert_non_null(strstr(error.message, "another sweep"));
+
+    tn_summary whole = sweep(&(tn_sweep_options){.resume = true}, "stopped", NULL);
+    assert_int_equal(whole.completion, TN_EXHAUSTED);
+    assert_int_equal(whole.evaluated, space.choices.designs);
+    assert_same_results("one", "stopped");
+}
+
+static void budget_is_drawn_by_the_seed(void **state) {
+    (void)state;
+    const tn_sweep_options options = {.budget = space.choices.designs / 3, .seed = 7};
+    tn_summary first = sweep(&options, "drawn", NULL), second = sweep(&options, "drawn-again", NULL);
+    assert_int_equal(first.completion, TN_BUDGET);
+    assert_true(first.evaluated >= space.choices.designs / 3 && first.evaluated < space.choices.designs / 2);
+    assert_int_equal(first.evaluated, second.evaluated);
+    assert_same_results("drawn", "drawn-again");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(front_equals_all_pairs),
+        cmocka_unit_test(front_of_laid_designs_equals_all_pairs),
+        cmocka_unit_test(recommends_members_of_the_front),
+        cmocka_unit_test(degrees_of_freedom_are_those_of_the_varied_weights),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(shards_merge_to_the_whole),
+        cmocka_unit_test(interrupted_goes_on),
+        cmocka_unit_test(budget_is_drawn_by_the_seed),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

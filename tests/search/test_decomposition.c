@@ -1,0 +1,292 @@
+/* Fronts by decomposition against every design evaluated: random small spaces with choices of single layers.
+ *
+ * TENFOLD_SPACES=N draws N spaces instead, of up to a million designs (scripts/torture). */
+#include "base/random.h"
+#include "front/archive.h"
+#include "search/decomposition.h"
+#include "search/evolution.h"
+#include "support/folder.h"
+#include "support/models.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPACES = 8 };
+
+static tn_random *draw;
+
+static uint64_t below(uint32_t count) {
+    return tn_random_below(draw, count);
+}
+
+typedef struct {
+    tn_buffer text;
+    uint64_t designs, most;
+    bool tied; /* two layers have their flow in common */
+} writer;
+
+/* A choice with 2 or more of the values, where there is room for it. */
+static void add(writer *to, const char *key, const char *const *value, size_t values) {
+    size_t count = 2 + (size_t)below((uint32_t)values - 1),
+           first = (size_t)below((uint32_t)(values - count + 1));
+    if (to->designs * count > to->most) return;
+    to->designs *= count;
+    tn_buffer_format(&to->text, "  %s: [", key);
+    for (size_t i = 0; i < count; i++)
+        tn_buffer_format(&to->text, "%s\"%s\"", i ? ", " : "", value[first + i]);
+    tn_buffer_text(&to->text, "]\n");
+}
+
+#define ADD(key, ...)                                                                                        \
+    do {                                                                                                     \
+        static const char *const values[] = {__VA_ARGS__};                                                   \
+        add(to, key, values, sizeof values / sizeof *values);                                                \
+    } while (0)
+
+static void add_choices(writer *to) {
+    if (below(3) == 0) ADD("build.sharing", "shared", "per-phase");
+    ADD("build.rows", "1", "2", "4", "8");
+    if (below(2)) ADD("build.reduction", "1", "2", "4", "8");
+    if (below(4) == 0) ADD("build.off_chip_over_bytes", "0", "256", "1024");
+    if (below(4) == 0) ADD("build.core_memory", "auto", "block");
+    if (below(5) == 0) ADD("build.activation_memory", "auto", "block", "ultra");
+    if (below(5) == 0) ADD("build.split", "partition", "reshape", "banks");
+    if (below(5) == 0) ADD("build.vector", "2", "4", "16");
+    if (below(4) == 0 && 2 * to->designs <= to->most) {
+        to->tied = true;
+        to->designs *= 2;
+        tn_buffer_text(&to->text, "  layers.query.flow: [right-to-left, bidirectional]\n"
+                                  "  layers.key.flow: [right-to-left, bidirectional]\n");
+    }
+    if (below(5) == 0) ADD("optimizer", "sgd", "momentum");
+    ADD("layers.query.rank", "2", "3", "4", "6", "8");
+    if (below(2)) ADD("layers.key.folding", "4x6,6x4", "3x8,8x3", "2x3x4,4x3x2", "2x12,12x2");
+    if (below(2)) ADD("layers.query.folding", "4x6,6x4", "3x8,8x3", "2x3x4,4x3x2", "2x12,12x2");
+    if (below(2)) ADD("layers.value.flow", "right-to-left", "bidirectional", "optimal");
+    ADD("layers.widen.rank", "1", "4", "9", "16");
+    if (below(2)) ADD("layers.narrowed.format", "tt", "dense", "ttm");
+    if (below(2)) ADD("weights.table.rank", "2", "5", "8");
+    ADD("layers.key.rank", "2", "5", "8", "12");
+    ADD("layers.narrowed.rank", "2", "4", "7", "12");
+    ADD("layers.value.rank", "1", "6", "20");
+    ADD("layers.widen.folding", "6x8,6x4", "4x12,3x8", "3x4x4,2x3x4");
+}
+
+static void add_space(writer *to, bool grouped) {
+    static const char *const objectives[] = {
+        "[seconds_per_step, on_chip_bytes, dsp, degrees_of_freedom]", "[cycles_per_step, on_chip_bytes]",
+        "[seconds_per_step, bram18, parameters, degrees_of_freedom]",
+        "[on_chip_bytes, degrees_of_freedom, macs_per_step]", "[seconds_per_epoch, dsp, degrees_of_freedom]"};
+    tn_buffer_format(&to->text,
+                     "kind: space\nname: drawn\nmodel: %s\ndevice: u50@user-area\n"
+                     "set: [build.layouts=ideal, build.buffers=separate, build.group=%d]\nobjectives: %s\n",
+                     test_source("tests/space/data/small-transformer.yaml"), grouped ? 3 : 1,
+                     objectives[below(5)]);
+    /* Caps that some designs break, at times. */
+    if (below(3) == 0) tn_buffer_format(&to->text, "caps: {bram18: %d}\n", 40 + (int)below(120));
+    if (below(4) == 0)
+        tn_buffer_format(&to->text, "constraints: [\"macs_per_step <= %d\"]\n", 90000 + (int)below(60000));
+    else if (below(4) == 0)
+        tn_buffer_format(&to->text, "constraints: [\"bram18 <= %d\", \"degrees_of_freedom >= %d\"]\n",
+                         60 + (int)below(100), (int)below(900));
+    tn_buffer_text(&to->text, "choices:\n");
+    add_choices(to);
+    if (to->tied) tn_buffer_text(&to->text, "tied: [[layers.query.flow, layers.key.flow]]\n");
+}
+
+typedef struct {
+    tn_archive front;
+    uint64_t feasible;
+} truth;
+
+static void enumerate(const tn_space *space, truth *all, const tn_decomposed *found) {
+    tn_evaluator *evaluator;
+    tn_archive scaled; /* the found front */
+    tn_archive_begin(&all->front, space->objectives);
+    tn_archive_begin(&scaled, space->objectives);
+    for (size_t i = 0; i < found->count; i++) {
+        tn_point point;
+        tn_space_point(space, &found->evaluation[i], i, &point);
+        assert_int_equal(tn_archive_offer(&scaled, &point, NULL), TN_OK);
+    }
+    assert_int_equal(tn_evaluator_new(space, &evaluator, NULL), TN_OK);
+    for (uint64_t outer = 0; outer < space->outer_count; outer++)
+        for (uint64_t inner = 0; inner < space->inner_count; inner++) {
+            tn_evaluation evaluation;
+            tn_point point;
+            uint32_t cause;
+            assert_int_equal(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, NULL), TN_OK);
+            if (cause != TN_CAUSE_NONE) continue;
+            all->feasible++;
+            tn_space_point(space, &evaluation, tn_space_id(space, outer, inner), &point);
+            assert_int_equal(tn_archive_offer(&all->front, &point, NULL), TN_OK);
+            for (size_t k = 0; k < space->objectives; k++)
+                point.value[k] = space->objective[k]->maximise ? point.value[k] / found->factor[k]
+                                                               : point.value[k] * found->factor[k];
+            if (!tn_archive_covers(&scaled, point.value))
+                fail_msg("design %llu is not covered", (unsigned long long)point.id);
+        }
+    tn_evaluator_free(evaluator);
+    tn_archive_free(&scaled);
+}
+
+static uint64_t id_of(const tn_space *space, const uint32_t *digit) {
+    uint64_t id = 0;
+    for (size_t i = 0; i < space->choices.count; i++) id += digit[i] * space->choices.stride[i];
+    return id;
+}
+
+/* Where it says exact the front is the true one, design for design. */
+static void same_front(const tn_space *space, const truth *all, const tn_decomposed *found) {
+    tn_point *point = calloc(all->front.count + 1, sizeof *point);
+    tn_archive_points(&all->front, point);
+    assert_int_equal(found->count, all->front.count);
+    for (size_t i = 0; i < found->count; i++) {
+        uint64_t id = id_of(space, found->digit + i * space->choices.count);
+        size_t at = 0;
+        while (at < found->count && point[at].id != id) at++;
+        if (at == found->count) fail_msg("design %llu is not on the front", (unsigned long long)id);
+        tn_point own;
+        tn_space_point(space, &found->evaluation[i], id, &own);
+        assert_memory_equal(own.value, point[at].value, space->objectives * sizeof *own.value);
+    }
+    free(point);
+}
+
+static void try_space(int number, uint64_t most, unsigned *exact, unsigned *refused) {
+    char name[64];
+    bool grouped = below(5) == 0;
+    writer to = {.designs = 1, .most = most};
+    tn_arena arena = {0};
+    tn_space space;
+    tn_error error = {0};
+    add_space(&to, grouped);
+    snprintf(name, sizeof name, "space%d.yaml", number);
+    const char *path = test_in_folder(name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fwrite(to.text.data, 1, to.text.length, file);
+    fclose(file);
+    if (tn_space_load(path, NULL, 0, NULL, &arena, &space, &error) != TN_OK)
+        fail_msg("%s\n%s", error.message, to.text.data);
+    static const double epsilons[] = {0, 0.03, 0.3};
+    for (int i = 0; i < 3; i++) {
+        tn_decomposed found;
+        truth all = {0};
+        const tn_decompose_options options = {.epsilon = epsilons[i], .threads = 1 + (unsigned)below(2)};
+        if (tn_decompose(&space, &options, &found, &error) != TN_OK)
+            fail_msg("%s\n%s", error.message, to.text.data);
+        *refused += found.refused != NULL;
+        if (found.refused) break;
+        if (getenv("TENFOLD_SPACES"))
+            fprintf(stderr, "space %d: %llu designs, epsilon %g: front of %zu, factors %g %g, %s\n", number,
+                    (unsigned long long)space.choices.designs, epsilons[i], found.count, found.factor[0],
+                    found.factor[1], found.exact ? "exact" : "certified");
+        enumerate(&space, &all, &found);
+        if (found.exact) same_front(&space, &all, &found);
+        *exact += found.exact;
+        if (epsilons[i] == 0 && !grouped && all.feasible) assert_true(found.exact);
+        for (size_t k = 0; k < space.objectives && !grouped && all.feasible; k++)
+            assert_true(found.factor[k] <= (1 + epsilons[i]) * (1 + 1e-6));
+        tn_archive_free(&all.front);
+        tn_decomposed_free(&found);
+    }
+    tn_buffer_free(&to.text);
+    tn_arena_free(&arena);
+}
+
+static void fronts_are_the_enumerated_ones(void **state) {
+    (void)state;
+    const char *asked = getenv("TENFOLD_SPACES");
+    int spaces = asked ? atoi(asked) : SPACES;
+    unsigned exact = 0, refused = 0;
+    assert_int_equal(tn_random_open(16, &draw, NULL), TN_OK);
+    for (int i = 0; i < spaces; i++) try_space(i, asked ? 1000000 : 1500, &exact, &refused);
+    tn_random_close(draw);
+    assert_true(exact >= (unsigned)spaces / 2);
+    assert_true(refused <= (unsigned)spaces / 4);
+}
+
+/* Sampled fronts: the same whatever the threads, never better than the exact one, and near it. */
+static void evolved_fronts_are_near(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_space space;
+    tn_decomposed exact;
+    tn_evolved found[2];
+    tn_archive front;
+    static const char set[] = "set=[build.layouts=ideal, build.buffers=separate, build.group=1, "
+                              "build.off_chip_over_bytes=4096]";
+    const char *sets[] = {set};
+    assert_int_equal(
+        tn_space_load(test_source("tests/space/data/layers.yaml"), sets, 1, NULL, &arena, &space, NULL),
+        TN_OK);
+    assert_int_equal(tn_decompose(&space, &(tn_decompose_options){.threads = 2}, &exact, NULL), TN_OK);
+    assert_true(exact.exact && exact.count > 3);
+    for (unsigned i = 0; i < 2; i++) {
+        const tn_evolve_options options = {.budget = 150, .seed = 7, .threads = 1 + i};
+        assert_int_equal(tn_evolve(&space, &options, &found[i], NULL), TN_OK);
+        assert_int_equal(found[i].evaluated, 150);
+    }
+    assert_int_equal(found[0].count, found[1].count);
+    assert_memory_equal(found[0].digit, found[1].digit,
+                        found[0].count * space.choices.count * sizeof *found[0].digit);
+    tn_archive_begin(&front, space.objectives);
+    for (size_t i = 0; i < exact.count; i++) {
+        tn_point point;
+        tn_space_point(&space, &exact.evaluation[i], i, &point);
+        assert_int_equal(tn_archive_offer(&front, &point, NULL), TN_OK);
+    }
+    for (size_t i = 0; i < found[0].count; i++) {
+        tn_point point;
+        tn_space_point(&space, &found[0].evaluation[i], i, &point);
+        assert_true(tn_archive_covers(&front, point.value));
+    }
+    /* Most of the 192 designs were evaluated, so most of the front was found. */
+    assert_true(2 * found[0].count > exact.count);
+    for (int i = 0; i < 2; i++) tn_evolved_free(&found[i]);
+    tn_archive_free(&front);
+    tn_decomposed_free(&exact);
+    tn_arena_free(&arena);
+}
+
+static void what_does_not_split_is_refused(void **state) {
+    (void)state;
+    static const char *const sets[] = {
+        "set=[build.layouts=ideal, build.buffers=pooled]",
+        "set=[build.layouts=ideal, build.buffers=separate, build.schedule=parallel]",
+        "objectives=[seconds_per_step, peak_elements]"};
+    static const char *const why[] = {"build.buffers", "build.schedule", "peak_elements"};
+    for (int i = 0; i < 3; i++) {
+        tn_arena arena = {0};
+        tn_space space;
+        tn_decomposed found;
+        const tn_decompose_options options = {.threads = 1};
+        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &sets[i], 1, NULL,
+                                       &arena, &space, NULL),
+                         TN_OK);
+        assert_int_equal(tn_decompose(&space, &options, &found, NULL), TN_OK);
+        assert_non_null(found.refused);
+        assert_non_null(strstr(found.refused, why[i]));
+        tn_decomposed_free(&found);
+        tn_arena_free(&arena);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fronts_are_the_enumerated_ones),
+        cmocka_unit_test(evolved_fronts_are_near),
+        cmocka_unit_test(what_does_not_split_is_refused),
+    };
+    return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
+}

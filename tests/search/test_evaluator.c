@@ -1,0 +1,161 @@
+/* Evaluations of designs: what the model with the design's keys set costs, whatever was evaluated before. */
+#include "search/evaluator.h"
+#include "support/models.h"
+#include "support/prices.h"
+#include "support/shared.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DESIGNS = 16, SETS = 5 };
+
+static tn_arena arena;
+static tn_space space;
+
+static int set_up(void **state) {
+    (void)state;
+    return tn_space_load(test_source("tests/space/data/mini.yaml"), NULL, 0, NULL, &arena, &space, NULL) !=
+               TN_OK ||
+           space.choices.designs != DESIGNS;
+}
+
+static int tear_down(void **state) {
+    test_models_end(state);
+    tn_arena_free(&arena);
+    return 0;
+}
+
+/* KEY=VALUE for the model file of every choice of the design; a folding is two keys. */
+static size_t sets_of(uint64_t id, tn_arena *own, const char *set[SETS]) {
+    size_t count = 0;
+    for (size_t i = 0; i < space.choices.count; i++) {
+        const tn_axis *choice = &space.choices.axis[i];
+        tn_buffer value = {0};
+        tn_axis_value(choice, tn_choices_digit(&space.choices, id, i), &value);
+        assert_int_equal(value.status, TN_OK);
+        const char *comma = choice->kind == TN_AXIS_FOLDING ? strchr(value.data, ',') : NULL;
+        assert_true(count + 1 + (comma != NULL) <= SETS);
+        if (comma) {
+            assert_int_equal(tn_arena_format(own, &set[count++], NULL, "weights.square.m=%.*s",
+                                             (int)(comma - value.data), value.data),
+                             TN_OK);
+            assert_int_equal(tn_arena_format(own, &set[count++], NULL, "weights.square.n=%s", comma + 1),
+                             TN_OK);
+        } else {
+            assert_int_equal(tn_arena_format(own, &set[count++], NULL, "%s=%s", choice->key, value.data),
+                             TN_OK);
+        }
+        tn_buffer_free(&value);
+    }
+    return count;
+}
+
+/* The price of the model file with those keys, as `tenfold cost` makes it. */
+static tn_price price_of(uint64_t id, uint64_t *parameters) {
+    tn_arena own = {0};
+    tn_model *model;
+    tn_build build;
+    const char *set[SETS];
+    size_t count = sets_of(id, &own, set);
+    assert_int_equal(tn_model_load("atis-2enc", set, count, &own, &model, NULL), TN_OK);
+    assert_int_equal(tn_build_decode(tn_model_build(model), &own, &build, NULL), TN_OK);
+    tn_step step = test_step_of(model, &own);
+    tn_price price = test_price(test_prepare(&step, space.device, &own), &build);
+    *parameters = step.parameters;
+    tn_arena_free(&own);
+    return price;
+}
+
+static tn_evaluation evaluation_of(tn_evaluator *evaluator, uint64_t id) {
+    tn_evaluation evaluation;
+    tn_error error = {0};
+    tn_status status = tn_evaluate_design(evaluator, id, &evaluation, &error);
+    if (status != TN_OK) print_error("design %d: %s\n", (int)id, error.message);
+    assert_int_equal(status, TN_OK);
+    return evaluation;
+}
+
+static void designs_cost_what_their_model_costs(void **state) {
+    (void)state;
+    tn_evaluator *evaluator;
+    assert_int_equal(tn_evaluator_new(&space, &evaluator, NULL), TN_OK);
+    for (uint64_t id = 0; id < DESIGNS; id++) {
+        uint64_t parameters;
+        tn_evaluation evaluation = evaluation_of(evaluator, id);
+        tn_price price = price_of(id, &parameters);
+        test_same_price(&evaluation.price, &price);
+        assert_int_equal(evaluation.parameters, parameters);
+    }
+    tn_evaluator_free(evaluator);
+}
+
+/* Jumps between outer combinations, and a fresh evaluator for each design. */
+static void what_came_before_changes_nothing(void **state) {
+    (void)state;
+    tn_evaluator *evaluator, *fresh;
+    assert_int_equal(tn_evaluator_new(&space, &evaluator, NULL), TN_OK);
+    for (uint64_t i = 0; i < 2 * DESIGNS; i++) {
+        uint64_t id = i * 7 % DESIGNS;
+        tn_evaluation evaluation = evaluation_of(evaluator, id);
+        assert_int_equal(tn_evaluator_new(&space, &fresh, NULL), TN_OK);
+        tn_evaluation alone = evaluation_of(fresh, id);
+        test_same_price(&evaluation.price, &alone.price);
+        assert_int_equal(evaluation.peak_elements, alone.peak_elements);
+        assert_int_equal(evaluation.degrees_of_freedom, alone.degrees_of_freedom);
+        tn_evaluator_free(fresh);
+    }
+    tn_evaluator_free(evaluator);
+}
+
+static void points_are_confirmed_to_the_bit(void **state) {
+    (void)state;
+    tn_evaluator *evaluator;
+    assert_int_equal(tn_evaluator_new(&space, &evaluator, NULL), TN_OK);
+    size_t confirmed = 0;
+    for (uint64_t id = 0; id < DESIGNS; id++) {
+        tn_evaluation evaluation;
+        tn_point point = {0};
+        uint64_t outer, inner;
+        uint32_t cause;
+        bool same;
+        tn_space_split(&space, id, &outer, &inner);
+        assert_int_equal(tn_evaluate(evaluator, outer, inner, &evaluation, &cause, NULL), TN_OK);
+        tn_space_point(&space, &evaluation, id, &point);
+        assert_int_equal(tn_evaluator_confirm(evaluator, &point, &evaluation, &same, NULL), TN_OK);
+        assert_int_equal(same, cause == TN_CAUSE_NONE);
+        confirmed += same;
+        point.value[0] += 1;
+        assert_int_equal(tn_evaluator_confirm(evaluator, &point, &evaluation, &same, NULL), TN_OK);
+        assert_false(same);
+    }
+    assert_true(confirmed > 0);
+    tn_evaluator_free(evaluator);
+}
+
+static void designs_past_the_last_are_refused(void **state) {
+    (void)state;
+    tn_evaluator *evaluator;
+    tn_evaluation evaluation;
+    tn_error error = {0};
+    assert_int_equal(tn_evaluator_new(&space, &evaluator, NULL), TN_OK);
+    assert_int_equal(tn_evaluate_design(evaluator, DESIGNS, &evaluation, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "designs 0 to 15"));
+    tn_evaluator_free(evaluator);
+    tn_evaluator_free(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(designs_cost_what_their_model_costs),
+        cmocka_unit_test(what_came_before_changes_nothing),
+        cmocka_unit_test(points_are_confirmed_to_the_bit),
+        cmocka_unit_test(designs_past_the_last_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
