@@ -57,7 +57,8 @@ static void put_claim(tn_json *json, const char *key, const tn_claim *claim) {
     }
 }
 
-void tn_published_put(tn_json *json, const tn_claims *claims, const tn_comparison_row *row) {
+/* An object of the claims that speak of the row; null where none does. */
+static void published_put(tn_json *json, const tn_claims *claims, const tn_comparison_row *row) {
     tn_json_object(json);
     put_claim(json, "parameters_bytes", claim_of(claims, row, TN_CLAIM_DENSE_BYTES));
     put_claim(json, "memory_ratio", claim_of(claims, row, TN_CLAIM_MEMORY_RATIO));
@@ -90,8 +91,9 @@ static void claim_text(const tn_claim *claim, tn_buffer *text) {
     }
 }
 
-tn_status tn_published_text(const tn_claims *claims, const tn_comparison_row *row, tn_arena *arena,
-                            const char **text, tn_error *error) {
+/* The same in a line for people: "30.6 MB, memory / 30 to 51"; "" where there is none. */
+static tn_status published_text(const tn_claims *claims, const tn_comparison_row *row, tn_arena *arena,
+                                const char **text, tn_error *error) {
     tn_buffer told = {0};
     for (int what = TN_CLAIM_DENSE_BYTES; what <= TN_CLAIM_ENERGY_RATIO; what++)
         claim_text(claim_of(claims, row, (tn_claim_kind)what), &told);
@@ -121,7 +123,8 @@ static const tn_column verdict_columns[] = {
 };
 const tn_record tn_verdict_record = TN_RECORD(tn_verdict, verdict_columns);
 
-void tn_verdict_say(const tn_verdict *verdict, size_t at) {
+/* verdict[at], under its claim where the one before it is of another, with its reason where no earlier one gave it. */
+static void verdict_say(const tn_verdict *verdict, size_t at) {
     const tn_verdict *v = &verdict[at];
     if (at == 0 || strcmp(v->claim, v[-1].claim) != 0) tn_say("\n  \"%s\"\n", v->claim);
     const bool bytes = v->published_most > RATIO_MOST; /* else how many times less */
@@ -173,7 +176,7 @@ typedef struct {
 
 static void put_published(const void *row, tn_json *json) {
     const view *of = row;
-    tn_published_put(json, of->claims, of->row);
+    published_put(json, of->claims, of->row);
 }
 
 /* ---- ranges ---- */
@@ -350,7 +353,7 @@ static tn_status view_row(request *r, size_t at, tn_error *error) {
                  .unverified = row->unverified,
                  .row = row,
                  .claims = &r->claims};
-    return tn_published_text(of->claims, row, &r->common.arena, &of->published, error);
+    return published_text(of->claims, row, &r->common.arena, &of->published, error);
 }
 
 /* ---- people ---- */
@@ -379,7 +382,7 @@ static tn_status print_people(const request *r, tn_error *error) {
     if (r->verdict_count == 0) return TN_OK;
     tn_say_heading("What is published, and what follows from this");
     tn_say("%s\n", r->source);
-    for (size_t i = 0; i < r->verdict_count; i++) tn_verdict_say(r->verdict, i);
+    for (size_t i = 0; i < r->verdict_count; i++) verdict_say(r->verdict, i);
     return TN_OK;
 }
 

@@ -164,7 +164,8 @@ static tn_status make_layers(tn_cost *cost, tn_arena *arena, tn_error *error) {
     return TN_OK;
 }
 
-tn_status tn_cost_prepare(tn_cost *cost, tn_arena *arena, tn_error *error) {
+/* Makes what is made of the given. */
+static tn_status cost_prepare(tn_cost *cost, tn_arena *arena, tn_error *error) {
     make_phases(cost);
     make_memory(cost);
     make_resources(cost);
@@ -422,7 +423,7 @@ static tn_status price(const tn_target *target, tn_program_cache *cache, tn_aren
     TN_TRY(tn_flow_prices(model, device, &cost->build, cache, cost->flow, &cost->flows, error));
     TN_TRY(tn_technique_prices(model, device, &cost->build, cache, arena, &cost->technique, &cost->techniques,
                                error));
-    return tn_cost_prepare(cost, arena, error);
+    return cost_prepare(cost, arena, error);
 }
 
 /* Before anything is computed. */

@@ -75,9 +75,6 @@ typedef struct tn_cost {
     bool fits;
 } tn_cost;
 
-/* Makes what is made of the given. */
-tn_status tn_cost_prepare(tn_cost *cost, tn_arena *arena, tn_error *error);
-
 /* Of a step's energy by part: all together. */
 double tn_cost_joules(const double joules[TN_ENERGY_PARTS]);
 

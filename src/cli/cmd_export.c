@@ -150,7 +150,7 @@ static tn_status put_output(const tn_step_layer *layer, uint32_t output, tn_aren
     return TN_OK;
 }
 
-tn_status tn_export_paths(const tn_export *of, tn_arena *arena, tn_buffer *out, tn_error *error) {
+static tn_status export_paths(const tn_export *of, tn_arena *arena, tn_buffer *out, tn_error *error) {
     const tn_step *step = of->design->step;
     tn_json json;
     tn_json_begin(&json, out);
@@ -195,7 +195,7 @@ static tn_status write_all(const tn_export *of, const char *folder, tn_arena *ar
     tn_export_json(of, &out[0]);
     tn_export_header(of, &out[1]);
     tn_export_pragmas(of, &out[2]);
-    tn_status status = tn_export_paths(of, arena, &out[3], error);
+    tn_status status = export_paths(of, arena, &out[3], error);
     for (int i = 0; i < FILES; i++) {
         tn_status wrote = write_file(folder, file_names[i], status, &out[i], arena, &path[i], error);
         if (status == TN_OK) status = wrote;

@@ -98,7 +98,8 @@ static tn_status add_optimal(tn_order *order, tn_error *error) {
     return TN_OK;
 }
 
-tn_status tn_order_train(tn_order *order, tn_arena *arena, tn_error *error) {
+/* Of training steps: flows, best, training_front and seconds. */
+static tn_status order_train(tn_order *order, tn_arena *arena, tn_error *error) {
     tn_tree hint[TN_FLOWS + 1];
     size_t hints = 0;
     double start = tn_clock_seconds();
@@ -228,7 +229,8 @@ static tn_status list_trees(tn_order *order, tn_arena *arena, tn_error *error) {
     return TN_OK;
 }
 
-tn_status tn_order_contract(tn_order *order, tn_arena *arena, tn_error *error) {
+/* Of the network's one product: flows, best, front and trees from network (and weight), and seconds. */
+static tn_status order_contract(tn_order *order, tn_arena *arena, tn_error *error) {
     if (order->tokens) TN_TRY(order_product_add_layer_flows(order, arena, error));
     order->search.objective = order->objective == TN_ORDER_LIVE ? TN_LEAST_LIVE : TN_LEAST_MACS;
     TN_TRY(search(order, arena, error));
@@ -345,7 +347,7 @@ static tn_status draw(const request *asked, tn_order *order, tn_error *error) {
 static tn_status answer_one(const request *asked, tn_order *order, tn_arena *arena, int *answer,
                             tn_error *error) {
     TN_TRY(read_network(asked, order, arena, error));
-    TN_TRY(order->training ? tn_order_train(order, arena, error) : tn_order_contract(order, arena, error));
+    TN_TRY(order->training ? order_train(order, arena, error) : order_contract(order, arena, error));
     TN_TRY(draw(asked, order, error));
     TN_TRY(tn_order_prepare(order, arena, error));
     if (asked->common.json && order->past_flops)

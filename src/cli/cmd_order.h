@@ -61,12 +61,6 @@ typedef struct tn_order {
     bool forward_only, exact, front_exact, seeded;
 } tn_order;
 
-/* Of the network's one product: flows, best, front and trees from network (and weight), and seconds. */
-tn_status tn_order_contract(tn_order *order, tn_arena *arena, tn_error *error);
-
-/* Of training steps: flows, best, training_front and seconds. */
-tn_status tn_order_train(tn_order *order, tn_arena *arena, tn_error *error);
-
 /* Within max_live_elements, if that is given. */
 bool tn_order_admits(const tn_order *order, uint64_t peak_elements);
 

@@ -165,8 +165,9 @@ static tn_status ask(plotting *with, tn_error *error) {
     return tn_query_run(with->result, &with->query, with->arena, &with->found, error);
 }
 
-tn_status tn_plot_designs(const tn_result *result, const tn_designs_plot *asked, tn_arena *arena,
-                          const char **path, int *answer, tn_error *error) {
+/* *path = the figure. *answer = 1 where no design is left. */
+static tn_status plot_designs(const tn_result *result, const tn_designs_plot *asked, tn_arena *arena,
+                              const char **path, int *answer, tn_error *error) {
     plotting with = {
         .result = result, .asked = asked, .arena = arena, .query = {.all = asked->all, .most = UINT64_MAX}};
     const char *base;
@@ -223,7 +224,7 @@ static tn_status draw_points(request *asked, const tn_result *result, tn_figure_
                                   .all = asked->all,
                                   .format = format,
                                   .style = style};
-    TN_TRY(tn_plot_designs(result, &plot, &asked->common.arena, &path, answer, error));
+    TN_TRY(plot_designs(result, &plot, &asked->common.arena, &path, answer, error));
     if (!path && !asked->common.quiet)
         fprintf(stderr, "no design %sis left to draw, whose values are known\n",
                 asked->where ? "of --where " : "");

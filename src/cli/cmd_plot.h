@@ -16,8 +16,4 @@ typedef struct tn_designs_plot {
     tn_figure_style style;
 } tn_designs_plot;
 
-/* *path = the figure. *answer = 1 where no design is left. */
-tn_status tn_plot_designs(const tn_result *result, const tn_designs_plot *asked, tn_arena *arena,
-                          const char **path, int *answer, tn_error *error);
-
 #endif

@@ -207,7 +207,7 @@ static tn_status write(const char *folder, const tn_rank_problem *problem, const
     return status;
 }
 
-tn_status tn_ranks_table(const tn_ranks_asked *asked, int *answer, tn_error *error) {
+static tn_status ranks_table(const tn_ranks_asked *asked, int *answer, tn_error *error) {
     tn_arena arena = {0};
     tn_rank_problem problem;
     tn_rank_goal goal;
@@ -322,7 +322,7 @@ static tn_status answer(void *request, int *answer, tn_error *error) {
     if (asked->tokens == 0)
         return tn_fail(error, TN_INPUT, "--tokens 0 makes an empty case; give at least 1");
     if (mode == OF_MATRIX) return tn_ranks_matrix(asked, error);
-    if (mode == OF_TABLE) return tn_ranks_table(asked, answer, error);
+    if (mode == OF_TABLE) return ranks_table(asked, answer, error);
     return tn_ranks_model(asked, answer, error);
 }
 

@@ -106,8 +106,9 @@ static tn_status find_thinned(const tn_result *result, const tn_point *point, ui
     return TN_OK;
 }
 
-tn_status tn_grounds_find(const tn_result *result, const char *by, double epsilon, tn_arena *arena,
-                          tn_grounds *grounds, tn_error *error) {
+/* by NULL: the default choice; epsilon NAN: no thinned front. Lives in `arena`. */
+static tn_status grounds_find(const tn_result *result, const char *by, double epsilon, tn_arena *arena,
+                              tn_grounds *grounds, tn_error *error) {
     tn_point *point;
     uint64_t *id, knee = result->recommended[0].id;
     size_t count = result->front_count;
@@ -223,7 +224,8 @@ static tn_status print_robustness(const tn_result *result, const tn_robustness *
     return say_moves(result, of->without, of->objectives, error);
 }
 
-tn_status tn_grounds_print(const tn_result *result, const tn_grounds *grounds, tn_error *error) {
+/* by NULL: the default choice; epsilon NAN: no thinned front. Lives in `arena`. */
+static tn_status grounds_print(const tn_result *result, const tn_grounds *grounds, tn_error *error) {
     char text[32];
     tn_say(
         "\nwhy this one: of all designs of the front it lies nearest to the best of every objective at once");
@@ -388,7 +390,7 @@ static tn_status print(const tn_result *result, const tn_explanation *why, const
     TN_TRY(print_choices(result->space, knee->id, error));
     print_cost(knee, why);
     print_limits(result, knee, why);
-    TN_TRY(tn_grounds_print(result, grounds, error));
+    TN_TRY(grounds_print(result, grounds, error));
     print_places(result);
     return TN_OK;
 }
@@ -411,7 +413,7 @@ static tn_status recommend(const request *asked, tn_arena *arena, int *answer, t
         *answer = 1;
         return tn_recommend_misses(&result, asked->common.json, arena, error);
     }
-    TN_TRY(tn_grounds_find(&result, asked->by, asked->epsilon, arena, &grounds, error));
+    TN_TRY(grounds_find(&result, asked->by, asked->epsilon, arena, &grounds, error));
     TN_TRY(tn_evaluator_new(result.space, &evaluator, error));
     tn_status status = tn_evaluate_explain(evaluator, result.recommended[0].id, arena, &why, error);
     if (status == TN_OK)

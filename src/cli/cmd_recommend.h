@@ -40,9 +40,6 @@ typedef struct tn_grounds {
 } tn_grounds;
 
 /* by NULL: the default choice; epsilon NAN: no thinned front. Lives in `arena`. */
-tn_status tn_grounds_find(const tn_result *result, const char *by, double epsilon, tn_arena *arena,
-                          tn_grounds *grounds, tn_error *error);
-tn_status tn_grounds_print(const tn_result *result, const tn_grounds *grounds, tn_error *error);
 extern const tn_record tn_grounds_record; /* its keys, for JSON */
 
 /* The nearest misses of a folder without a feasible design, and what would mend them. */

@@ -17,6 +17,5 @@ typedef struct tn_export {
 void tn_export_json(const tn_export *of, tn_buffer *out);
 void tn_export_header(const tn_export *of, tn_buffer *out);
 void tn_export_pragmas(const tn_export *of, tn_buffer *out);
-tn_status tn_export_paths(const tn_export *of, tn_arena *arena, tn_buffer *out, tn_error *error);
 
 #endif

@@ -32,7 +32,6 @@ typedef struct tn_ranks_asked {
 } tn_ranks_asked;
 
 tn_status tn_ranks_matrix(const tn_ranks_asked *asked, tn_error *error);
-tn_status tn_ranks_table(const tn_ranks_asked *asked, int *answer, tn_error *error);
 tn_status tn_ranks_model(const tn_ranks_asked *asked, int *answer, tn_error *error);
 
 /* A list of texts apart at commas; the texts live in `arena`. */

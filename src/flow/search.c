@@ -13,8 +13,9 @@ static const uint64_t USUAL_WORK = 5000000000; /* a few seconds */
 static const uint64_t DEFAULT_SEED = 1;
 enum { ANYTIME_ROUNDS = 8 };
 
-tn_status tn_search_state_begin(tn_search_state *state, const tn_network *network,
-                                const tn_search_options *options, tn_arena *arena, tn_error *error) {
+/* options NULL: defaults. Ended with search_state_end also where it failed. */
+static tn_status search_state_begin(tn_search_state *state, const tn_network *network,
+                                    const tn_search_options *options, tn_arena *arena, tn_error *error) {
     state->network = network;
     state->options = options ? *options : (tn_search_options){0};
     state->arena = arena;
@@ -30,11 +31,13 @@ tn_status tn_search_state_begin(tn_search_state *state, const tn_network *networ
     return TN_OK;
 }
 
-void tn_search_state_end(tn_search_state *state) {
+/* options NULL: defaults. Ended with search_state_end also where it failed. */
+static void search_state_end(tn_search_state *state) {
     tn_arena_free(&state->scratch);
 }
 
-tn_stop tn_search_state_stop(const tn_search_state *state) {
+/* Why an exact search that did not complete stopped. */
+static tn_stop search_state_stop(const tn_search_state *state) {
     if (tn_interrupted()) return TN_STOP_INTERRUPTED;
     return state->fits ? TN_STOP_WORK : TN_STOP_TOO_LARGE;
 }
@@ -47,7 +50,9 @@ static tn_status copy_tree(tn_search_state *state, const tn_merge *merge, tn_are
     return TN_OK;
 }
 
-tn_status tn_search_state_result(tn_search_state *state, const tn_merge *merge, tn_search_result *result) {
+/* *result = the tree `merge` (scratch memory), reordered and costed; found, not proven. */
+static tn_status search_state_result(tn_search_state *state, const tn_merge *merge,
+                                     tn_search_result *result) {
     TN_TRY(copy_tree(state, merge, state->arena, &result->tree));
     TN_TRY(tn_tree_reorder(state->network, &result->tree, &state->scratch, state->error));
     TN_TRY(tn_tree_cost_of(state->network, &result->tree, &result->cost, state->error));
@@ -55,9 +60,10 @@ tn_status tn_search_state_result(tn_search_state *state, const tn_merge *merge, 
     return TN_OK;
 }
 
-tn_status tn_search_state_single(tn_search_state *state, tn_search_result *result) {
+/* The only tree of a network of one tensor. */
+static tn_status search_state_single(tn_search_state *state, tn_search_result *result) {
     uint64_t bound = state->options.max_live_elements;
-    TN_TRY(tn_search_state_result(state, NULL, result));
+    TN_TRY(search_state_result(state, NULL, result));
     result->exact = true;
     result->found = !bound || result->cost.peak_elements <= bound;
     if (state->options.objective == TN_LEAST_LIVE || !result->found)
@@ -100,7 +106,9 @@ static tn_status judge(tn_search_state *state, tn_search_result *fresh) {
     return tn_tree_price(state->network, &fresh->tree, &state->options.pricing, &fresh->price, state->error);
 }
 
-tn_status tn_search_state_offer(tn_search_state *state, const tn_merge *merge, tn_search_result *best) {
+/* Replaces *best by the tree where that is better: within max_live_elements first, then by the objective. A
+ * tree past 64 bits is passed over. */
+static tn_status search_state_offer(tn_search_state *state, const tn_merge *merge, tn_search_result *best) {
     tn_search_result fresh = *best;
     TN_TRY(copy_tree(state, merge, &state->scratch, &fresh.tree));
     tn_status status = judge(state, &fresh);
@@ -122,10 +130,11 @@ static tn_status offer_round(void *user, const tn_tree *tree, tn_error *error) {
     climb *c = user;
     (void)error;
     tn_arena_reset(&c->state->scratch);
-    return tn_search_state_offer(c->state, tree->merge, c->best);
+    return search_state_offer(c->state, tree->merge, c->best);
 }
 
-tn_status tn_search_state_climb(tn_search_state *state, tn_anytime_goal goal, tn_search_result *best) {
+/* Anytime rounds that sum `goal`, each offered to *best. */
+static tn_status search_state_climb(tn_search_state *state, tn_anytime_goal goal, tn_search_result *best) {
     climb c = {state, best};
     uint64_t rounds = (uint64_t)ANYTIME_ROUNDS * state->options.effort;
     tn_anytime_options options = {.goal = goal,
@@ -242,9 +251,9 @@ static tn_status every_tree(tn_search_state *state, tn_tree_visitor visit, void 
 tn_status tn_search_every_tree(const tn_network *network, const tn_search_options *options,
                                tn_tree_visitor visit, void *user, tn_error *error) {
     tn_search_state state;
-    tn_status status = tn_search_state_begin(&state, network, options, NULL, error);
+    tn_status status = search_state_begin(&state, network, options, NULL, error);
     if (status == TN_OK) status = every_tree(&state, visit, user);
-    tn_search_state_end(&state);
+    search_state_end(&state);
     return status;
 }
 
@@ -279,9 +288,9 @@ static uint64_t above_inputs(const tn_search_state *state, const tn_search_resul
 /* The search for the least peak gave up: *result is the known tree or a better one. */
 static tn_status climb_to_peak(tn_search_state *state, uint64_t floor, tn_search_result *result) {
     result->exact = false;
-    result->stop = tn_search_state_stop(state);
+    result->stop = search_state_stop(state);
     result->lower_bound = tn_saturating_add(state->inputs, floor);
-    TN_TRY(tn_search_state_climb(state, TN_ANYTIME_ELEMENTS, result));
+    TN_TRY(search_state_climb(state, TN_ANYTIME_ELEMENTS, result));
     if (result->cost.peak_elements > result->lower_bound) return TN_OK;
     result->exact = true;
     result->stop = TN_STOP_PROVEN;
@@ -304,7 +313,7 @@ static tn_status lower_peak(tn_search_state *state, tn_search_result *result) {
         TN_TRY(run(state, TN_LIVE_LEAST_MACS, least, 0, &cheap));
         result->work += cheap.work;
         if (cheap.count) live = cheap;
-        if (live.count) TN_TRY(tn_search_state_result(state, live.point[0].merge, result));
+        if (live.count) TN_TRY(search_state_result(state, live.point[0].merge, result));
     }
     result->exact = true;
     result->stop = TN_STOP_PROVEN;
@@ -320,7 +329,7 @@ static void drop_if_over(tn_search_state *state, tn_search_result *result) {
     }
 }
 
-tn_status tn_search_least_live(tn_search_state *state, tn_search_result *result) {
+static tn_status search_least_live(tn_search_state *state, tn_search_result *result) {
     TN_TRY(tn_search_least_macs(state, result));
     TN_TRY(lower_peak(state, result));
     drop_if_over(state, result);
@@ -334,7 +343,8 @@ static tn_status report_none(tn_search_state *state, tn_search_result *result) {
     return TN_OK;
 }
 
-tn_status tn_search_bounded(tn_search_state *state, tn_search_result *result) {
+/* Least MACs within max_live_elements. */
+static tn_status search_bounded(tn_search_state *state, tn_search_result *result) {
     uint64_t bound = state->options.max_live_elements;
     tn_live_result live;
     TN_TRY(tn_search_least_macs(state, result));
@@ -349,7 +359,7 @@ tn_status tn_search_bounded(tn_search_state *state, tn_search_result *result) {
     TN_TRY(run(state, TN_LIVE_LEAST_MACS, bound - state->inputs, 0, &live));
     result->work += live.work;
     if (live.count) {
-        TN_TRY(tn_search_state_result(state, live.point[0].merge, result));
+        TN_TRY(search_state_result(state, live.point[0].merge, result));
         result->exact = true;
         result->stop = TN_STOP_PROVEN;
         result->lower_bound = result->cost.macs;
@@ -357,9 +367,9 @@ tn_status tn_search_bounded(tn_search_state *state, tn_search_result *result) {
     }
     if (live.complete) return report_none(state, result);
     result->exact = false;
-    result->stop = tn_search_state_stop(state);
+    result->stop = search_state_stop(state);
     if (live.level > result->lower_bound) result->lower_bound = live.level;
-    TN_TRY(tn_search_state_climb(state, TN_ANYTIME_ELEMENTS, result));
+    TN_TRY(search_state_climb(state, TN_ANYTIME_ELEMENTS, result));
     if (result->cost.peak_elements > bound) {
         result->found = false;
         result->lower_bound = tn_saturating_add(state->inputs, floor_of(state, &result->work));
@@ -395,7 +405,7 @@ static tn_status collect(tn_search_state *state, const tn_search_result *cheapes
     front->item[front->count++] = *leanest;
     for (size_t i = 0; i < live->count; i++) {
         tn_search_result *item = &front->item[front->count++];
-        TN_TRY(tn_search_state_result(state, live->point[i].merge, item));
+        TN_TRY(search_state_result(state, live->point[i].merge, item));
     }
     sift(state, front);
     for (size_t i = 0; i < front->count; i++) {
@@ -411,7 +421,7 @@ static tn_status find_front(tn_search_state *state, tn_tree_front *front) {
     tn_search_result cheapest = {0}, leanest;
     tn_live_result live = {0};
     if (state->network->tensors == 1) {
-        TN_TRY(tn_search_state_single(state, &cheapest));
+        TN_TRY(search_state_single(state, &cheapest));
         front->exact = true;
         return collect(state, &cheapest, &cheapest, &live, front);
     }
@@ -428,7 +438,7 @@ static tn_status find_front(tn_search_state *state, tn_tree_front *front) {
     if (front->exact && cheapest.cost.peak_elements > leanest.cost.peak_elements) {
         TN_TRY(run(state, TN_LIVE_FRONT, most, above_inputs(state, &leanest), &live));
         front->exact = live.complete;
-        front->stop = live.complete ? TN_STOP_PROVEN : tn_search_state_stop(state);
+        front->stop = live.complete ? TN_STOP_PROVEN : search_state_stop(state);
     }
     return collect(state, &cheapest, &leanest, &live, front);
 }
@@ -437,9 +447,9 @@ tn_status tn_search_front(const tn_network *network, const tn_search_options *op
                           tn_tree_front *front, tn_error *error) {
     tn_search_state state;
     *front = (tn_tree_front){0};
-    tn_status status = tn_search_state_begin(&state, network, options, arena, error);
+    tn_status status = search_state_begin(&state, network, options, arena, error);
     if (status == TN_OK) status = find_front(&state, front);
-    tn_search_state_end(&state);
+    search_state_end(&state);
     return status;
 }
 
@@ -514,14 +524,14 @@ tn_status tn_search_least_macs(tn_search_state *state, tn_search_result *result)
     result->work = exact.work;
     if (exact.complete) {
         if (!exact.found) return none_found(state, true);
-        TN_TRY(tn_search_state_result(state, merge, result));
+        TN_TRY(search_state_result(state, merge, result));
         result->exact = true;
         result->lower_bound = result->cost.macs;
         return TN_OK;
     }
-    result->stop = tn_search_state_stop(state);
-    if (exact.found) TN_TRY(tn_search_state_offer(state, merge, result));
-    TN_TRY(tn_search_state_climb(state, TN_ANYTIME_MACS, result));
+    result->stop = search_state_stop(state);
+    if (exact.found) TN_TRY(search_state_offer(state, merge, result));
+    TN_TRY(search_state_climb(state, TN_ANYTIME_MACS, result));
     if (!result->found) return none_found(state, false);
     uint64_t floor = structural_bound(state);
     result->lower_bound = exact.level > floor ? exact.level : floor;
@@ -545,18 +555,18 @@ static tn_status offer_exact(tn_search_state *state, tn_search_result *result) {
     result->work += exact.work;
     result->exact = exact.complete;
     result->lower_bound = exact.complete && exact.found ? exact.cost : exact.level;
-    return exact.found ? tn_search_state_offer(state, merge, result) : TN_OK;
+    return exact.found ? search_state_offer(state, merge, result) : TN_OK;
 }
 
-tn_status tn_search_least_price(tn_search_state *state, tn_search_result *result) {
+static tn_status search_least_price(tn_search_state *state, tn_search_result *result) {
     if (!state->options.pricing.price)
         return tn_fail(state->error, TN_INPUT,
                        "a search for the least price needs a price; give pricing.price");
     if (state->options.max_live_elements)
         return tn_fail(state->error, TN_INPUT, "a bound on live elements does not go with prices");
     TN_TRY(offer_exact(state, result));
-    result->stop = result->exact ? TN_STOP_PROVEN : tn_search_state_stop(state);
-    if (!result->exact) TN_TRY(tn_search_state_climb(state, TN_ANYTIME_PRICE, result));
+    result->stop = result->exact ? TN_STOP_PROVEN : search_state_stop(state);
+    if (!result->exact) TN_TRY(search_state_climb(state, TN_ANYTIME_PRICE, result));
     if (!result->found)
         return tn_fail(state->error, state->options.no_outer ? TN_INPUT : TN_OVERFLOW,
                        state->options.no_outer
@@ -581,17 +591,17 @@ tn_status tn_search(const tn_network *network, const tn_search_options *options,
                     tn_search_result *result, tn_error *error) {
     tn_search_state state;
     *result = (tn_search_result){0};
-    tn_status status = tn_search_state_begin(&state, network, options, arena, error);
+    tn_status status = search_state_begin(&state, network, options, arena, error);
     if (status == TN_OK && network->tensors == 1)
-        status = tn_search_state_single(&state, result);
+        status = search_state_single(&state, result);
     else if (status == TN_OK && state.options.objective == TN_LEAST_PRICE)
-        status = tn_search_least_price(&state, result);
+        status = search_least_price(&state, result);
     else if (status == TN_OK && state.options.objective == TN_LEAST_LIVE)
-        status = tn_search_least_live(&state, result);
+        status = search_least_live(&state, result);
     else if (status == TN_OK && state.options.max_live_elements)
-        status = tn_search_bounded(&state, result);
+        status = search_bounded(&state, result);
     else if (status == TN_OK)
         status = tn_search_least_macs(&state, result);
-    tn_search_state_end(&state);
+    search_state_end(&state);
     return status;
 }

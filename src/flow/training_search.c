@@ -22,8 +22,9 @@ static const reach *reach_of(uint32_t tensors) {
     return found;
 }
 
-void tn_training_look_at(tn_training_state *state, uint32_t forward, uint32_t backward, uint64_t kept,
-                         uint64_t shared) {
+/* Writes the flow with these choices into state->flow. */
+static void training_look_at(tn_training_state *state, uint32_t forward, uint32_t backward, uint64_t kept,
+                             uint64_t shared) {
     const tn_training_plan plan = {
         &state->closed, &state->trees.item[forward], &state->trees.item[backward], kept, shared, NULL, 0};
     tn_training_plan_write(&plan, &state->flow);
@@ -41,7 +42,8 @@ void tn_training_look_at_candidate(tn_training_state *state, const tn_training_c
     tn_training_plan_write(&plan, &state->flow);
 }
 
-tn_status tn_training_peak(tn_training_state *state, tn_part part, uint64_t *peak) {
+/* Least peak of one part of it. */
+static tn_status training_peak(tn_training_state *state, tn_part part, uint64_t *peak) {
     uint32_t order[5 * TN_TRAINING_MOST], count;
     bool exact;
     TN_TRY(tn_flow_order_part(&state->flow, part, &state->orderer, state->entries_most, order, &count, peak,
@@ -50,7 +52,9 @@ tn_status tn_training_peak(tn_training_state *state, tn_part part, uint64_t *pea
     return TN_OK;
 }
 
-uint64_t tn_training_choices(tn_training_state *state, uint32_t tree, uint64_t *always) {
+/* Merges of the tree that may be kept or not: all but the root where there are few, else the largest ones
+ * (and the state is no longer exact); *always are the others. */
+static uint64_t training_choices(tn_training_state *state, uint32_t tree, uint64_t *always) {
     const tn_set_tree *sets = &state->trees.item[tree];
     uint64_t all = (UINT64_C(1) << (sets->leaves - 2)) - 1, chosen = 0;
     int most_choices = reach_of(sets->leaves)->choices;
@@ -141,7 +145,7 @@ static member training_pairs_look_at(pairing *p, uint32_t tree, uint64_t kept) {
         add_key(sets->leaves, set, one.key);
         elements = tn_saturating_add(elements, tn_closed_elements(&state->closed, set));
     }
-    tn_training_look_at(state, tree, tree, kept, 0);
+    training_look_at(state, tree, tree, kept, 0);
     one.forward_macs = state->flow.forward_macs;
     one.backward_macs = state->flow.backward_macs;
     one.forward_bound = tn_flow_peak_bound(&state->flow, TN_FORWARD_PART);
@@ -153,7 +157,7 @@ static member training_pairs_look_at(pairing *p, uint32_t tree, uint64_t kept) {
 static tn_status list_members(pairing *p) {
     tn_training_state *state = p->state;
     for (size_t tree = 0; tree < state->trees.count; tree++) {
-        uint64_t always, choices = tn_training_choices(state, (uint32_t)tree, &always), chosen = choices;
+        uint64_t always, choices = training_choices(state, (uint32_t)tree, &always), chosen = choices;
         for (bool more = true; more; chosen = (chosen - 1) & choices) {
             TN_TRY(tn_grow(&p->member, &p->member_capacity, p->members + 1, sizeof *p->member, state->error));
             p->member[p->members++] = training_pairs_look_at(p, (uint32_t)tree, chosen | always);
@@ -278,8 +282,8 @@ static tn_status list_halves(pairing *p, const group *g, int side) {
         half made = {.macs = side == 0 ? one->forward_macs : one->backward_macs, .member = i};
         if (side == 1 && !one->reads_all) continue;
         if (is_covered(p, g, side, one)) continue;
-        tn_training_look_at(p->state, one->tree, one->tree, one->kept, 0);
-        TN_TRY(tn_training_peak(p->state, side == 0 ? TN_FORWARD_PART : TN_BACKWARD_PART, &made.peak));
+        training_look_at(p->state, one->tree, one->tree, one->kept, 0);
+        TN_TRY(training_peak(p->state, side == 0 ? TN_FORWARD_PART : TN_BACKWARD_PART, &made.peak));
         TN_TRY(add_half(p, side, made));
     }
     return TN_OK;
@@ -479,7 +483,7 @@ static tn_status add_flow(several *s, const tn_kept_values *values) {
     found.saved_elements = state->flow.saved_elements;
     for (int part = TN_FORWARD_PART; part <= TN_BACKWARD_PART; part++) {
         uint64_t peak;
-        TN_TRY(tn_training_peak(state, (tn_part)part, &peak));
+        TN_TRY(training_peak(state, (tn_part)part, &peak));
         if (peak > found.peak_elements) found.peak_elements = peak;
     }
     return tn_training_candidates_add(&state->front, &found, state->error);
@@ -541,7 +545,7 @@ static bool are_disjoint(const tn_set_tree *tree, uint64_t merges) {
 
 static tn_status training_shared_look_at(tn_training_state *state, uint32_t tree, uint64_t kept,
                                          uint64_t shared) {
-    tn_training_look_at(state, tree, tree, kept, shared);
+    training_look_at(state, tree, tree, kept, shared);
     tn_training_candidate found = {.total_macs = state->flow.total_macs,
                                    .saved_elements = state->flow.saved_elements,
                                    .forward = tree,
@@ -555,7 +559,7 @@ static tn_status training_shared_look_at(tn_training_state *state, uint32_t tree
         return TN_OK;
     for (int part = 0; part < TN_PARTS; part++) {
         uint64_t peak;
-        TN_TRY(tn_training_peak(state, (tn_part)part, &peak));
+        TN_TRY(training_peak(state, (tn_part)part, &peak));
         if (peak > found.peak_elements) found.peak_elements = peak;
     }
     return tn_training_candidates_add(&state->front, &found, state->error);
@@ -563,7 +567,7 @@ static tn_status training_shared_look_at(tn_training_state *state, uint32_t tree
 
 /* Every subset of what may be kept, but the shared merges themselves, which are. */
 static tn_status keep_each(tn_training_state *state, uint32_t tree, uint64_t shared) {
-    uint64_t always, choices = tn_training_choices(state, tree, &always) & ~shared, kept = choices;
+    uint64_t always, choices = training_choices(state, tree, &always) & ~shared, kept = choices;
     for (bool more = true; more; kept = (kept - 1) & choices) {
         TN_TRY(training_shared_look_at(state, tree, (kept | always) & ~shared, shared));
         more = kept != 0;

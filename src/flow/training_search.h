@@ -33,16 +33,8 @@ typedef struct tn_training_state {
 /* Every tree of a network of up to TN_TRAINING_EXACT tensors; of a larger one as many as its size allows. */
 tn_status tn_training_find_trees(tn_training_state *state, const tn_network *network,
                                  const tn_training_options *options);
-/* Writes the flow with these choices into state->flow. */
-void tn_training_look_at(tn_training_state *state, uint32_t forward, uint32_t backward, uint64_t kept,
-                         uint64_t shared);
 /* The same for a candidate. */
 void tn_training_look_at_candidate(tn_training_state *state, const tn_training_candidate *candidate);
-/* Least peak of one part of it. */
-tn_status tn_training_peak(tn_training_state *state, tn_part part, uint64_t *peak);
-/* Merges of the tree that may be kept or not: all but the root where there are few, else the largest ones
- * (and the state is no longer exact); *always are the others. */
-uint64_t tn_training_choices(tn_training_state *state, uint32_t tree, uint64_t *always);
 
 /* One micro-batch: every pair of trees, with every set of values that both have kept. Flows split into two
  * halves that share nothing but what is kept; so each tree's halves are costed once for every set that it may

@@ -78,7 +78,8 @@ static double excess_of(const tn_knapsack *c, const double *total, const double 
     return excess;
 }
 
-double tn_knapsack_excess(const tn_knapsack *choices, const size_t *choice, const double *budget) {
+/* By how much an allocation breaks its budgets: the sum of the excesses, each in shares of its budget. */
+static double knapsack_excess(const tn_knapsack *choices, const size_t *choice, const double *budget) {
     double total[TN_COSTS_MOST];
     tn_knapsack_cost(choices, choice, total);
     return excess_of(choices, total, budget);
@@ -164,8 +165,7 @@ static double look(dual_search *s, const double *price, double *slope) {
         for (size_t k = 0; k < s->n; k++)
             slope[k] += c->cost[(c->first[l] + s->choice[l]) * s->n + k] / s->unit[k];
     }
-    double excess = tn_knapsack_excess(c, s->choice, s->budget),
-           objective = tn_knapsack_objective(c, s->choice);
+    double excess = knapsack_excess(c, s->choice, s->budget), objective = tn_knapsack_objective(c, s->choice);
     if (excess < s->least_excess || (excess == s->least_excess && objective < s->best_objective)) {
         s->least_excess = excess;
         s->best_objective = objective;

@@ -8,7 +8,8 @@
 const char *const tn_layout_goal_names[] = {"cycles", "issues", NULL};
 const char *const tn_banking_names[] = {"word", "rows", "skew", "auto", NULL};
 
-uint64_t tn_power_above(uint64_t value) {
+/* The least power of two that is not below `value`, of 1 to 2^63, and its logarithm. */
+static uint64_t power_above(uint64_t value) {
     uint64_t power = 1;
     while (power < value) power <<= 1;
     return power;
@@ -164,7 +165,7 @@ static uint64_t longest(const tn_layout_search *with, const tn_cut_choice *of) {
     for (uint32_t i = 0; i < of->count; i++) {
         uint64_t block = 1;
         for (uint32_t k = 0; k < of->cut[i].indices; k++)
-            block *= tn_power_above(tn_least(of->cut[i].edge[k], with->size[of->cut[i].index[k]]));
+            block *= power_above(tn_least(of->cut[i].edge[k], with->size[of->cut[i].index[k]]));
         most = tn_greatest(most, block);
     }
     return most;

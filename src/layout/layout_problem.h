@@ -74,7 +74,6 @@ tn_shared_words tn_layout_shared(const tn_layout_demand *demand, tn_bank_kind ki
 bool tn_layout_is_box(const uint64_t *size, uint32_t axes, uint32_t log);
 
 /* The least power of two that is not below `value`, of 1 to 2^63, and its logarithm. */
-uint64_t tn_power_above(uint64_t value);
 uint32_t tn_log_above(uint64_t value);
 
 enum { TN_CUT_ROWS, TN_CUT_COLUMNS, TN_CUT_REDUCTION, TN_CUT_GROUPS };

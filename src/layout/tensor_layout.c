@@ -140,7 +140,9 @@ static void choose_skews(const tn_layout_search *with, uint32_t t, tn_tensor_lay
 
 /* ---- the answer ---- */
 
-void tn_tensor_layout_tell(const tn_layout_search *with, uint32_t t, tn_tensor_layout *out) {
+/* The layout of a tensor that stands for itself; skews of banks that no other wants are searched here, for what its products
+ * are cut into in the end. */
+static void tensor_layout_tell(const tn_layout_search *with, uint32_t t, tn_tensor_layout *out) {
     const tn_searched_tensor *of = &with->tensor[t];
     const uint64_t one = 1;
     *out = (tn_tensor_layout){
@@ -176,8 +178,9 @@ static int cut_kind(const tn_issued_group *group) {
     return group->edge[0] | group->edge[1] << 1;
 }
 
-void tn_product_layout_tell(const tn_layout_search *with, const tn_searched_product *p,
-                            const tn_tensor_layout *tensors, tn_product_layout *out) {
+/* The product as it is cut; tensors[search->tensors]. */
+static void product_layout_tell(const tn_layout_search *with, const tn_searched_product *p,
+                                const tn_tensor_layout *tensors, tn_product_layout *out) {
     const tn_group_cut *c[GROUPS];
     tn_issued_product *issued = &out->issued;
     uint64_t *phases[SIDES] = {issued->left, issued->right, issued->result}, worst[SIDES] = {1, 1, 1};
@@ -208,9 +211,9 @@ void tn_product_layout_tell(const tn_layout_search *with, const tn_searched_prod
 }
 
 /* Cuts that may take fewer cycles than the best so far: an issue takes at least one, and the pipeline fills. */
-tn_status tn_best_cut_cycles(const tn_layout_search *search, const tn_tensor_layout *tensors,
-                             tn_searched_product *p, const tn_matmul *kernel, uint64_t *best,
-                             tn_error *error) {
+static tn_status best_cut_cycles(const tn_layout_search *search, const tn_tensor_layout *tensors,
+                                 tn_searched_product *p, const tn_matmul *kernel, uint64_t *best,
+                                 tn_error *error) {
     tn_cut_choice *row = &p->group[ROWS], *column = &p->group[COLUMNS], *term = &p->group[REDUCTION];
     const uint64_t fill = tn_matmul_fill_cycles(kernel);
     *best = UINT64_MAX;
@@ -221,7 +224,7 @@ tn_status tn_best_cut_cycles(const tn_layout_search *search, const tn_tensor_lay
                 uint64_t cycles, issues = p->batch * row->cut[row->taken].blocks *
                                           column->cut[column->taken].blocks * term->cut[term->taken].blocks;
                 if (issues - 1 + fill >= *best) continue;
-                tn_product_layout_tell(search, p, tensors, &cut);
+                product_layout_tell(search, p, tensors, &cut);
                 TN_TRY(tn_issue_product_cycles(kernel, &cut.issued, &cycles, error));
                 *best = tn_least(*best, cycles);
             }
@@ -234,13 +237,13 @@ static tn_status tell(const tn_layout_search *with, tn_arena *arena, tn_layouts 
     for (uint32_t t = 0; t < with->tensors; t++) {
         uint32_t of = with->tensor[t].stands_for;
         if (of == t)
-            tn_tensor_layout_tell(with, t, &layouts->tensor[t]);
+            tensor_layout_tell(with, t, &layouts->tensor[t]);
         else
             layouts->tensor[t] = layouts->tensor[of];
     }
     for (uint32_t i = 0; i < with->products; i++) {
         tn_product_layout *p = &layouts->product[i];
-        tn_product_layout_tell(with, &with->product[i], layouts->tensor, p);
+        product_layout_tell(with, &with->product[i], layouts->tensor, p);
         layouts->issue_cycles += p->tiles * p->terms * p->read_cycles;
         layouts->cycles += p->tiles * (p->terms * p->read_cycles +
                                        tn_greatest(p->read_cycles, p->write_cycles) - p->read_cycles);
@@ -296,9 +299,9 @@ static tn_status open_layouts_find_cycles(tn_layout_search *search, const tn_mat
     TN_TRY(tn_arena_alloc(arena, search->tensors, sizeof *tensor, &tensor, error));
     tn_layout_search_share(search);
     for (uint32_t t = 0; t < search->tensors; t++)
-        if (search->tensor[t].kind != TN_BANKS_OPEN) tn_tensor_layout_tell(search, t, &tensor[t]);
+        if (search->tensor[t].kind != TN_BANKS_OPEN) tensor_layout_tell(search, t, &tensor[t]);
     for (uint32_t i = 0; i < search->products; i++)
-        TN_TRY(tn_best_cut_cycles(search, tensor, &search->product[i], kernel, &cycles[i], error));
+        TN_TRY(best_cut_cycles(search, tensor, &search->product[i], kernel, &cycles[i], error));
     return TN_OK;
 }
 
@@ -340,8 +343,7 @@ static tn_status partial_layout_find_cycles(tn_layout_search *search, const tn_l
     search->size = size;
     TN_TRY(tn_layout_search_read(search, NULL, arena, error));
     for (uint32_t t = 0; t < program->tensors; t++) tn_partial_layout(&layouts->tensor[t], of, &tensor[t]);
-    return tn_best_cut_cycles(search, tensor, &search->product[of->step - program->step], kernel, cycles,
-                              error);
+    return best_cut_cycles(search, tensor, &search->product[of->step - program->step], kernel, cycles, error);
 }
 
 tn_status tn_partial_product_cycles(const tn_program *program, const tn_layouts *layouts,

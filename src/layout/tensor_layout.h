@@ -31,23 +31,9 @@ typedef struct tn_product_layout {
     tn_issued_product issued;
 } tn_product_layout;
 
-/* The layout of a tensor that stands for itself; skews of banks that no other wants are searched here, for what its products
- * are cut into in the end. */
-void tn_tensor_layout_tell(const tn_layout_search *search, uint32_t tensor, tn_tensor_layout *layout);
-
 /* Cycles of a block of the tensor that is cut along both groups; bit k of `kind`: it is the last along the k-th of their
  * edges. Indices that the tensor has not do not matter. */
 uint64_t tn_tensor_layout_phases(const tn_tensor_layout *of, const tn_group_cut *const *group, int kind);
-
-/* The product as it is cut; tensors[search->tensors]. */
-void tn_product_layout_tell(const tn_layout_search *search, const tn_searched_product *product,
-                            const tn_tensor_layout *tensors, tn_product_layout *layout);
-
-/* Cycles of the product in the cut under which it takes fewest on such tensors, as kernel/issue.h counts them. Changes which
- * cuts are taken. */
-tn_status tn_best_cut_cycles(const tn_layout_search *search, const tn_tensor_layout *tensors,
-                             tn_searched_product *product, const tn_matmul *kernel, uint64_t *cycles,
-                             tn_error *error);
 
 /* Layouts of the tensors of a layer's program on a matmul kernel: which axis of each index group every product
  * cuts, and which elements of every tensor lie together in a word.

@@ -153,7 +153,10 @@ static int ascending(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-tn_status tn_gaps_make(uint32_t *start, uint32_t starts, tn_arena *arena, tn_gaps *gaps, tn_error *error) {
+/* No slots. `start`, in any order and changed: where gaps may begin, which is behind every interval to be
+ * taken but those that last to UINT32_MAX. */
+static tn_status gaps_make(uint32_t *start, uint32_t starts, tn_arena *arena, tn_gaps *gaps,
+                           tn_error *error) {
     uint32_t *own;
     *gaps = (tn_gaps){.arena = arena};
     TN_TRY(tn_arena_alloc(arena, (size_t)starts + 1, sizeof *own, &own, error));
@@ -165,7 +168,9 @@ tn_status tn_gaps_make(uint32_t *start, uint32_t starts, tn_arena *arena, tn_gap
     return tn_arena_alloc(arena, (size_t)gaps->starts + 1, sizeof(gap *), &gaps->before, error);
 }
 
-tn_status tn_gaps_take(tn_gaps *gaps, uint32_t first, uint32_t last, uint32_t *slot, tn_error *error) {
+/* Takes first..last (first <= last) of the first slot that is free then, or of a new slot behind the others.
+ */
+static tn_status gaps_take(tn_gaps *gaps, uint32_t first, uint32_t last, uint32_t *slot, tn_error *error) {
     const gap *found = find(gaps, first, last);
     gap taken = {.start = 0, .end = UINT32_MAX};
     if (found) {
@@ -217,11 +222,11 @@ static tn_status deal(const tn_step *step, const uint32_t *of, uint32_t count, t
         uint32_t last = tn_array_last(step, entries[i].array);
         if (last < UINT32_MAX) start[starts++] = last + 1;
     }
-    TN_TRY(tn_gaps_make(start, starts, scratch, &gaps, error));
+    TN_TRY(gaps_make(start, starts, scratch, &gaps, error));
     for (uint32_t i = 0; i < count; i++) {
         const tn_array *array = &step->array[entries[i].array];
         uint32_t slot;
-        TN_TRY(tn_gaps_take(&gaps, array->first, tn_array_last(step, entries[i].array), &slot, error));
+        TN_TRY(gaps_take(&gaps, array->first, tn_array_last(step, entries[i].array), &slot, error));
         if (slot == pool->slots) pool->slot[pool->slots++] = (tn_slot){entries[i].array, 0, array->elements};
         pool->slot_of[entries[i].place] = slot;
     }

@@ -31,14 +31,6 @@ typedef struct tn_gaps {
     struct tn_gap *spare;
 } tn_gaps;
 
-/* No slots. `start`, in any order and changed: where gaps may begin, which is behind every interval to be
- * taken but those that last to UINT32_MAX. */
-tn_status tn_gaps_make(uint32_t *start, uint32_t starts, tn_arena *arena, tn_gaps *gaps, tn_error *error);
-
-/* Takes first..last (first <= last) of the first slot that is free then, or of a new slot behind the others.
- */
-tn_status tn_gaps_take(tn_gaps *gaps, uint32_t first, uint32_t last, uint32_t *slot, tn_error *error);
-
 typedef struct tn_slot {
     uint32_t array;  /* the largest: the step's array that gives the slot its size */
     uint32_t memory; /* 0 .. memories-1 */

@@ -72,9 +72,6 @@ tn_status tn_named_weight_use(tn_model *model, uint32_t layer, const char *name,
                               tn_arena *arena, tn_error *error);
 tn_status tn_named_weights_settle(tn_model *model, tn_flow_name flow, tn_error *error);
 
-/* The flow of a weight that names none: the model's where the weight has it, else the cheapest. */
-tn_flow_name tn_named_weight_inherit(const tn_weight_use *use, tn_flow_name flow);
-
 /* Refuses a weight that does not multiply to its layers' size. For changed ones too. */
 tn_status tn_named_weight_check(const tn_model *model, const tn_weight_use *use, tn_error *error);
 

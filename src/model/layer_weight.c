@@ -181,7 +181,7 @@ tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *na
 }
 
 /* A dense weight keeps the model's flow for another format. */
-tn_flow_name tn_named_weight_inherit(const tn_weight_use *use, tn_flow_name flow) {
+static tn_flow_name named_weight_inherit(const tn_weight_use *use, tn_flow_name flow) {
     const tn_weight *weight = &use->entry.weight;
     if (use->looked_up) return flow == TN_FLOW_RIGHT_TO_LEFT ? flow : TN_FLOW_OPTIMAL;
     return weight->format == TN_DENSE || tn_flow_exists(weight, flow) ? flow : TN_FLOW_OPTIMAL;
@@ -195,7 +195,7 @@ tn_status tn_named_weights_settle(tn_model *model, tn_flow_name flow, tn_error *
                 error, TN_INPUT, use->at,
                 "weight \"%.100s\" is used by no layer; name it under a layer's `weight` or remove it",
                 use->entry.name);
-        if (!use->own_flow) use->entry.flow = tn_named_weight_inherit(use, flow);
+        if (!use->own_flow) use->entry.flow = named_weight_inherit(use, flow);
     }
     return TN_OK;
 }
@@ -380,7 +380,7 @@ static tn_status apply(const tn_override *of, tn_flow_name flow, tn_weight_use *
         use->flow_at = of->flow_at;
         use->own_flow = true;
     } else if (!use->own_flow) {
-        use->entry.flow = tn_named_weight_inherit(use, flow);
+        use->entry.flow = named_weight_inherit(use, flow);
     }
     if (of->folding_at.line) use->m_at = use->n_at = use->at = of->folding_at;
     return TN_OK;

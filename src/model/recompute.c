@@ -260,8 +260,8 @@ static tn_status count_kept(plan *p, const bool *of, uint64_t *elements) {
     return TN_OK;
 }
 
-tn_status tn_recompute_weigh(tn_builder *b, const tn_operation *before, uint32_t operations,
-                             const tn_recomputation *wanted, const bool *of, tn_recompute_cost *cost) {
+static tn_status recompute_weigh(tn_builder *b, const tn_operation *before, uint32_t operations,
+                                 const tn_recomputation *wanted, const bool *of, tn_recompute_cost *cost) {
     plan p = {
         .b = b, .before = before, .operations = operations, .arrays = b->step->arrays, .wanted = wanted};
     *cost = (tn_recompute_cost){0};
@@ -386,8 +386,8 @@ static tn_status weigh(units *u, uint32_t unit, uint32_t option, size_t at) {
     tn_recompute_cost cost;
     choose(u, unit, option, &segments);
     for (uint32_t i = begin; i < end; i++) u->of[i] = true;
-    TN_TRY(tn_recompute_weigh(u->b, u->before, u->operations,
-                              &(tn_recomputation){segments, u->segment_of, NULL}, u->of, &cost));
+    TN_TRY(recompute_weigh(u->b, u->before, u->operations, &(tn_recomputation){segments, u->segment_of, NULL},
+                           u->of, &cost));
     for (uint32_t i = begin; i < end; i++) u->of[i] = false;
     choose(u, unit, KEEP, &segments);
     u->flops[at] = (double)cost.flops;

@@ -39,7 +39,5 @@ tn_status tn_recompute(tn_builder *b, const tn_operation *before, uint32_t opera
 typedef struct tn_recompute_cost {
     uint64_t flops, kept_elements;
 } tn_recompute_cost;
-tn_status tn_recompute_weigh(tn_builder *b, const tn_operation *before, uint32_t operations,
-                             const tn_recomputation *wanted, const bool *of, tn_recompute_cost *cost);
 
 #endif

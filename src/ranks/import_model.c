@@ -22,7 +22,8 @@ static uint64_t find_biases(const tn_importer *with) {
     return biases;
 }
 
-tn_status tn_import_grouped(tn_importer *with, tn_grouped_sizes *of) {
+/* import_language.c: measures a family with these, whose arrays must fit each other. */
+static tn_status import_grouped(tn_importer *with, tn_grouped_sizes *of) {
     const tn_role_arrays *role = with->role;
     const tn_array_info *query = role[TN_TENSOR_QUERY].info, *key = role[TN_TENSOR_KEY].info;
     uint64_t wide = query->shape[0];
@@ -52,8 +53,9 @@ tn_status tn_import_grouped(tn_importer *with, tn_grouped_sizes *of) {
     return TN_OK;
 }
 
-void tn_import_put_language(const tn_importer *with, const tn_grouped_sizes *of, uint64_t active,
-                            const char *indent, tn_buffer *out) {
+/* Appends the language model that `tenfold finetune` counts (finetune/language_model.h), each line behind `indent`. */
+static void import_put_language(const tn_importer *with, const tn_grouped_sizes *of, uint64_t active,
+                                const char *indent, tn_buffer *out) {
     const tn_import *import = with->out;
     const char *i = indent;
     tn_buffer_format(out, "%skind: language-model\n%sname: %s\n%sorigin: derived\n%ssource: ", i, i,
@@ -104,11 +106,11 @@ static tn_status note_others(tn_importer *with, const tn_grouped_sizes *of, uint
 tn_status tn_import_experts(tn_importer *with, tn_buffer *out) {
     tn_grouped_sizes of;
     uint64_t active;
-    TN_TRY(tn_import_grouped(with, &of));
+    TN_TRY(import_grouped(with, &of));
     TN_TRY(note_others(with, &of, &active));
     with->out->is_language_model = true;
     tn_importer_begin(with, out);
-    tn_import_put_language(with, &of, active, "", out);
+    import_put_language(with, &of, active, "", out);
     return TN_OK;
 }
 
@@ -262,7 +264,7 @@ static tn_status note_grouped(writer *w) {
 static tn_status check(writer *w) {
     tn_importer *with = w->with;
     w->hidden = with->out->hidden;
-    TN_TRY(with->family->grouped ? tn_import_grouped(with, &w->grouped)
+    TN_TRY(with->family->grouped ? import_grouped(with, &w->grouped)
                                  : check_matrices(with, w->hidden, with->widened));
     if (has(w, TN_TENSOR_TYPES))
         TN_TRY(tn_importer_optional(with, TN_TENSOR_TYPES, with->role[TN_TENSOR_TYPES].info->shape[0],
@@ -447,7 +449,7 @@ static tn_status put_file(writer *w, tn_buffer *out) {
                      with->options->name, with->options->batch ? with->options->batch : 1, w->sequence);
     if (with->family->grouped) {
         tn_buffer_text(out, "# as `tenfold finetune` counts and prices it\nlanguage_model:\n");
-        tn_import_put_language(with, &w->grouped, 1, "  ", out);
+        import_put_language(with, &w->grouped, 1, "  ", out);
         tn_buffer_text(out, "\n");
     }
     put_entry(w);

@@ -48,12 +48,6 @@ typedef struct tn_grouped_sizes {
     uint64_t biases; /* of a layer's attention, with the norms of heads */
 } tn_grouped_sizes;
 
-/* import_language.c: measures a family with these, whose arrays must fit each other. */
-tn_status tn_import_grouped(tn_importer *with, tn_grouped_sizes *sizes);
-/* Appends the language model that `tenfold finetune` counts (finetune/language_model.h), each line behind `indent`. */
-void tn_import_put_language(const tn_importer *with, const tn_grouped_sizes *of, uint64_t active,
-                            const char *indent, tn_buffer *out);
-
 /* import_model.c, import_language.c: checks what the kind of model needs and appends the file. */
 tn_status tn_import_layers(tn_importer *with, tn_buffer *out);
 tn_status tn_import_experts(tn_importer *with, tn_buffer *out);

@@ -35,23 +35,25 @@ static bool balanced_factors(uint64_t n, unsigned count, uint64_t factor[TN_IMPO
     return best <= uneven * pow((double)n, 1.0 / count) + 1e-9;
 }
 
-unsigned tn_import_fold(uint64_t m, uint64_t n, uint64_t rows[TN_IMPORT_FACTORS_MOST],
-                        uint64_t columns[TN_IMPORT_FACTORS_MOST]) {
+/* Three factors a side where both sides have such, else two, else four, rising; 0: none, the matrix stays dense. */
+static unsigned import_fold(uint64_t m, uint64_t n, uint64_t rows[TN_IMPORT_FACTORS_MOST],
+                            uint64_t columns[TN_IMPORT_FACTORS_MOST]) {
     static const unsigned order[] = {3, 2, 4};
     for (int i = 0; i < 3; i++)
         if (balanced_factors(m, order[i], rows) && balanced_factors(n, order[i], columns)) return order[i];
     return 0;
 }
 
-bool tn_import_folds(uint64_t m, uint64_t n) {
+/* Three factors a side where both sides have such, else two, else four, rising; 0: none, the matrix stays dense. */
+static bool import_folds(uint64_t m, uint64_t n) {
     uint64_t rows[TN_IMPORT_FACTORS_MOST], columns[TN_IMPORT_FACTORS_MOST];
-    return tn_import_fold(m, n, rows, columns) > 0;
+    return import_fold(m, n, rows, columns) > 0;
 }
 
 uint64_t tn_import_padded(uint64_t vocabulary, uint64_t width) {
     uint64_t rows[TN_IMPORT_FACTORS_MOST], columns[TN_IMPORT_FACTORS_MOST];
     for (uint64_t v = vocabulary; v <= vocabulary + vocabulary / 16 + 16; v++)
-        if (tn_import_fold(v, width, rows, columns) == 3) return v;
+        if (import_fold(v, width, rows, columns) == 3) return v;
     return vocabulary;
 }
 
@@ -69,7 +71,7 @@ static bool has_weight(tn_model_text *text, uint64_t rows, uint64_t columns, boo
     for (size_t i = 0; i < text->shapes; i++)
         if (text->shape[i].rows == rows && text->shape[i].columns == columns && text->shape[i].table == table)
             return true;
-    if (text->shapes == TN_MODEL_TEXT_SHAPES_MOST || !tn_import_folds(rows, columns)) return false;
+    if (text->shapes == TN_MODEL_TEXT_SHAPES_MOST || !import_folds(rows, columns)) return false;
     text->shape[text->shapes].rows = rows;
     text->shape[text->shapes].columns = columns;
     text->shape[text->shapes++].table = table;
@@ -159,7 +161,7 @@ static void put_weight(const tn_model_text *text, size_t i, tn_buffer *out) {
     uint64_t rows[TN_IMPORT_FACTORS_MOST], columns[TN_IMPORT_FACTORS_MOST];
     uint64_t m = text->shape[i].rows, n = text->shape[i].columns;
     bool table = text->shape[i].table;
-    unsigned d = tn_import_fold(m, n, rows, columns);
+    unsigned d = import_fold(m, n, rows, columns);
     tn_buffer_format(out, "  %s%" PRIu64 "x%" PRIu64 ": {format: %s, m: ", table ? "table" : "matrix", m, n,
                      table ? "ttm" : "tt");
     for (unsigned k = d; k-- > 0;) tn_buffer_format(out, "%" PRIu64 "%s", rows[k], k ? "x" : ", n: ");

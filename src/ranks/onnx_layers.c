@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-tn_samples tn_samples_of_input(void) {
+/* The row that stands for any activation. */
+static tn_samples samples_of_input(void) {
     return (tn_samples){{-3.1, -1.7, -0.9, -0.2, 0.4, 1.1, 1.9, 3.4}};
 }
 
@@ -84,7 +85,7 @@ static tn_samples normalised(const tn_samples *x, double centre) {
 
 const char *tn_samples_kind(const tn_samples *row) {
     const double exact = 1e-4, approximate = 0.03; /* x sigmoid(1.702 x) is that far from GELU */
-    const tn_samples x = tn_samples_of_input();
+    const tn_samples x = samples_of_input();
     tn_samples scaled, wanted;
     static const struct {
         const char *operator, * kind;
@@ -136,7 +137,7 @@ tn_status tn_onnx_give(tn_onnx_reader *r, size_t i, const tn_onnx_known *of) {
 }
 
 static tn_onnx_known activation(uint32_t layer) {
-    return (tn_onnx_known){.sort = TN_ONNX_ACTIVATION, .layer = layer, .row = tn_samples_of_input()};
+    return (tn_onnx_known){.sort = TN_ONNX_ACTIVATION, .layer = layer, .row = samples_of_input()};
 }
 
 const tn_array_info *tn_onnx_info(const tn_onnx_reader *r, size_t array) {

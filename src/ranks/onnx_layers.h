@@ -34,7 +34,6 @@ typedef struct tn_samples {
 } tn_samples;
 
 /* The row that stands for any activation. */
-tn_samples tn_samples_of_input(void);
 tn_samples tn_samples_of_constant(double value);
 
 /* Of an operator with these operands (second: of operators of two). False: it is none of those tried. */

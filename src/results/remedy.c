@@ -22,7 +22,9 @@ double tn_budget_ratio(const tn_resources *used, const tn_resources *budget) {
     return most;
 }
 
-double tn_constraint_factor(const tn_constraint *constraint, const tn_evaluation *evaluation) {
+/* By which factor a value lies beyond a constraint's bounds; 1 where it is within. A bound of 0 or of another sign,
+ * and a condition of several parts, have no factor: then it is infinite. */
+static double constraint_factor(const tn_constraint *constraint, const tn_evaluation *evaluation) {
     if (constraint->expression) return INFINITY;
     double value = constraint->quantity->get(evaluation), factor = 1;
     if (value > constraint->most) factor = value / constraint->most;
@@ -30,12 +32,14 @@ double tn_constraint_factor(const tn_constraint *constraint, const tn_evaluation
     return factor >= 1 && isfinite(factor) ? factor : INFINITY;
 }
 
-double tn_shortfall(const tn_limits *limits, const tn_evaluation *evaluation) {
+/* The greatest of both: at most 1 where the design fits. Of a constraint nothing is said where the quantity is not
+ * known (NaN) or the condition has several parts. */
+static double tn_shortfall(const tn_limits *limits, const tn_evaluation *evaluation) {
     double most = tn_budget_ratio(&evaluation->price.used, limits->budget);
     for (size_t i = 0; limits->space && i < limits->space->constraints; i++) {
         const tn_constraint *constraint = &limits->space->constraint[i];
         if (!constraint->expression && !isnan(constraint->quantity->get(evaluation)))
-            most = fmax(most, tn_constraint_factor(constraint, evaluation));
+            most = fmax(most, constraint_factor(constraint, evaluation));
     }
     return most;
 }
@@ -43,7 +47,7 @@ double tn_shortfall(const tn_limits *limits, const tn_evaluation *evaluation) {
 /* `space`: the variant of the design. */
 static double factor_of(const tn_space *space, const tn_evaluation *evaluation, uint32_t cause) {
     if (cause >= TN_CAUSE_CONSTRAINT)
-        return tn_constraint_factor(&space->constraint[cause - TN_CAUSE_CONSTRAINT], evaluation);
+        return constraint_factor(&space->constraint[cause - TN_CAUSE_CONSTRAINT], evaluation);
     return tn_budget_ratio(&evaluation->price.used, &space->budget);
 }
 

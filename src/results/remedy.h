@@ -33,14 +33,6 @@ typedef struct tn_limits {
 /* The greatest ratio of need to budget over the resources: above 1 where the design does not fit. */
 double tn_budget_ratio(const tn_resources *used, const tn_resources *budget);
 
-/* By which factor a value lies beyond a constraint's bounds; 1 where it is within. A bound of 0 or of another sign,
- * and a condition of several parts, have no factor: then it is infinite. */
-double tn_constraint_factor(const tn_constraint *constraint, const tn_evaluation *evaluation);
-
-/* The greatest of both: at most 1 where the design fits. Of a constraint nothing is said where the quantity is not
- * known (NaN) or the condition has several parts. */
-double tn_shortfall(const tn_limits *limits, const tn_evaluation *evaluation);
-
 /* The designs of a space that come nearest to being feasible, where none is: for each cause of rejection the one
  * that exceeds what is allowed by the least factor. */
 

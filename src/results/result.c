@@ -41,7 +41,9 @@ static const tn_yaml *device_root(const tn_space *space, size_t place) {
 
 /* ---- writing */
 
-tn_status tn_result_file_write(const char *folder, const char *name, tn_buffer *contents, tn_error *error) {
+/* Writes FOLDER/NAME and frees the contents. */
+static tn_status result_file_write(const char *folder, const char *name, tn_buffer *contents,
+                                   tn_error *error) {
     tn_buffer path = {0};
     tn_buffer_format(&path, "%s/%s", folder, name);
     tn_status status = path.status == TN_OK ? TN_OK : tn_fail(error, path.status, "no memory for a path");
@@ -58,17 +60,17 @@ static tn_status write_tree(const char *folder, const char *kind, size_t place, 
     tn_yaml_write(root, &out);
     stem_of(kind, place, stem);
     snprintf(name, sizeof name, "%s.yaml", stem);
-    return tn_result_file_write(folder, name, &out, error);
+    return result_file_write(folder, name, &out, error);
 }
 
 static tn_status write_table(const char *folder, const char *name, const char *text, size_t length,
                              tn_error *error) {
     tn_buffer out = {0};
     tn_buffer_bytes(&out, text, length);
-    return tn_result_file_write(folder, name, &out, error);
+    return result_file_write(folder, name, &out, error);
 }
 
-tn_status tn_result_inputs_write(const char *folder, const tn_space *space, tn_error *error) {
+static tn_status result_inputs_write(const char *folder, const tn_space *space, tn_error *error) {
     const tn_error_table *errors = &space->error_table;
     const tn_accuracy_table *accuracies = &space->accuracy_table;
     TN_TRY(write_tree(folder, "space", 0, space->root, error));
@@ -96,7 +98,8 @@ static void put_table_hash(const char *stem, const char *text, size_t length, tn
     tn_json_put_text(json, stem, digest);
 }
 
-tn_status tn_result_inputs_hashes(const tn_space *space, tn_json *json, tn_error *error) {
+/* Puts the object `sha256`: a hash by the stem of each file. */
+static tn_status result_inputs_hashes(const tn_space *space, tn_json *json, tn_error *error) {
     const tn_error_table *errors = &space->error_table;
     const tn_accuracy_table *accuracies = &space->accuracy_table;
     tn_json_key(json, "sha256");
@@ -337,7 +340,7 @@ static tn_status write_rows(const char *folder, const char *name, const tn_space
     for (size_t i = 0; i < of->count; i++) put_row(space, with_reason, &of->item[i], &value, &out);
     if (value.status != TN_OK) out.status = value.status;
     tn_buffer_free(&value);
-    return tn_result_file_write(folder, name, &out, error);
+    return result_file_write(folder, name, &out, error);
 }
 
 /* ---- inputs and provenance
@@ -419,7 +422,7 @@ static tn_status put_provenance(const tn_space *space, const tn_sweep_options *o
     put_counts(summary, json);
     tn_json_put_text(json, "model", models);
     tn_json_put_text(json, "device", devices);
-    TN_TRY(tn_result_inputs_hashes(space, json, error));
+    TN_TRY(result_inputs_hashes(space, json, error));
     tn_json_key(json, "objectives");
     tn_json_array(json);
     for (size_t i = 0; i < space->objectives; i++) {
@@ -449,7 +452,7 @@ static tn_status write_provenance(const char *folder, const tn_space *space, con
     tn_json_begin(&json, &out);
     tn_status status = put_provenance(space, options, summary, &names, &json, error);
     tn_arena_free(&names);
-    if (status == TN_OK) return tn_result_file_write(folder, "sweep.json", &out, error);
+    if (status == TN_OK) return result_file_write(folder, "sweep.json", &out, error);
     tn_buffer_free(&out);
     return status;
 }
@@ -524,7 +527,7 @@ tn_status tn_result_write(tn_sweep_db *store, const char *folder, const tn_space
     tn_status status = front_rows(store, space, options, outcome, &front, &point, error);
     if (status == TN_OK) status = summarise(space, options, outcome, summary, error);
     if (status == TN_OK) status = recommended_rows(space, &front, point, &recommended, &summary->knee, error);
-    if (status == TN_OK) status = tn_result_inputs_write(folder, space, error);
+    if (status == TN_OK) status = result_inputs_write(folder, space, error);
     if (status == TN_OK) status = write_rows(folder, "recommended.csv", space, true, &recommended, error);
     if (status == TN_OK) status = store_front(store, &front, error);
     if (status == TN_OK) status = write_rows(folder, "front.csv", space, false, &front, error);

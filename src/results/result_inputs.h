@@ -14,14 +14,6 @@
 
 #include <jansson.h>
 
-/* Writes FOLDER/NAME and frees the contents. */
-tn_status tn_result_file_write(const char *folder, const char *name, tn_buffer *contents, tn_error *error);
-
-tn_status tn_result_inputs_write(const char *folder, const tn_space *space, tn_error *error);
-
-/* Puts the object `sha256`: a hash by the stem of each file. */
-tn_status tn_result_inputs_hashes(const tn_space *space, tn_json *json, tn_error *error);
-
 /* Loads the space of a folder from its own copies; those that have not the hashes of `record`, its sweep.json, are
  * TN_INPUT. Lives in `arena`. */
 tn_status tn_result_inputs_load(const json_t *record, const char *folder, tn_arena *arena, tn_space *space,

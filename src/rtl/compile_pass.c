@@ -64,11 +64,14 @@ static void add_direction(const tn_rtl_array *array, const tn_rtl_cut *cut, int 
     }
 }
 
-uint64_t tn_rtl_cut_rest(const compile_blocks_compiler *with, const tn_rtl_cut *cut, int k) {
+/* What is left of the cut's k-th index behind its last whole block; 0 where blocks come out even. */
+static uint64_t rtl_cut_rest(const compile_blocks_compiler *with, const tn_rtl_cut *cut, int k) {
     return cut->index[k] == TN_RTL_NONE ? 0 : with->index_size[cut->index[k]] % cut->edge[k];
 }
 
-uint32_t tn_rtl_edge_of_bit(const compile_blocks_compiler *with, uint32_t bit) {
+/* The kernel's numbering of kinds as kernel/issue.h has it, if a group may cut two indices; else without the bits of
+ * second ones. */
+static uint32_t rtl_edge_of_bit(const compile_blocks_compiler *with, uint32_t bit) {
     return with->engine->cuts == 2 ? bit : 2 * bit;
 }
 
@@ -86,9 +89,10 @@ static void repeat_lanes(const tn_rtl_block *block, const uint64_t *extent, tn_r
     }
 }
 
-tn_status tn_rtl_port_blocks(compile_blocks_compiler *with, tn_rtl_port port, const tn_rtl_array *array,
-                             const tn_rtl_cut *first, uint64_t first_lanes, const tn_rtl_cut *second,
-                             uint64_t second_lanes, tn_rtl_step *step) {
+/* All kinds of an operation's block at a port, cut along two groups: step->block[port] is the first of them. */
+static tn_status rtl_port_blocks(compile_blocks_compiler *with, tn_rtl_port port, const tn_rtl_array *array,
+                                 const tn_rtl_cut *first, uint64_t first_lanes, const tn_rtl_cut *second,
+                                 uint64_t second_lanes, tn_rtl_step *step) {
     tn_rtl_engine *engine = with->engine;
     tn_rtl_patterns *list = &engine->port[port];
     tn_rtl_block block;
@@ -100,8 +104,8 @@ tn_status tn_rtl_port_blocks(compile_blocks_compiler *with, tn_rtl_port port, co
         tn_rtl_pattern made;
         memcpy(extent, block.size, sizeof extent);
         for (uint32_t bit = 0; UINT32_C(1) << bit < engine->kinds; bit++) {
-            uint32_t edge = tn_rtl_edge_of_bit(with, bit);
-            uint64_t rest = tn_rtl_cut_rest(with, edge < 2 ? first : second, edge % 2);
+            uint32_t edge = rtl_edge_of_bit(with, bit);
+            uint64_t rest = rtl_cut_rest(with, edge < 2 ? first : second, edge % 2);
             if (kind >> bit & 1 && rest > 0) extent[edge] = rest;
         }
         TN_TRY(tn_rtl_pattern_make(&array->layout, &block, extent, with->arena, &made, with->error));
@@ -165,8 +169,10 @@ static void add_word_levels(const tn_rtl_array *array, uint32_t sliced, const tn
     add_word_level(step, level, port, strides->depth, (tn_rtl_counter){.stride = 1});
 }
 
-tn_status tn_rtl_compile_words(compile_words_compiler *with, const tn_rtl_operation *operation,
-                               const bool used[TN_RTL_PORTS], uint32_t sliced, tn_rtl_step *step) {
+/* Counters and patterns of the ports used: their arrays lie alike, and of the axis `sliced` (TN_RTL_NONE: of none) at one
+ * place. */
+static tn_status rtl_compile_words(compile_words_compiler *with, const tn_rtl_operation *operation,
+                                   const bool used[TN_RTL_PORTS], uint32_t sliced, tn_rtl_step *step) {
     const uint32_t array[TN_RTL_PORTS] = {operation->left, operation->right, operation->result,
                                           operation->extra};
     if (with->design->vector > TN_RTL_LANES_MOST)
@@ -192,7 +198,7 @@ tn_status tn_rtl_compile_update(compile_words_compiler *with, const tn_rtl_opera
                                 tn_rtl_step *step) {
     const tn_rtl_design *design = with->design;
     const bool used[TN_RTL_PORTS] = {true, true, true, false};
-    TN_TRY(tn_rtl_compile_words(with, operation, used, TN_RTL_NONE, step));
+    TN_TRY(rtl_compile_words(with, operation, used, TN_RTL_NONE, step));
     with->engine->updates = 1;
     step->write_phases = 1;
     step->vector = true;
@@ -241,7 +247,7 @@ static uint64_t add_cut(const compile_product_compiler *with, const tn_rtl_opera
     uint64_t edges = 0;
     for (uint32_t k = 0; k < with->engine->cuts; k++) {
         add_level(with, operation, cut->index[k], cut->edge[k], reduction, step);
-        edges |= (uint64_t)(tn_rtl_cut_rest(with, cut, (int)k) > 0) << k;
+        edges |= (uint64_t)(rtl_cut_rest(with, cut, (int)k) > 0) << k;
     }
     return edges;
 }
@@ -324,7 +330,7 @@ static tn_status product_cycles(compile_product_compiler *with, const tn_rtl_ope
             const tn_rtl_patterns *list = &engine->port[port];
             uint32_t issued_kind = 0; /* the same kind where groups have two edges */
             for (uint32_t bit = 0; bit < TN_RTL_EDGES; bit++)
-                issued_kind |= (kind >> bit & 1) << tn_rtl_edge_of_bit(with, bit);
+                issued_kind |= (kind >> bit & 1) << rtl_edge_of_bit(with, bit);
             phases[port][issued_kind] = tn_greatest(
                 phases[port][issued_kind], list->pattern[list->block[step->block[port] + kind]].phases);
         }
@@ -353,16 +359,16 @@ tn_status tn_rtl_compile_product(compile_product_compiler *with, const tn_rtl_op
     step->edge_row = add_cut(with, operation, row, false, step);
     step->edge_term = add_cut(with, operation, term, true, step);
     TN_TRY(add_loops(with, operation, step));
-    TN_TRY(tn_rtl_port_blocks(with, TN_RTL_LEFT, left, row, design->rows, term, design->terms, step));
-    TN_TRY(tn_rtl_port_blocks(with, TN_RTL_RIGHT, right, term, design->terms, column, design->columns, step));
-    TN_TRY(tn_rtl_port_blocks(with, TN_RTL_RESULT, result, row, design->rows, column, design->columns, step));
+    TN_TRY(rtl_port_blocks(with, TN_RTL_LEFT, left, row, design->rows, term, design->terms, step));
+    TN_TRY(rtl_port_blocks(with, TN_RTL_RIGHT, right, term, design->terms, column, design->columns, step));
+    TN_TRY(rtl_port_blocks(with, TN_RTL_RESULT, result, row, design->rows, column, design->columns, step));
     step->stages = operation->write_back.stages;
     with->engine->stages |= step->stages;
     for (int a = 0; a < TN_RTL_ADDED; a++)
         if (tn_rtl_adds(operation, a))
-            TN_TRY(tn_rtl_port_blocks(with, TN_RTL_ADDED_FIRST + a,
-                                      &design->array[operation->write_back.added[a]], row, design->rows,
-                                      column, design->columns, step));
+            TN_TRY(rtl_port_blocks(with, TN_RTL_ADDED_FIRST + a,
+                                   &design->array[operation->write_back.added[a]], row, design->rows, column,
+                                   design->columns, step));
     return product_cycles(with, operation, step);
 }
 
@@ -516,15 +522,15 @@ tn_status tn_rtl_compile_pass(tn_rtl_compiler *with, const tn_rtl_operation *ope
     step->circuit = find_circuit(with->engine, pass);
     const tn_circuit *circuit = &with->engine->circuit[step->circuit];
     if (pass->by_word)
-        TN_TRY(tn_rtl_compile_words(with, operation, used, sliced_axis(operation), step));
+        TN_TRY(rtl_compile_words(with, operation, used, sliced_axis(operation), step));
     else
         add_counters(with, operation, circuit, step);
     for (int port = 0; port < TN_RTL_PORTS; port++) {
         if (!used[port])
             step->block[port] = with->engine->host_block[port]; /* which takes one cycle */
         else if (!pass->by_word)
-            TN_TRY(tn_rtl_port_blocks(with, (tn_rtl_port)port, &design->array[array[port]],
-                                      &operation->column, design->vector, &none, 1, step));
+            TN_TRY(rtl_port_blocks(with, (tn_rtl_port)port, &design->array[array[port]], &operation->column,
+                                   design->vector, &none, 1, step));
     }
     return pass_cycles(with, used, circuit, step);
 }

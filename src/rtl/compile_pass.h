@@ -24,16 +24,6 @@ typedef struct tn_rtl_compiler {
 /* A block that no array's end cuts: all its kinds are one pattern. */
 tn_status tn_rtl_place_pattern(tn_rtl_compiler *with, tn_rtl_patterns *list, const tn_rtl_pattern *made,
                                uint64_t *at);
-/* All kinds of an operation's block at a port, cut along two groups: step->block[port] is the first of them. */
-tn_status tn_rtl_port_blocks(tn_rtl_compiler *with, tn_rtl_port port, const tn_rtl_array *array,
-                             const tn_rtl_cut *first, uint64_t first_lanes, const tn_rtl_cut *second,
-                             uint64_t second_lanes, tn_rtl_step *step);
-
-/* What is left of the cut's k-th index behind its last whole block; 0 where blocks come out even. */
-uint64_t tn_rtl_cut_rest(const tn_rtl_compiler *with, const tn_rtl_cut *cut, int k);
-/* The kernel's numbering of kinds as kernel/issue.h has it, if a group may cut two indices; else without the bits of
- * second ones. */
-uint32_t tn_rtl_edge_of_bit(const tn_rtl_compiler *with, uint32_t bit);
 
 /* What goes over its operands word by word, whatever their elements are: updates, and passes over slices. An update takes
  * its trips, less one, plus a product and an addition, plus TN_RTL_UPDATE_EXTRA. Internal to the room. */
@@ -42,8 +32,6 @@ enum { TN_RTL_UPDATE_EXTRA = 7 };
 
 /* Counters and patterns of the ports used: their arrays lie alike, and of the axis `sliced` (TN_RTL_NONE: of none) at one
  * place. */
-tn_status tn_rtl_compile_words(tn_rtl_compiler *with, const tn_rtl_operation *operation,
-                               const bool used[TN_RTL_PORTS], uint32_t sliced, tn_rtl_step *step);
 tn_status tn_rtl_compile_update(tn_rtl_compiler *with, const tn_rtl_operation *operation, tn_rtl_step *step);
 
 /* Products as operations of the engine. Cycles of one: the sum of its issues (templates/engine.sv says how long one is), less

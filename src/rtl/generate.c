@@ -145,8 +145,10 @@ static tn_status generate_step_run(tn_rtl_step_run *with) {
     return TN_OK;
 }
 
-tn_status tn_rtl_generate_step(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
-                               tn_error *error) {
+/* Without request->layer the whole step on a drawn or given example a step; with it that layer's operations on drawn
+ * operands. */
+static tn_status rtl_generate_step(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
+                                   tn_error *error) {
     tn_rtl_request own = *request;
     tn_rtl_step_run with = {.request = &own,
                             .arena = arena,
@@ -415,7 +417,7 @@ static bool is_linear(const tn_rtl_request *request) {
 tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
                           tn_error *error) {
     TN_TRY(tn_rtl_check_buildable(request->step, request->build, error));
-    if (!is_linear(request)) return tn_rtl_generate_step(request, arena, answer, error);
+    if (!is_linear(request)) return rtl_generate_step(request, arena, answer, error);
     generator with = {.request = request, .arena = arena, .error = error, .answer = answer};
     *answer = (tn_rtl_answer){
         .layer = request->layer, .folder = request->folder, .relative_error = NAN, .ok = true};

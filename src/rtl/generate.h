@@ -6,11 +6,6 @@
 
 /* tenfold rtl of a whole step, or of a layer of any kind. Internal to the room. */
 
-/* Without request->layer the whole step on a drawn or given example a step; with it that layer's operations on drawn
- * operands. */
-tn_status tn_rtl_generate_step(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
-                               tn_error *error);
-
 /* Writes sources, program, memory images and operands/NAME.npy; runs what is asked for, then results/NAME.npy. A layer
  * that is not linear, an arithmetic without templates or a layout that none builds is TN_INPUT. */
 tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,

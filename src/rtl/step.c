@@ -39,7 +39,7 @@ static bool same_shape(const tn_bank_layout *a, const tn_bank_layout *b) {
            memcmp(a->skew[0], b->skew[0], a->axes * sizeof *a->skew[0]) == 0;
 }
 
-tn_status tn_rtl_step_check_views(const maker *with) {
+static tn_status rtl_step_check_views(const maker *with) {
     for (uint32_t a = 0; a < with->arrays; a++) {
         const tn_rtl_array *of = &with->array[a];
         if (!of->view_of || same_shape(&of->layout, &with->array[of->view_of - 1].layout)) continue;
@@ -164,7 +164,7 @@ tn_status tn_rtl_program_make(const tn_model *model, const tn_step *step, const 
         with.rows_of[a] = UINT64_MAX;
     }
     TN_TRY(lower_all(&with));
-    TN_TRY(tn_rtl_step_check_views(&with));
+    TN_TRY(rtl_step_check_views(&with));
     tn_rtl_design *design = &program->design;
     design->rows = options->rows;
     design->columns = options->columns;

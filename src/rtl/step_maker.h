@@ -88,6 +88,5 @@ tn_status tn_rtl_step_cross_entropy(maker *with);
 tn_status tn_rtl_step_update(maker *with);
 tn_status tn_rtl_step_lookup(maker *with);
 tn_status tn_rtl_step_scatter(maker *with);
-tn_status tn_rtl_step_check_views(const maker *with);
 
 #endif

@@ -101,12 +101,14 @@ tn_status tn_rtl_run_samples(tn_rtl_step_run *with) {
 
 /* Values of a generated step's arrays before and behind it: parameters and operands, the in-order reference, training. */
 
-uint32_t tn_rtl_run_storage(const tn_rtl_step_run *with, uint32_t array) {
+/* Elements of an array, and the array whose elements a view has. */
+static uint32_t rtl_run_storage(const tn_rtl_step_run *with, uint32_t array) {
     uint32_t view_of = with->program.design.array[array].view_of;
     return view_of ? view_of - 1 : array;
 }
 
-uint64_t tn_rtl_run_elements(const tn_rtl_array *array) {
+/* Elements of an array, and the array whose elements a view has. */
+static uint64_t rtl_run_elements(const tn_rtl_array *array) {
     uint64_t elements = 1;
     for (uint32_t k = 0; k < array->layout.axes; k++) elements *= array->layout.dims[k];
     return elements;
@@ -114,7 +116,8 @@ uint64_t tn_rtl_run_elements(const tn_rtl_array *array) {
 
 /* ---- values ---- */
 
-tn_status tn_rtl_run_new_values(tn_rtl_step_run *with, double ***values) {
+/* [design.arrays]: room for all elements; views share their storage's. */
+static tn_status rtl_run_new_values(tn_rtl_step_run *with, double ***values) {
     const tn_rtl_design *design = &with->program.design;
     TN_TRY(tn_arena_alloc(with->arena, design->arrays, sizeof **values, values, with->error));
     for (uint32_t a = 0; a < design->arrays; a++) {
@@ -122,7 +125,7 @@ tn_status tn_rtl_run_new_values(tn_rtl_step_run *with, double ***values) {
             (*values)[a] = (*values)[design->array[a].view_of - 1];
             continue;
         }
-        TN_TRY(tn_arena_alloc(with->arena, tn_rtl_run_elements(&design->array[a]), sizeof ***values,
+        TN_TRY(tn_arena_alloc(with->arena, rtl_run_elements(&design->array[a]), sizeof ***values,
                               &(*values)[a], with->error));
     }
     return TN_OK;
@@ -137,10 +140,10 @@ static tn_status find_written(tn_rtl_step_run *with) {
         const tn_rtl_operation *o = &design->operation[i];
         uint32_t reads[TN_RTL_READS], count = tn_rtl_reads(o, reads);
         for (uint32_t k = 0; k < count; k++) {
-            uint32_t a = tn_rtl_run_storage(with, reads[k]);
+            uint32_t a = rtl_run_storage(with, reads[k]);
             if (!with->written[a]) with->operand[a] = true;
         }
-        if (tn_rtl_writes(o)) with->written[tn_rtl_run_storage(with, o->result)] = true;
+        if (tn_rtl_writes(o)) with->written[rtl_run_storage(with, o->result)] = true;
     }
     return TN_OK;
 }
@@ -180,7 +183,7 @@ static void draw_operands(tn_rtl_step_run *with) {
     const tn_rtl_design *design = &with->program.design;
     uint64_t state = with->request->seed;
     for (uint32_t a = 0; a < design->arrays; a++)
-        for (uint64_t i = 0; with->operand[a] && i < tn_rtl_run_elements(&design->array[a]); i++)
+        for (uint64_t i = 0; with->operand[a] && i < rtl_run_elements(&design->array[a]); i++)
             with->begin[a][i] = (double)((float)(tn_splitmix_next(&state) % (1 << 24)) / (1 << 23) - 1);
 }
 
@@ -188,7 +191,7 @@ static tn_status put_operands(tn_rtl_step_run *with, tn_rtl_image *image) {
     const tn_rtl_design *design = &with->program.design;
     TN_TRY(tn_rtl_image_make(design, with->arena, image, with->error));
     for (uint32_t a = 0; a < design->arrays; a++) {
-        uint64_t elements = tn_rtl_run_elements(&design->array[a]);
+        uint64_t elements = rtl_run_elements(&design->array[a]);
         float *single;
         if (design->array[a].view_of || !with->operand[a]) continue;
         TN_TRY(tn_arena_alloc(with->arena, elements, sizeof *single, &single, with->error));
@@ -202,9 +205,9 @@ tn_status tn_rtl_run_start(tn_rtl_step_run *with) {
     const tn_rtl_design *design = &with->program.design;
     uint64_t scalars = TN_ROW_SCALARS * design->scalar_rows;
     TN_TRY(find_written(with));
-    TN_TRY(tn_rtl_run_new_values(with, &with->begin));
-    TN_TRY(tn_rtl_run_new_values(with, &with->values));
-    TN_TRY(tn_rtl_run_new_values(with, &with->exact));
+    TN_TRY(rtl_run_new_values(with, &with->begin));
+    TN_TRY(rtl_run_new_values(with, &with->values));
+    TN_TRY(rtl_run_new_values(with, &with->exact));
     TN_TRY(tn_arena_alloc(with->arena, scalars, sizeof *with->scalars, &with->scalars, with->error));
     TN_TRY(
         tn_arena_alloc(with->arena, scalars, sizeof *with->exact_scalars, &with->exact_scalars, with->error));
@@ -213,7 +216,7 @@ tn_status tn_rtl_run_start(tn_rtl_step_run *with) {
     if (with->layer == UINT32_MAX) TN_TRY(start_training(with));
     for (uint32_t a = 0; a < design->arrays; a++) {
         if (design->array[a].view_of) continue;
-        size_t bytes = tn_rtl_run_elements(&design->array[a]) * sizeof **with->begin;
+        size_t bytes = rtl_run_elements(&design->array[a]) * sizeof **with->begin;
         memcpy(with->values[a], with->begin[a], bytes);
         memcpy(with->exact[a], with->begin[a], bytes);
     }
@@ -224,7 +227,7 @@ tn_status tn_rtl_run_start(tn_rtl_step_run *with) {
 /* ---- what is expected ---- */
 
 /* Sum over the losses' rows of share times loss. */
-double tn_rtl_run_loss(const tn_rtl_step_run *with, uint32_t run, const double *scalars) {
+static double rtl_run_loss(const tn_rtl_step_run *with, uint32_t run, const double *scalars) {
     double sum = 0;
     for (uint32_t h = 0; h < with->program.heads; h++) {
         const tn_rtl_head *head = &with->program.head[h];
@@ -249,7 +252,7 @@ static tn_status find_intact(tn_rtl_step_run *with) {
     const tn_rtl_design *design = &with->program.design;
     TN_TRY(tn_arena_alloc(with->arena, design->arrays, sizeof *with->intact, &with->intact, with->error));
     for (uint32_t a = 0; a < design->arrays; a++) {
-        uint64_t elements = tn_rtl_run_elements(&design->array[a]);
+        uint64_t elements = rtl_run_elements(&design->array[a]);
         float *found;
         if (design->array[a].view_of) continue;
         TN_TRY(tn_arena_alloc(with->arena, elements, sizeof *found, &found, with->error));
@@ -277,7 +280,7 @@ tn_status tn_rtl_run_expect(tn_rtl_step_run *with) {
                                      &with->sample[run], with->exact, with->exact_scalars, NULL,
                                      with->error));
         if (answer->losses == 0) continue;
-        answer->loss[run].hardware = tn_rtl_run_loss(with, run, with->scalars);
+        answer->loss[run].hardware = rtl_run_loss(with, run, with->scalars);
         TN_TRY(train(with, run, &answer->loss[run].float32, 0));
         TN_TRY(train(with, run, &answer->loss[run].float64, 1));
     }
@@ -354,7 +357,7 @@ static double error_of(const tn_rtl_step_run *with, double *const *found) {
         if (array == TN_RTL_NONE || !with->written[array] || !with->intact[array] ||
             (parameters && with->request->step->array[a].role != TN_ARRAY_PARAMETER))
             continue;
-        for (uint64_t i = 0; i < tn_rtl_run_elements(&design->array[array]); i++) {
+        for (uint64_t i = 0; i < rtl_run_elements(&design->array[array]); i++) {
             double off = found[array][i] - with->exact[array][i];
             difference += off * off;
             norm += with->exact[array][i] * with->exact[array][i];
@@ -367,7 +370,7 @@ static tn_status read_back(tn_rtl_step_run *with, const tn_rtl_simulation *simul
     const tn_rtl_design *design = &with->program.design;
     for (uint32_t a = 0; a < design->arrays; a++) {
         if (design->array[a].view_of) continue;
-        uint64_t elements = tn_rtl_run_elements(&design->array[a]);
+        uint64_t elements = rtl_run_elements(&design->array[a]);
         float *single;
         TN_TRY(tn_arena_alloc(with->arena, elements, sizeof *single, &single, with->error));
         tn_rtl_image_get(design, &design->array[a], &simulation->memories, single);
@@ -381,7 +384,7 @@ tn_status tn_rtl_run_compare(tn_rtl_step_run *with, const tn_rtl_simulation *sim
     tn_rtl_answer *answer = with->answer;
     double **found, *scalars;
     uint64_t count = with->engine.circuits ? TN_ROW_SCALARS * design->scalar_rows : 0;
-    TN_TRY(tn_rtl_run_new_values(with, &found));
+    TN_TRY(rtl_run_new_values(with, &found));
     TN_TRY(tn_arena_alloc(with->arena, count, sizeof *scalars, &scalars, with->error));
     TN_TRY(read_back(with, simulation, found));
     if (count > 0)
@@ -391,8 +394,7 @@ tn_status tn_rtl_run_compare(tn_rtl_step_run *with, const tn_rtl_simulation *sim
     answer->wrong_words = tn_rtl_image_differ(design, &simulation->memories, &with->last);
     for (uint64_t i = 0; i < count; i++) answer->wrong_words += differs(scalars[i], with->scalars[i]);
     answer->words += count;
-    if (answer->losses)
-        answer->loss[with->runs - 1].hardware = tn_rtl_run_loss(with, with->runs - 1, scalars);
+    if (answer->losses) answer->loss[with->runs - 1].hardware = rtl_run_loss(with, with->runs - 1, scalars);
     answer->relative_error = error_of(with, found);
     answer->cycles_simulated = simulation->total;
     answer->ok = answer->wrong_words == 0;

@@ -31,18 +31,11 @@ typedef struct tn_rtl_step_run {
     tn_trainer *trainer[2]; /* float32, float64 */
 } tn_rtl_step_run;
 
-/* Elements of an array, and the array whose elements a view has. */
-uint64_t tn_rtl_run_elements(const tn_rtl_array *array);
-uint32_t tn_rtl_run_storage(const tn_rtl_step_run *with, uint32_t array);
-/* [design.arrays]: room for all elements; views share their storage's. */
-tn_status tn_rtl_run_new_values(tn_rtl_step_run *with, double ***values);
-
 /* step_samples.c: an example a run, given or drawn, and what of it the hardware reads. */
 tn_status tn_rtl_run_samples(tn_rtl_step_run *with);
 /* step_values.c: what memories hold before, and behind all runs by the reference; losses beside those of training. */
 tn_status tn_rtl_run_start(tn_rtl_step_run *with);
 tn_status tn_rtl_run_expect(tn_rtl_step_run *with);
-double tn_rtl_run_loss(const tn_rtl_step_run *with, uint32_t run, const double *scalars);
 /* step_results.c: the folder's files; the simulation against the reference. */
 tn_status tn_rtl_run_write(tn_rtl_step_run *with);
 tn_status tn_rtl_run_compare(tn_rtl_step_run *with, const tn_rtl_simulation *simulation);

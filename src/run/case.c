@@ -17,7 +17,7 @@ static tn_status path_in(const tn_case_files *files, const char *name, const cha
     return tn_arena_format(files->arena, path, error, "%s/%s%s", files->path, name, ending);
 }
 
-tn_status tn_case_files_open(tn_case_files *files, const char *folder, tn_arena *arena, tn_error *error) {
+static tn_status case_files_open(tn_case_files *files, const char *folder, tn_arena *arena, tn_error *error) {
     static const char *const endings[] = {".npz", ".safetensors"};
     *files = (tn_case_files){.path = folder, .folder = true, .arena = arena};
     for (int i = 0; i < 2; i++) {
@@ -33,7 +33,7 @@ tn_status tn_case_files_open(tn_case_files *files, const char *folder, tn_arena 
     return TN_OK;
 }
 
-void tn_case_files_close(tn_case_files *files) {
+static void case_files_close(tn_case_files *files) {
     if (files->owns_container) tn_arrays_close(files->container);
 }
 
@@ -89,7 +89,9 @@ static tn_status read_file(tn_case_files *files, const char *path, tn_case_array
     return status;
 }
 
-tn_status tn_case_files_read(tn_case_files *files, const char *name, tn_case_array *array, tn_error *error) {
+/* Reads array `name`; absent: values NULL. Refuses NaN and infinity. */
+static tn_status case_files_read(tn_case_files *files, const char *name, tn_case_array *array,
+                                 tn_error *error) {
     size_t member = find_member(files, name);
     bool in_container = files->container && member < tn_arrays_count(files->container);
     *array = (tn_case_array){0};
@@ -120,8 +122,9 @@ static uint32_t number_of(const char *name, const char *stem, const char *ending
     return strcmp(name, ending) == 0 ? number : 0;
 }
 
-tn_status tn_case_files_highest(const tn_case_files *files, const char *stem, uint32_t *highest,
-                                tn_error *error) {
+/* The highest number behind `stem` ("core" finds core1, core12) among the arrays; 0: none. */
+static tn_status case_files_highest(const tn_case_files *files, const char *stem, uint32_t *highest,
+                                    tn_error *error) {
     uint32_t found = 0;
     for (size_t i = 0; files->container && i < tn_arrays_count(files->container); i++) {
         uint32_t number = number_of(tn_arrays_info(files->container, i)->name, stem, "");
@@ -156,12 +159,12 @@ typedef struct loading {
 static tn_status read_numbered(loading *l, const char *stem, uint32_t number, tn_case_array *array) {
     char name[32];
     snprintf(name, sizeof name, "%s%" PRIu32, stem, number);
-    TN_TRY(tn_case_files_read(&l->files, name, array, l->error));
+    TN_TRY(case_files_read(&l->files, name, array, l->error));
     return TN_OK;
 }
 
 static tn_status read_cores(loading *l) {
-    TN_TRY(tn_case_files_highest(&l->files, "core", &l->cores, l->error));
+    TN_TRY(case_files_highest(&l->files, "core", &l->cores, l->error));
     if (l->cores == 0)
         return tn_fail(l->error, TN_INPUT, "%s: no core1; a case holds core1, core2, .. and x and dy",
                        l->files.path);
@@ -240,7 +243,7 @@ static tn_status infer_weight(loading *l) {
 /* An array of rows x columns; `required` or absent. */
 static tn_status read_matrix(loading *l, const char *name, bool required, uint64_t rows, uint64_t columns,
                              tn_case_array *array) {
-    TN_TRY(tn_case_files_read(&l->files, name, array, l->error));
+    TN_TRY(case_files_read(&l->files, name, array, l->error));
     if (!array->values)
         return required ? tn_fail(l->error, TN_INPUT, "%s: no %s; a case needs x and dy", l->files.path, name)
                         : TN_OK;
@@ -283,7 +286,7 @@ static tn_status read_rows(loading *l, const uint64_t *seed) {
 
 static tn_status read_core_gradients(loading *l, const double **dcore, bool *any) {
     uint32_t highest;
-    TN_TRY(tn_case_files_highest(&l->files, "dcore", &highest, l->error));
+    TN_TRY(case_files_highest(&l->files, "dcore", &highest, l->error));
     if (highest > l->cores)
         return tn_fail(l->error, TN_INPUT, "%s: dcore%" PRIu32 ", but %" PRIu32 " cores", l->files.path,
                        highest, l->cores);
@@ -348,9 +351,9 @@ static tn_status load(loading *l, const uint64_t *seed) {
 
 tn_status tn_case_load_folder(const char *folder, tn_arena *arena, tn_trial *trial, tn_error *error) {
     loading l = {.trial = trial, .error = error};
-    tn_status status = tn_case_files_open(&l.files, folder, arena, error);
+    tn_status status = case_files_open(&l.files, folder, arena, error);
     if (status == TN_OK) status = load(&l, NULL);
-    tn_case_files_close(&l.files);
+    case_files_close(&l.files);
     return status;
 }
 

@@ -35,15 +35,6 @@ typedef struct tn_case_array {
     const double *values; /* NULL: there is no such array */
 } tn_case_array;
 
-tn_status tn_case_files_open(tn_case_files *files, const char *folder, tn_arena *arena, tn_error *error);
-void tn_case_files_close(tn_case_files *files);
-
-/* Reads array `name`; absent: values NULL. Refuses NaN and infinity. */
-tn_status tn_case_files_read(tn_case_files *files, const char *name, tn_case_array *array, tn_error *error);
-/* The highest number behind `stem` ("core" finds core1, core12) among the arrays; 0: none. */
-tn_status tn_case_files_highest(const tn_case_files *files, const char *stem, uint32_t *highest,
-                                tn_error *error);
-
 /* From a folder: each array is NAME.npy there, or a member of cores.npz or cores.safetensors there; one that
  * lies in two places is TN_INPUT, as is a missing core, x or dy. Other files are not looked at. */
 tn_status tn_case_load_folder(const char *folder, tn_arena *arena, tn_trial *trial, tn_error *error);

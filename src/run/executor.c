@@ -11,14 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-tn_status tn_live_tensors_begin(tn_live_tensors *store, tn_real real, uint32_t tensors, tn_error *error) {
+static tn_status live_tensors_begin(tn_live_tensors *store, tn_real real, uint32_t tensors, tn_error *error) {
     *store = (tn_live_tensors){.real = real, .tensors = tensors};
     TN_TRY(tn_alloc(tensors, sizeof *store->values, &store->values, error));
     return tn_alloc(tensors, sizeof *store->elements, &store->elements, error);
 }
 
-tn_status tn_live_tensors_make(tn_live_tensors *store, uint32_t tensor, uint64_t elements, tn_phase phase,
-                               tn_error *error) {
+/* Makes tensor t of that many elements, in `phase`. */
+static tn_status live_tensors_make(tn_live_tensors *store, uint32_t tensor, uint64_t elements, tn_phase phase,
+                                   tn_error *error) {
     TN_TRY(tn_alloc(elements, tn_real_bytes(store->real), &store->values[tensor], error));
     store->elements[tensor] = elements;
     store->live_elements += elements;
@@ -31,21 +32,23 @@ void tn_live_tensors_note(tn_live_tensors *store, tn_phase phase) {
         store->peak_elements[phase] = store->live_elements;
 }
 
-void tn_live_tensors_free(tn_live_tensors *store, uint32_t tensor) {
+/* Makes tensor t of that many elements, in `phase`. */
+static void live_tensors_free(tn_live_tensors *store, uint32_t tensor) {
     if (!store->values[tensor]) return;
     tn_free(store->values[tensor]);
     store->values[tensor] = NULL;
     store->live_elements -= store->elements[tensor];
 }
 
-void tn_live_tensors_end(tn_live_tensors *store) {
+static void live_tensors_end(tn_live_tensors *store) {
     for (uint32_t t = 0; store->values && store->elements && t < store->tensors; t++)
-        tn_live_tensors_free(store, t);
+        live_tensors_free(store, t);
     tn_free(store->values);
     tn_free(store->elements);
 }
 
-void tn_live_tensors_add(tn_live_tensors *store, uint32_t tensor, const void *addend) {
+/* tensor += addend, which is of the store's type. */
+static void live_tensors_add(tn_live_tensors *store, uint32_t tensor, const void *addend) {
     uint64_t elements = store->elements[tensor];
     if (store->real == TN_FLOAT64)
         for (uint64_t i = 0; i < elements; i++)
@@ -55,7 +58,8 @@ void tn_live_tensors_add(tn_live_tensors *store, uint32_t tensor, const void *ad
             ((float *)store->values[tensor])[i] += ((const float *)addend)[i];
 }
 
-void tn_live_tensors_put(tn_live_tensors *store, uint32_t tensor, const double *values) {
+/* Between the store's type and float64; the tensor is live. */
+static void live_tensors_put(tn_live_tensors *store, uint32_t tensor, const double *values) {
     if (store->real == TN_FLOAT64) {
         memcpy(store->values[tensor], values, store->elements[tensor] * sizeof *values);
         return;
@@ -64,7 +68,8 @@ void tn_live_tensors_put(tn_live_tensors *store, uint32_t tensor, const double *
     for (uint64_t i = 0; i < store->elements[tensor]; i++) single[i] = (float)values[i];
 }
 
-void tn_live_tensors_get(const tn_live_tensors *store, uint32_t tensor, double *values) {
+/* Between the store's type and float64; the tensor is live. */
+static void live_tensors_get(const tn_live_tensors *store, uint32_t tensor, double *values) {
     if (store->real == TN_FLOAT64) {
         memcpy(values, store->values[tensor], store->elements[tensor] * sizeof *values);
         return;
@@ -120,7 +125,7 @@ static uint64_t elements_of(const tn_program *program, uint32_t tensor) {
 
 static tn_status make(execution *e, uint32_t tensor, tn_phase phase) {
     e->reads_left[tensor] = reads_of(e, tensor);
-    return tn_live_tensors_make(&e->store, tensor, elements_of(e->program, tensor), phase, e->error);
+    return live_tensors_make(&e->store, tensor, elements_of(e->program, tensor), phase, e->error);
 }
 
 /* Inputs of that role; each micro-batch has its own X and dY. */
@@ -130,14 +135,14 @@ static tn_status make_inputs(execution *e, tn_role role, tn_phase phase) {
         if (program->tensor[t].role != role) continue;
         uint64_t offset = role == TN_ROLE_CORE ? 0 : e->micro_batch * elements_of(program, t);
         TN_TRY(make(e, t, phase));
-        tn_live_tensors_put(&e->store, t, e->input[t] + offset);
+        live_tensors_put(&e->store, t, e->input[t] + offset);
     }
     return TN_OK;
 }
 
 static void free_role(execution *e, tn_role role) {
     for (uint32_t t = 0; t < e->program->tensors; t++)
-        if (e->program->tensor[t].role == role) tn_live_tensors_free(&e->store, t);
+        if (e->program->tensor[t].role == role) live_tensors_free(&e->store, t);
 }
 
 /* Y goes to the next layer, what only the forward phase read goes, dY comes. */
@@ -152,7 +157,7 @@ static void release(execution *e, uint32_t tensor, const tn_program_step *step) 
     tn_role role = e->program->tensor[tensor].role;
     if (!step->once && of_prelude(e->program, tensor)) return; /* goes when the body ends */
     if (role == TN_ROLE_INTERMEDIATE || (role == TN_ROLE_X && step->phase != TN_FORWARD))
-        tn_live_tensors_free(&e->store, tensor);
+        live_tensors_free(&e->store, tensor);
 }
 
 /* The step's product, into `out`. */
@@ -170,7 +175,7 @@ static tn_status multiply_and_add(execution *e, const tn_program_step *step) {
     uint64_t elements = elements_of(e->program, step->out);
     TN_TRY(tn_alloc(elements, tn_real_bytes(e->store.real), &product, e->error));
     tn_status status = multiply(e, step, product);
-    if (status == TN_OK) tn_live_tensors_add(&e->store, step->out, product);
+    if (status == TN_OK) live_tensors_add(&e->store, step->out, product);
     if (elements > e->done->work.scratch_elements) e->done->work.scratch_elements = elements;
     tn_free(product);
     return status;
@@ -181,8 +186,8 @@ static void copy_out(execution *e, uint32_t tensor) {
     tn_role role = program->tensor[tensor].role;
     bool rows = role == TN_ROLE_Y || role == TN_ROLE_DX;
     if (role == TN_ROLE_INTERMEDIATE || !e->output[tensor]) return;
-    tn_live_tensors_get(&e->store, tensor,
-                        e->output[tensor] + (rows ? e->micro_batch * elements_of(program, tensor) : 0));
+    live_tensors_get(&e->store, tensor,
+                     e->output[tensor] + (rows ? e->micro_batch * elements_of(program, tensor) : 0));
 }
 
 static tn_status run_step(execution *e, const tn_program_step *step) {
@@ -235,13 +240,13 @@ static tn_status run_body(execution *e) {
     for (e->micro_batch = 0; e->micro_batch < e->program->micro_batches; e->micro_batch++)
         TN_TRY(run_micro_batch(e));
     for (uint32_t t = 0; t < e->program->tensors; t++)
-        if (of_prelude(e->program, t) && e->reads_left[t] == 0) tn_live_tensors_free(&e->store, t);
+        if (of_prelude(e->program, t) && e->reads_left[t] == 0) live_tensors_free(&e->store, t);
     return TN_OK;
 }
 
 static tn_status begin(execution *e, tn_real real) {
     const tn_program *program = e->program;
-    TN_TRY(tn_live_tensors_begin(&e->store, real, program->tensors, e->error));
+    TN_TRY(live_tensors_begin(&e->store, real, program->tensors, e->error));
     TN_TRY(tn_alloc(program->tensors, sizeof *e->body_reads, &e->body_reads, e->error));
     TN_TRY(tn_alloc(program->tensors, sizeof *e->once_reads, &e->once_reads, e->error));
     TN_TRY(tn_alloc(program->tensors, sizeof *e->reads_left, &e->reads_left, e->error));
@@ -272,7 +277,7 @@ tn_status tn_execute(const tn_program *program, tn_real real, const double *cons
     tn_blas_serial();
     tn_status status = run(&e, real);
     tn_blas_restore();
-    tn_live_tensors_end(&e.store);
+    live_tensors_end(&e.store);
     tn_free(e.body_reads);
     tn_free(e.once_reads);
     tn_free(e.reads_left);

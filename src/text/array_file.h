@@ -43,8 +43,6 @@ tn_status tn_array_names(const tn_arrays *arrays, tn_error *error);
 typedef tn_status tn_array_part_opener(const char *path, tn_arrays **part, tn_error *error);
 
 /* Each fills entries from the open source. */
-tn_status tn_npy_open(tn_arrays *arrays, tn_error *error);
-tn_status tn_npz_open(tn_arrays *arrays, tn_error *error);
 tn_status tn_safetensors_open(tn_arrays *arrays, tn_error *error);
 tn_status tn_shards_open(tn_arrays *arrays, tn_array_part_opener *open_part, tn_error *error);
 tn_status tn_onnx_open(tn_arrays *arrays, tn_error *error);

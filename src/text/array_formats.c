@@ -218,7 +218,9 @@ static tn_status check_size(const tn_arrays *arrays, tn_array_entry *entry, tn_e
                                entry->info.name, bytes, held);
 }
 
-tn_status tn_npy_entry(tn_arrays *arrays, tn_array_entry *entry, tn_error *error) {
+/* Fills type, order, shape and values_offset of an entry from the .npy file that stands in entry->span, and
+ * checks that its values take up the rest of the span. entry->info.name is set. */
+static tn_status npy_entry(tn_arrays *arrays, tn_array_entry *entry, tn_error *error) {
     tn_byte_stream *stream;
     TN_TRY(tn_alloc(1, sizeof *stream, &stream, error));
     tn_status status =
@@ -239,13 +241,14 @@ static tn_status name_from_path(tn_arrays *arrays, const char **name, tn_error *
     return tn_arena_copy_text(&arrays->arena, path, length, name, error);
 }
 
-tn_status tn_npy_open(tn_arrays *arrays, tn_error *error) {
+/* Each fills entries from the open source. */
+static tn_status npy_open(tn_arrays *arrays, tn_error *error) {
     uint64_t size = arrays->source.size_bytes;
     TN_TRY(tn_arena_alloc(&arrays->arena, 1, sizeof *arrays->entry, &arrays->entry, error));
     tn_array_entry *entry = arrays->entry;
     entry->span = (tn_byte_span){.stored_bytes = size, .bytes = size};
     TN_TRY(name_from_path(arrays, &entry->info.name, error));
-    TN_TRY(tn_npy_entry(arrays, entry, error));
+    TN_TRY(npy_entry(arrays, entry, error));
     arrays->count = 1;
     if (entry->element != TN_ELEMENT_OTHER) return TN_OK;
     return tn_byte_source_fail(&arrays->source, error,
@@ -282,10 +285,11 @@ static tn_status set_entry(tn_arrays *arrays, const tn_zip_member *member, tn_ar
                                    member->name);
     TN_TRY(tn_arena_copy_text(&arrays->arena, member->name, length - 4, &entry->info.name, error));
     entry->span = member->data;
-    return tn_npy_entry(arrays, entry, error);
+    return npy_entry(arrays, entry, error);
 }
 
-tn_status tn_npz_open(tn_arrays *arrays, tn_error *error) {
+/* Each fills entries from the open source. */
+static tn_status npz_open(tn_arrays *arrays, tn_error *error) {
     tn_zip_member *member;
     size_t count;
     TN_TRY(tn_zip_directory(&arrays->source, &arrays->arena, &member, &count, error));
@@ -311,8 +315,8 @@ static tn_status open_by_content(tn_arrays *arrays, tn_array_part_opener *open_p
     unsigned char start[9] = {0};
     size_t length = source->size_bytes < sizeof start ? (size_t)source->size_bytes : sizeof start;
     TN_TRY(tn_byte_source_read(source, 0, start, length, error));
-    if (memcmp(start, TN_NPY_MAGIC, TN_NPY_MAGIC_BYTES) == 0) return tn_npy_open(arrays, error);
-    if (memcmp(start, "PK\3\4", 4) == 0 || memcmp(start, "PK\5\6", 4) == 0) return tn_npz_open(arrays, error);
+    if (memcmp(start, TN_NPY_MAGIC, TN_NPY_MAGIC_BYTES) == 0) return npy_open(arrays, error);
+    if (memcmp(start, "PK\3\4", 4) == 0 || memcmp(start, "PK\5\6", 4) == 0) return npz_open(arrays, error);
     if (start[0] == '{' && open_part && !ends_with(source->file, ".safetensors"))
         return tn_shards_open(arrays, open_part, error);
     if (start[8] == '{' || ends_with(source->file, ".safetensors")) return tn_safetensors_open(arrays, error);

@@ -9,10 +9,6 @@
 #define TN_NPY_MAGIC "\x93NUMPY"
 enum { TN_NPY_MAGIC_BYTES = 6 };
 
-/* Fills type, order, shape and values_offset of an entry from the .npy file that stands in entry->span, and
- * checks that its values take up the rest of the span. entry->info.name is set. */
-tn_status tn_npy_entry(tn_arrays *arrays, tn_array_entry *entry, tn_error *error);
-
 /* Appends magic and header (version 1.0) of values in C order. */
 void tn_npy_header(tn_element element, size_t axes, const uint64_t *shape, tn_buffer *out);
 

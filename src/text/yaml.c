@@ -250,8 +250,9 @@ static tn_status read_stream(reader *in) {
     return TN_OK;
 }
 
-tn_status tn_yaml_parse_at(tn_position start, const char *text, size_t length, tn_arena *arena,
-                           tn_yaml **root, tn_error *error) {
+/* As tn_yaml_parse; the text's first character stands at `start`. */
+static tn_status yaml_parse_at(tn_position start, const char *text, size_t length, tn_arena *arena,
+                               tn_yaml **root, tn_error *error) {
     reader in = {.text = text, .length = length, .start = start, .arena = arena, .error = error};
     TN_TRY(tn_arena_copy_text(arena, start.file, strlen(start.file), &in.start.file, error));
     if (length > LIMIT_BYTES)
@@ -269,7 +270,7 @@ tn_status tn_yaml_parse_at(tn_position start, const char *text, size_t length, t
 
 tn_status tn_yaml_parse(const char *name, const char *text, size_t length, tn_arena *arena, tn_yaml **root,
                         tn_error *error) {
-    return tn_yaml_parse_at((tn_position){name, 1, 1}, text, length, arena, root, error);
+    return yaml_parse_at((tn_position){name, 1, 1}, text, length, arena, root, error);
 }
 
 tn_status tn_yaml_load(const char *path, tn_arena *arena, tn_yaml **root, tn_error *error) {
@@ -498,7 +499,7 @@ tn_status tn_yaml_set(tn_yaml *root, const char *assignment, tn_arena *arena, tn
         return tn_fail_at(error, TN_INPUT, at, "\"%.100s\" sets nothing; write KEY=VALUE", assignment);
     tn_yaml *value, *node = root, **slot = NULL;
     at.column = (unsigned)(equals + 1 - assignment) + 1;
-    TN_TRY(tn_yaml_parse_at(at, equals + 1, strlen(equals + 1), arena, &value, error));
+    TN_TRY(yaml_parse_at(at, equals + 1, strlen(equals + 1), arena, &value, error));
     for (const char *name = assignment; name <= equals;) {
         const char *end = name + strcspn(name, ".=");
         step here = {.at = {SET, 1, (unsigned)(name - assignment) + 1}, .arena = arena, .error = error};
@@ -524,7 +525,7 @@ tn_status tn_yaml_put_value(tn_yaml *root, const char *const *key, size_t keys, 
         step here = {.name = key[i], .at = {SET, 1, 1}, .arena = arena, .error = error};
         tn_yaml **slot;
         TN_TRY(find_slot(&here, node, true, &slot));
-        if (i + 1 == keys) return tn_yaml_parse_at(at, value, strlen(value), arena, slot, error);
+        if (i + 1 == keys) return yaml_parse_at(at, value, strlen(value), arena, slot, error);
         if (!*slot) {
             TN_TRY(tn_arena_alloc(arena, 1, sizeof **slot, slot, error));
             **slot = (tn_yaml){.kind = TN_YAML_MAPPING, .at = here.at};

@@ -80,7 +80,7 @@ uint64_t tn_kept_token(const tn_step_run *r, uint64_t example, uint64_t row) {
     return stay ? r->t->kept_token[example * stay + row] : row;
 }
 
-uint64_t tn_kept_row(const tn_step_run *r, uint64_t example, uint64_t token) {
+static uint64_t kept_row(const tn_step_run *r, uint64_t example, uint64_t token) {
     uint64_t stay = r->sized->lowered.kept_tokens;
     if (!stay) return token;
     for (uint64_t i = 0; i < stay; i++)
@@ -89,7 +89,7 @@ uint64_t tn_kept_row(const tn_step_run *r, uint64_t example, uint64_t token) {
 }
 
 uint64_t tn_logits_row(const tn_step_run *r, bool of_example, uint64_t example, uint64_t token) {
-    uint64_t stay = r->sized->lowered.kept_tokens, row = tn_kept_row(r, example, token);
+    uint64_t stay = r->sized->lowered.kept_tokens, row = kept_row(r, example, token);
     if (of_example || row == UINT64_MAX) return of_example ? example : row;
     return example * (stay ? stay : r->sized->tokens) + row;
 }

@@ -13,7 +13,6 @@ void tn_run_gather(tn_step_run *run, const tn_operation *operation);
 /* The token of the example that a row of what was pruned is, and the row of a token; of lists that prune none the same
  * number. UINT64_MAX: it did not stay. */
 uint64_t tn_kept_token(const tn_step_run *run, uint64_t example, uint64_t row);
-uint64_t tn_kept_row(const tn_step_run *run, uint64_t example, uint64_t token);
 
 /* The row of logits of an example, or of a token of it; UINT64_MAX: of a token that was pruned. */
 uint64_t tn_logits_row(const tn_step_run *run, bool of_example, uint64_t example, uint64_t token);

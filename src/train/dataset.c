@@ -254,7 +254,8 @@ static tn_status load_columns(const char *path, tn_arena *arena, tn_sentences *t
     return status;
 }
 
-tn_status tn_sentences_load(const char *folder, tn_arena *arena, tn_sentences *to, tn_error *error) {
+/* One of the folder's three parts: FOLDER/train, .. */
+static tn_status sentences_load(const char *folder, tn_arena *arena, tn_sentences *to, tn_error *error) {
     const char *columns, *words;
     *to = (tn_sentences){0};
     TN_TRY(tn_arena_format(arena, &columns, error, "%s/conll.txt", folder));
@@ -433,7 +434,7 @@ static tn_status convert_all(builder *b, const tn_sentences *from, tn_split *spl
 static tn_status load_part(builder *b, const char *folder, const char *part, tn_sentences *to) {
     const char *path;
     TN_TRY(tn_arena_format(b->arena, &path, b->error, "%s/%s", folder, part));
-    return tn_sentences_load(path, b->arena, to, b->error);
+    return sentences_load(path, b->arena, to, b->error);
 }
 
 static tn_status build(builder *b, const char *folder, const tn_sentences part[3]) {

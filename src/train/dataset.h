@@ -36,7 +36,6 @@ typedef struct tn_sentences {
 } tn_sentences;
 
 /* One of the folder's three parts: FOLDER/train, .. */
-tn_status tn_sentences_load(const char *folder, tn_arena *arena, tn_sentences *sentences, tn_error *error);
 void tn_sentences_free(tn_sentences *sentences);
 
 enum { TN_WORD_PADDING, TN_WORD_UNKNOWN, TN_WORD_CLASS, TN_WORDS_SPECIAL };

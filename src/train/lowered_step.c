@@ -10,7 +10,7 @@
 
 enum { TOKEN = 0, SWEEPS = 3 };
 
-tn_status tn_axis_order_view(const tn_axis_order *of, uint32_t t, tn_view *view, tn_error *error) {
+static tn_status axis_order_view(const tn_axis_order *of, uint32_t t, tn_view *view, tn_error *error) {
     const tn_program *program = of->program;
     const tn_program_tensor *tensor = &program->tensor[t];
     uint64_t others = 1;
@@ -46,9 +46,9 @@ static tn_status cost_of(const tn_axis_order *of, uint32_t tensor, uint64_t *cos
         const tn_program_step *step = &program->step[s];
         if (!touches(step, tensor)) continue;
         if (!of->elements[step->a] || !of->elements[step->b] || !of->elements[step->out]) continue;
-        TN_TRY(tn_axis_order_view(of, step->a, &a, error));
-        TN_TRY(tn_axis_order_view(of, step->b, &b, error));
-        TN_TRY(tn_axis_order_view(of, step->out, &out, error));
+        TN_TRY(axis_order_view(of, step->a, &a, error));
+        TN_TRY(axis_order_view(of, step->b, &b, error));
+        TN_TRY(axis_order_view(of, step->out, &out, error));
         *cost += tn_contraction_cost(&a, &b, &out);
     }
     return TN_OK;
@@ -109,7 +109,8 @@ static tn_status improve(tn_axis_order *of, uint32_t t, bool *better, tn_error *
     return TN_OK;
 }
 
-tn_status tn_axis_order_choose(tn_axis_order *of, tn_arena *arena, tn_error *error) {
+/* Takes `elements` as given. */
+static tn_status axis_order_choose(tn_axis_order *of, tn_arena *arena, tn_error *error) {
     const tn_program *program = of->program;
     TN_TRY(tn_arena_alloc(arena, program->tensors, sizeof *of->order, &of->order, error));
     for (uint32_t t = 0; t < program->tensors; t++) {
@@ -235,16 +236,16 @@ static tn_status order_axes(lowering *l, const tn_operation *operation, const tn
         made->elements[o->program_step->b] = step->array[o->reads[1]].elements;
         made->elements[o->program_step->out] = step->array[o->writes[0]].elements;
     }
-    return tn_axis_order_choose(made, l->arena, l->error);
+    return axis_order_choose(made, l->arena, l->error);
 }
 
 static tn_status program_views(lowering *l, const tn_operation *operation, tn_view view[3]) {
     const tn_program_step *step = operation->program_step;
     const tn_axis_order *order;
     TN_TRY(order_axes(l, operation, &order));
-    TN_TRY(tn_axis_order_view(order, step->a, &view[0], l->error));
-    TN_TRY(tn_axis_order_view(order, step->b, &view[1], l->error));
-    return tn_axis_order_view(order, step->out, &view[2], l->error);
+    TN_TRY(axis_order_view(order, step->a, &view[0], l->error));
+    TN_TRY(axis_order_view(order, step->b, &view[1], l->error));
+    return axis_order_view(order, step->out, &view[2], l->error);
 }
 
 /* A tensor of which an operation takes the first of an index alone: where it lies whole, or cut out. */
@@ -254,7 +255,7 @@ static tn_status partial_view(lowering *l, const tn_operation *operation, uint32
     const tn_axis_order *order;
     uint64_t part = 1;
     TN_TRY(order_axes(l, operation, &order));
-    TN_TRY(tn_axis_order_view(order, tensor, view, l->error));
+    TN_TRY(axis_order_view(order, tensor, view, l->error));
     for (uint32_t i = 0; i < view->axes; i++) {
         if (view->axis[i].index == of->index) view->axis[i].size = of->kept;
         part *= view->axis[i].size;

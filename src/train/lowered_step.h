@@ -38,11 +38,6 @@ typedef struct tn_axis_order {
     tn_indices *order;  /* [tensors] */
 } tn_axis_order;
 
-/* Takes `elements` as given. */
-tn_status tn_axis_order_choose(tn_axis_order *of, tn_arena *arena, tn_error *error);
-
-tn_status tn_axis_order_view(const tn_axis_order *of, uint32_t tensor, tn_view *view, tn_error *error);
-
 /* A loss of the model: cross-entropy of one row an example (its class) or one a token. */
 typedef struct tn_head {
     uint32_t layer;  /* in the step */

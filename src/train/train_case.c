@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-tn_status tn_reference_run_malformed(const tn_reference_run *r, const char *what) {
+/* Fails: oracle.json has no usable member `what`. */
+static tn_status reference_run_malformed(const tn_reference_run *r, const char *what) {
     return tn_fail_at(r->error, TN_INPUT, (tn_position){.file = r->folder},
                       "oracle.json has no usable \"%s\"; see docs/train.md for what a case holds", what);
 }
@@ -16,10 +17,10 @@ tn_status tn_reference_run_malformed(const tn_reference_run *r, const char *what
 static tn_status read_list(tn_reference_run *r, const json_t *list, const char *what, size_t most,
                            int64_t **values, size_t *count) {
     *count = json_array_size(list);
-    if (!json_is_array(list) || *count == 0 || *count > most) return tn_reference_run_malformed(r, what);
+    if (!json_is_array(list) || *count == 0 || *count > most) return reference_run_malformed(r, what);
     TN_TRY(tn_arena_alloc(&r->arena, *count, sizeof **values, values, r->error));
     for (size_t i = 0; i < *count; i++) {
-        if (!json_is_integer(json_array_get(list, i))) return tn_reference_run_malformed(r, what);
+        if (!json_is_integer(json_array_get(list, i))) return reference_run_malformed(r, what);
         (*values)[i] = json_integer_value(json_array_get(list, i));
     }
     return TN_OK;
@@ -35,13 +36,13 @@ static tn_status read_sample(tn_reference_run *r, const json_t *given, tn_refere
     const json_t *intent = json_object_get(given, "intent");
     while (length < count && tokens[length] >= 0) length++;
     if (labels != count || length == 0 || !json_is_integer(intent))
-        return tn_reference_run_malformed(r, "samples");
+        return reference_run_malformed(r, "samples");
     uint32_t *token;
     int32_t *slot;
     TN_TRY(tn_arena_alloc(&r->arena, length, sizeof *token, &token, r->error));
     TN_TRY(tn_arena_alloc(&r->arena, length, sizeof *slot, &slot, r->error));
     for (size_t i = 0; i < length; i++) {
-        if (tokens[i] > INT32_MAX || slots[i] > INT32_MAX) return tn_reference_run_malformed(r, "samples");
+        if (tokens[i] > INT32_MAX || slots[i] > INT32_MAX) return reference_run_malformed(r, "samples");
         token[i] = (uint32_t)tokens[i];
         slot[i] = (int32_t)(slots[i] < 0 ? -1 : slots[i]);
     }
@@ -56,9 +57,9 @@ static tn_status read_samples(tn_reference_run *r) {
     const json_t *epsilon = json_object_get(r->root, "layer_norm_eps");
     r->samples = json_array_size(list);
     r->steps = json_array_size(json_object_get(r->root, "curve"));
-    if (r->samples == 0) return tn_reference_run_malformed(r, "samples");
-    if (r->steps == 0) return tn_reference_run_malformed(r, "curve");
-    if (!json_is_number(rate)) return tn_reference_run_malformed(r, "lr");
+    if (r->samples == 0) return reference_run_malformed(r, "samples");
+    if (r->steps == 0) return reference_run_malformed(r, "curve");
+    if (!json_is_number(rate)) return reference_run_malformed(r, "lr");
     r->rate = json_number_value(rate);
     TN_TRY(tn_train_settings_decode(NULL, &r->arena, &r->settings, r->error));
     if (json_is_number(epsilon)) r->settings.layer_norm_epsilon = json_number_value(epsilon);
@@ -75,7 +76,7 @@ static tn_status read_model(tn_reference_run *r) {
     if (file) TN_TRY(tn_arena_format(&r->arena, &path, r->error, "%s/%s", r->folder, file));
     bool uncompressed = kind && strcmp(kind, "dense") == 0;
     if (!file && !uncompressed && (!kind || strcmp(kind, "tt12") != 0))
-        return tn_reference_run_malformed(r, "model");
+        return reference_run_malformed(r, "model");
     return tn_model_load(path, dense, uncompressed ? 1 : 0, &r->arena, &r->model, r->error);
 }
 
@@ -123,8 +124,8 @@ static tn_status load_initial(tn_reference_run *r, tn_trainer *t) {
 /* Draws every parameter as oracle.json's `arrays` say. */
 static tn_status draw_initial(tn_reference_run *r, tn_trainer *t) {
     const json_t *list = json_object_get(r->root, "arrays"), *seed = json_object_get(r->root, "seed");
-    if (json_array_size(list) != tn_trainer_parameters(t)) return tn_reference_run_malformed(r, "arrays");
-    if (!json_is_integer(seed)) return tn_reference_run_malformed(r, "seed");
+    if (json_array_size(list) != tn_trainer_parameters(t)) return reference_run_malformed(r, "arrays");
+    if (!json_is_integer(seed)) return reference_run_malformed(r, "seed");
     uint64_t state = (uint64_t)json_integer_value(seed);
     for (size_t i = 0; i < tn_trainer_parameters(t); i++) {
         const tn_train_parameter *p = tn_trainer_parameter(t, i);
@@ -132,7 +133,7 @@ static tn_status draw_initial(tn_reference_run *r, tn_trainer *t) {
         const char *name = json_string_value(json_object_get(array, "name"));
         const json_t *amplitude = json_object_get(array, "amplitude"), *fill = json_object_get(array, "fill");
         double *values;
-        if (!name || strcmp(name, p->name) != 0) return tn_reference_run_malformed(r, "arrays");
+        if (!name || strcmp(name, p->name) != 0) return reference_run_malformed(r, "arrays");
         TN_TRY(tn_arena_alloc(&r->arena, p->elements, sizeof *values, &values, r->error));
         for (uint64_t k = 0; k < p->elements; k++)
             values[k] = json_is_number(amplitude)
@@ -143,16 +144,19 @@ static tn_status draw_initial(tn_reference_run *r, tn_trainer *t) {
     return TN_OK;
 }
 
-tn_status tn_reference_run_initial(tn_reference_run *r, tn_trainer *t) {
+/* Sets the trainer's parameters to those of the first step: from initial.npz, or drawn as oracle.json's `arrays` say. */
+static tn_status reference_run_initial(tn_reference_run *r, tn_trainer *t) {
     return r->drawn ? draw_initial(r, t) : load_initial(r, t);
 }
 
-tn_status tn_reference_run_open(const char *folder, tn_reference_run *r, tn_error *error) {
+/* *reference must be closed, opened or not. A folder that is no reference run is TN_INPUT. */
+static tn_status reference_run_open(const char *folder, tn_reference_run *r, tn_error *error) {
     *r = (tn_reference_run){.folder = folder, .error = error};
     return open_reference(r);
 }
 
-void tn_reference_run_close(tn_reference_run *r) {
+/* *reference must be closed, opened or not. A folder that is no reference run is TN_INPUT. */
+static void reference_run_close(tn_reference_run *r) {
     json_decref(r->root);
     tn_arena_free(&r->arena);
 }
@@ -395,7 +399,7 @@ static tn_status check_curve(case_run *r, tn_trainer *t) {
         const tn_reference_sample *s = &r->of.sample[i % r->of.samples];
         const json_t *expected = json_object_get(json_array_get(curve, i), "loss");
         tn_step_result result;
-        if (!json_is_number(expected)) return tn_reference_run_malformed(&r->of, "curve");
+        if (!json_is_number(expected)) return reference_run_malformed(&r->of, "curve");
         TN_TRY(tn_trainer_step(t, &s->example, 1, false, r->of.rate, &result, r->error));
         double error = relative_to(result.loss, json_number_value(expected));
         if (error > worst) {
@@ -426,7 +430,7 @@ static tn_status check_norms(case_run *r, tn_trainer *t, const char *member, con
         const tn_train_parameter *p = tn_trainer_parameter(t, i);
         const json_t *norm = json_object_get(json_array_get(list, i), member);
         double *values;
-        if (!json_is_number(norm)) return tn_reference_run_malformed(&r->of, member);
+        if (!json_is_number(norm)) return reference_run_malformed(&r->of, member);
         TN_TRY(ours_of(r, t, p->values, p->elements, &values));
         double ours = norm_of(values, p->elements), expected = json_number_value(norm);
         double error = expected < ZERO_SHARE ? fabs(ours - expected) : relative_to(ours, expected);
@@ -442,7 +446,7 @@ static tn_status run_flow(case_run *r) {
     tn_trainer *t;
     TN_TRY(tn_trainer_new_with(r->of.model, &r->of.settings, r->real, r->cache, &t, r->error));
     tn_trainer_set_threads(t, r->threads);
-    tn_status status = tn_reference_run_initial(&r->of, t);
+    tn_status status = reference_run_initial(&r->of, t);
     if (status == TN_OK && r->of.drawn) status = check_norms(r, t, "norm_initial", "generator");
     for (size_t i = 0; status == TN_OK && !r->of.drawn && i < r->of.samples; i++)
         status = check_sample(r, t, i, true);
@@ -526,11 +530,11 @@ static tn_status run_all(case_run *r) {
 tn_status tn_train_case(const char *folder, const char *flow, uint32_t threads, tn_train_checks *checks,
                         tn_error *error) {
     case_run r = {.wanted = flow, .threads = threads, .checks = checks, .error = error};
-    tn_status status = tn_reference_run_open(folder, &r.of, error);
+    tn_status status = reference_run_open(folder, &r.of, error);
     if (status == TN_OK) status = tn_program_cache_new(&r.cache, error);
     if (status == TN_OK) status = run_all(&r);
     tn_program_cache_free(r.cache);
-    tn_reference_run_close(&r.of);
+    reference_run_close(&r.of);
     return status;
 }
 

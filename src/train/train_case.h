@@ -46,16 +46,6 @@ typedef struct tn_reference_run {
     tn_error *error;
 } tn_reference_run;
 
-/* *reference must be closed, opened or not. A folder that is no reference run is TN_INPUT. */
-tn_status tn_reference_run_open(const char *folder, tn_reference_run *reference, tn_error *error);
-void tn_reference_run_close(tn_reference_run *reference);
-
-/* Sets the trainer's parameters to those of the first step: from initial.npz, or drawn as oracle.json's `arrays` say. */
-tn_status tn_reference_run_initial(tn_reference_run *reference, tn_trainer *trainer);
-
-/* Fails: oracle.json has no usable member `what`. */
-tn_status tn_reference_run_malformed(const tn_reference_run *reference, const char *what);
-
 typedef struct tn_train_check {
     const char *name;     /* "sample 0", "step 9", "10 steps" */
     const char *quantity; /* "loss", "activations", "gradients", "weights", "macs", "peak_elements" .. */
