@@ -65,7 +65,7 @@ static void stream(const set *of, size_t objectives, uint64_t points) {
 
 static void volume(const set *of, size_t objectives, size_t points) {
     double *point = NULL, value;
-    if (tn_alloc(points * objectives, sizeof *point, &point, NULL) != TN_OK) exit(1);
+    if (TN_ALLOC(points * objectives, &point, NULL) != TN_OK) exit(1);
     for (size_t i = 0; i < points; i++) of->draw(point + i * objectives, objectives);
     double started = tn_clock_seconds();
     if (tn_wfg_volume(point, points, objectives, &value, NULL) != TN_OK) exit(1);

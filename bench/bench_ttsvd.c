@@ -27,7 +27,7 @@ static const uint64_t modes[MODES] = {12, 8, 8, 8, 8, 12};
 
 static tn_status load(double **w, tn_error *error) {
     tn_arrays *arrays;
-    TN_TRY(tn_alloc(SIDE * SIDE, sizeof **w, w, error));
+    TN_TRY(TN_ALLOC(SIDE * SIDE, w, error));
     if (tn_arrays_open(BENCH_SHARED_DIR "/oracles/ttsvd/w768_tt.npy", &arrays, NULL) != TN_OK) {
         printf("reference matrix absent: a random one\n");
         return tn_random_fill_normal(1, *w, SIDE * SIDE, error);
@@ -58,11 +58,11 @@ static tn_status plain_cut(int rows, int columns, double *rest, int *rank, tn_er
     int *integers = NULL;
     dgesdd_("S", &columns, &rows, rest, &columns, s, vt, &columns, u, &few, &best, &ask, integers, &info);
     lwork = (int)best;
-    TN_TRY(tn_alloc((size_t)rows * (size_t)few, sizeof *u, &u, error));
-    TN_TRY(tn_alloc((size_t)columns * (size_t)few, sizeof *vt, &vt, error));
-    TN_TRY(tn_alloc((size_t)few, sizeof *s, &s, error));
-    TN_TRY(tn_alloc((size_t)lwork, sizeof *work, &work, error));
-    TN_TRY(tn_alloc(8 * (size_t)few, sizeof *integers, &integers, error));
+    TN_TRY(TN_ALLOC((size_t)rows * (size_t)few, &u, error));
+    TN_TRY(TN_ALLOC((size_t)columns * (size_t)few, &vt, error));
+    TN_TRY(TN_ALLOC((size_t)few, &s, error));
+    TN_TRY(TN_ALLOC((size_t)lwork, &work, error));
+    TN_TRY(TN_ALLOC(8 * (size_t)few, &integers, error));
     dgesdd_("S", &columns, &rows, rest, &columns, s, vt, &columns, u, &few, work, &lwork, integers, &info);
     *rank = few < CAP ? few : CAP;
     for (int i = 0; i < *rank; i++)
@@ -80,7 +80,7 @@ static tn_status plain_cut(int rows, int columns, double *rest, int *rank, tn_er
 static tn_status plain_sequence(const double *w, double *time, tn_error *error) {
     double *rest = NULL;
     int rank = 1, columns = SIDE * SIDE;
-    TN_TRY(tn_alloc(SIDE * SIDE, sizeof *rest, &rest, error));
+    TN_TRY(TN_ALLOC(SIDE * SIDE, &rest, error));
     memcpy(rest, w, SIDE * SIDE * sizeof *w);
     double from = tn_clock_seconds();
     tn_status status = TN_OK;
@@ -116,7 +116,7 @@ static tn_status bench_large(tn_error *error) {
     static const uint64_t fine[] = {16, 16, 16, 16, 16, 43}, coarse[] = {64, 64, 64, 172};
     enum { ROWS = 4096, COLUMNS = 11008 };
     double *w = NULL, time, relative;
-    TN_TRY(tn_alloc((size_t)ROWS * COLUMNS, sizeof *w, &w, error));
+    TN_TRY(TN_ALLOC((size_t)ROWS * COLUMNS, &w, error));
     tn_status status = tn_random_fill_normal(2, w, (uint64_t)ROWS * COLUMNS, error);
     if (status == TN_OK) status = decompose(w, fine, 6, 64, &time, &relative, error);
     if (status == TN_OK)

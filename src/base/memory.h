@@ -37,6 +37,14 @@ tn_status tn_grow(void *items, size_t *capacity, size_t need, size_t size, tn_er
 
 void tn_free(void *pointer);
 
+/* The three above for an array of what *pointer points to: sizes follow from the type, and a pointer of another kind does
+ * not compile. TN_NEW(arena, count, &array, error) leaves `count` zeroed items in `array`. */
+#define TN_NEW(arena, count, pointer, error)                                                                 \
+    tn_arena_alloc((arena), (count), sizeof **(pointer), (pointer), (error))
+#define TN_ALLOC(count, pointer, error) tn_alloc((count), sizeof **(pointer), (pointer), (error))
+#define TN_GROW(pointer, capacity, need, error)                                                              \
+    tn_grow((pointer), (capacity), (need), sizeof **(pointer), (error))
+
 /* Copies a string. */
 tn_status tn_copy_text(const char *text, char **out, tn_error *error);
 

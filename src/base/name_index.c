@@ -71,7 +71,7 @@ tn_status tn_name_index_new(tn_name_index *index, size_t most, tn_arena *arena, 
         if (index->slots > UINT32_MAX / 2) return tn_fail(error, TN_LIMIT, "more than 2^30 names");
         index->slots *= 2;
     }
-    return tn_arena_alloc(arena, index->slots, sizeof *index->slot, &index->slot, error);
+    return TN_NEW(arena, index->slots, &index->slot, error);
 }
 
 /* The slot of the name, or the free one where it belongs. */

@@ -107,7 +107,7 @@ static tn_status list_root(const char *root, void *user, bool *stop, tn_error *e
     for (struct dirent *entry; status == TN_OK && (entry = readdir(folder)); errno = 0) {
         size_t length = has_suffix(entry->d_name) ? strlen(entry->d_name) - strlen(suffix) : 0;
         if (!length || entry->d_name[0] == '.' || listed(list, entry->d_name, length)) continue;
-        status = tn_grow(&list->names, &list->capacity, list->count + 1, sizeof *list->names, error);
+        status = TN_GROW(&list->names, &list->capacity, list->count + 1, error);
         if (status == TN_OK)
             status = tn_arena_copy_text(list->arena, entry->d_name, length, &list->names[list->count], error);
         if (status == TN_OK) list->count++;
@@ -126,7 +126,7 @@ tn_status tn_search_path_list(const char *folder, tn_arena *arena, const char **
     listing list = {.folder = folder, .arena = arena};
     tn_status status = visit_roots(list_root, &list, arena, error);
     const char **kept = NULL;
-    if (status == TN_OK) status = tn_arena_alloc(arena, list.count, sizeof *kept, &kept, error);
+    if (status == TN_OK) status = TN_NEW(arena, list.count, &kept, error);
     if (status == TN_OK) {
         if (list.count) {
             memcpy(kept, list.names, list.count * sizeof *kept);

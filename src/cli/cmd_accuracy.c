@@ -59,7 +59,7 @@ static tn_status split_settings(request *asked, const char *const **of_space, si
     static const char prefix[] = "training.";
     const char **kept;
     tn_buffer text = {0};
-    TN_TRY(tn_arena_alloc(arena, asked->set.count + 1, sizeof *kept, &kept, error));
+    TN_TRY(TN_NEW(arena, asked->set.count + 1, &kept, error));
     *count = 0;
     for (size_t i = 0; i < asked->set.count; i++) {
         const char *item = asked->set.item[i], *equals = strchr(item, '=');

@@ -424,9 +424,9 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     TN_TRY(tn_claims_load(r->claims_name, &r->common.arena, &r->claims, error));
     TN_TRY(load_gpus(r, error));
     TN_TRY(load_designs(r, error));
-    TN_TRY(tn_arena_alloc(&r->common.arena, most, sizeof *r->row, &r->row, error));
-    TN_TRY(tn_arena_alloc(&r->common.arena, most, sizeof *r->build, &r->build, error));
-    TN_TRY(tn_arena_alloc(&r->common.arena, most, sizeof *r->view, &r->view, error));
+    TN_TRY(TN_NEW(&r->common.arena, most, &r->row, error));
+    TN_TRY(TN_NEW(&r->common.arena, most, &r->build, error));
+    TN_TRY(TN_NEW(&r->common.arena, most, &r->view, error));
     if (r->point) TN_TRY(load_point(r, error));
     for (size_t i = 0; i < r->models && !r->point; i++) TN_TRY(add_model(r, r->common.argument[i], error));
     for (size_t i = 0; i < r->rows; i++) TN_TRY(view_row(r, i, error));

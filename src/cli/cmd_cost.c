@@ -74,7 +74,7 @@ static void make_energy(tn_cost *cost) {
 static tn_status make_kernels(tn_cost *cost, tn_arena *arena, tn_error *error) {
     const tn_explanation *why = &cost->why;
     double cycles = (double)why->price.cycles_per_step;
-    TN_TRY(tn_arena_alloc(arena, why->kernels, sizeof *cost->kernel, &cost->kernel, error));
+    TN_TRY(TN_NEW(arena, why->kernels, &cost->kernel, error));
     for (uint32_t i = 0; i < why->kernels; i++)
         cost->kernel[i] = (tn_cost_kernel){why->kernel[i],
                                            cycles > 0 ? (double)why->kernel[i].critical_cycles / cycles : 0};
@@ -156,8 +156,8 @@ static tn_status make_line(tn_cost *cost, uint32_t at, bool *placed, tn_arena *a
 static tn_status make_layers(tn_cost *cost, tn_arena *arena, tn_error *error) {
     const tn_step *step = &cost->step;
     bool *placed;
-    TN_TRY(tn_arena_alloc(arena, step->layers, sizeof *cost->layer, &cost->layer, error));
-    TN_TRY(tn_arena_alloc(arena, step->layers, sizeof *placed, &placed, error));
+    TN_TRY(TN_NEW(arena, step->layers, &cost->layer, error));
+    TN_TRY(TN_NEW(arena, step->layers, &placed, error));
     for (uint32_t i = 0; i < step->layers; i++) cost->layer[i].of = step->layer[i];
     for (uint32_t i = 0; i < step->layers; i++)
         if (!placed[i]) TN_TRY(make_line(cost, i, placed, arena, error));
@@ -342,7 +342,7 @@ static tn_status print_lines(const tn_explanation *why, tn_error *error) {
     tn_arena arena = {0};
     const tn_memory_line **line;
     tn_table table;
-    TN_TRY(tn_arena_alloc(&arena, why->memories, sizeof *line, &line, error));
+    TN_TRY(TN_NEW(&arena, why->memories, &line, error));
     for (uint32_t i = 0; i < why->memories; i++) line[i] = &why->memory[i];
     qsort(line, why->memories, sizeof *line, by_capacity);
     uint32_t shown = why->memories > SHOWN ? SHOWN - 1 : why->memories;

@@ -133,8 +133,8 @@ static tn_status put_output(const tn_step_layer *layer, uint32_t output, tn_aren
     const tn_program *program = layer->program;
     tracer with = {.program = program, .arena = arena, .error = error};
     char text[32];
-    TN_TRY(tn_arena_alloc(arena, program->steps + 1, sizeof *with.needed, &with.needed, error));
-    TN_TRY(tn_arena_alloc(arena, 2 * program->tensors, sizeof *with.operand, &with.operand, error));
+    TN_TRY(TN_NEW(arena, program->steps + 1, &with.needed, error));
+    TN_TRY(TN_NEW(arena, 2 * program->tensors, &with.operand, error));
     bool plain = trace(&with, output);
     with.inputs = with.operands;
     tn_json_object(json);

@@ -67,7 +67,7 @@ static tn_status rows_of_data(request *r, tn_arena *arena, tn_error *error) {
     TN_TRY(tn_finetune_load(r->data, arena, &data, error));
     TN_TRY(tn_finetune_keep(&data, r->gpu, r->model.name, NULL, error));
     TN_TRY(tn_batch_largest(&data, r->model.name, arena, &measured, &r->rows, error));
-    TN_TRY(tn_arena_alloc(arena, r->rows, sizeof *r->row, &r->row, error));
+    TN_TRY(TN_NEW(arena, r->rows, &r->row, error));
     size_t kept = 0;
     for (size_t i = 0; i < r->rows; i++) {
         const tn_gpu *gpu;
@@ -94,7 +94,7 @@ static tn_status rows_of_gpus(request *r, tn_arena *arena, tn_error *error) {
     double sequence, sparsity = isnan(r->sparsity) ? (double)f->active / (double)f->experts : r->sparsity;
     TN_TRY(sequence_of(r, NULL, &sequence, error));
     r->rows = chosen ? 1 : r->table.count;
-    TN_TRY(tn_arena_alloc(arena, r->rows, sizeof *r->row, &r->row, error));
+    TN_TRY(TN_NEW(arena, r->rows, &r->row, error));
     for (size_t i = 0; i < r->rows; i++) {
         const tn_gpu *gpu = chosen ? chosen : &r->table.gpu[i];
         r->row[i].of = (tn_batch_measured){
@@ -127,7 +127,7 @@ static tn_status fit_formula(request *r, tn_arena *arena, tn_error *error) {
     tn_batch_measured *row;
     tn_language_count count;
     if (r->measured < 2) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, r->measured, sizeof *row, &row, error));
+    TN_TRY(TN_NEW(arena, r->measured, &row, error));
     for (size_t i = 0; i < r->measured; i++) row[i] = r->row[i].of;
     TN_TRY(tn_language_count_of(&r->model, 1, r->model.feed_forward.active, &count, error));
     r->fitted.model_GB = r->has_published ? r->published.model_GB : (double)count.weight_bytes / 1e9;

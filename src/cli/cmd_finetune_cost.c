@@ -44,7 +44,7 @@ static tn_status bill_by_hand(request *r, tn_arena *arena, tn_error *error) {
                        "--price with --throughput is one number, dollars an hour, not '%.60s'",
                        r->price.item[r->price.count - 1]);
     TN_TRY(tn_need_positive("--price", price, 1e6, error));
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *r->bill, &r->bill, error));
+    TN_TRY(TN_NEW(arena, 1, &r->bill, error));
     r->bill[0] = (tn_bill){.gpu = r->gpu ? r->gpu : "given",
                            .batch = r->batch ? (double)r->batch : NAN,
                            .queries_per_s = {r->throughput, NAN, NAN},
@@ -111,7 +111,7 @@ static tn_status bill_group(request *r, const tn_finetune_group *group, tn_arena
     tn_finetune_study *study;
     tn_finetune_law law;
     TN_TRY(tn_gpu_find(&r->table, group->gpu, &gpu, error));
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *study, &study, error));
+    TN_TRY(TN_NEW(arena, 1, &study, error));
     tn_error cause = {0};
     tn_status status =
         tn_study_and_choose(group, r->choice, isnan(r->c3) ? 0 : r->c3, arena, study, &law, &cause);
@@ -179,8 +179,8 @@ static tn_status bill_data(request *r, const char *path, tn_arena *arena, tn_err
     if (!isnan(r->c3)) TN_TRY(tn_need_positive("--c3", r->c3, 1e6, error));
     TN_TRY(read_data(r, path, arena, error));
     size_t most = r->data.count + r->table.count;
-    TN_TRY(tn_arena_alloc(arena, most, sizeof *r->bill, &r->bill, error));
-    TN_TRY(tn_arena_alloc(arena, most, sizeof *r->left, &r->left, error));
+    TN_TRY(TN_NEW(arena, most, &r->bill, error));
+    TN_TRY(TN_NEW(arena, most, &r->left, error));
     for (size_t i = 0; i < r->data.count; i++) TN_TRY(bill_group(r, &r->data.group[i], arena, error));
     if (r->bills == 0 && r->first.status != TN_OK) {
         *error = r->first;

@@ -51,7 +51,7 @@ static tn_status read_place(const char *text, tn_arena *arena, query_point *to, 
 }
 
 static tn_status read_places(request *r, tn_arena *arena, tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, r->at.count, sizeof *r->place, &r->place, error));
+    TN_TRY(TN_NEW(arena, r->at.count, &r->place, error));
     for (size_t i = 0; i < r->at.count; i++) TN_TRY(read_place(r->at.item[i], arena, &r->place[i], error));
     r->places = r->at.count;
     return TN_OK;
@@ -222,7 +222,7 @@ static const tn_record answer_record = TN_RECORD(answer_data, answer_columns);
 
 static tn_status fill_places(const request *r, const tn_finetune_group *group, const double *sparsity,
                              size_t count, tn_arena *arena, group_row *g, tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, r->places * (count + 1), sizeof *g->place, &g->place, error));
+    TN_TRY(TN_NEW(arena, r->places * (count + 1), &g->place, error));
     for (size_t i = 0; i < r->places; i++) {
         const query_point *at = &r->place[i];
         for (size_t j = 0; j < (at->sparsity > 0 ? 1 : count); j++) {
@@ -251,7 +251,7 @@ static tn_status fill_group(const request *r, size_t place, tn_arena *arena, gro
                      fit->points,
                      fit->one_sparsity,
                      .coefficients = (size_t)tn_finetune_coefficients(fit->law)};
-    TN_TRY(tn_arena_alloc(arena, g->coefficients, sizeof *g->coefficient, &g->coefficient, error));
+    TN_TRY(TN_NEW(arena, g->coefficients, &g->coefficient, error));
     for (int i = 0; i < (int)g->coefficients; i++)
         g->coefficient[i] = (coefficient_row){group->gpu,
                                               group->model,
@@ -261,7 +261,7 @@ static tn_status fill_group(const request *r, size_t place, tn_arena *arena, gro
                                               fit->coefficient[i],
                                               fit->determined[i]};
     g->saturations = sparsities(group, sparsity, MOST_SPARSITIES);
-    TN_TRY(tn_arena_alloc(arena, g->saturations, sizeof *g->saturation, &g->saturation, error));
+    TN_TRY(TN_NEW(arena, g->saturations, &g->saturation, error));
     for (size_t i = 0; i < g->saturations; i++)
         g->saturation[i] = (saturation_row){sparsity[i], tn_finetune_saturation(fit, sparsity[i])};
     for (int law = 0; law < TN_FINETUNE_LAWS; law++)
@@ -274,8 +274,8 @@ static tn_status fill_group(const request *r, size_t place, tn_arena *arena, gro
 
 static tn_status fill_answer(const request *r, tn_arena *arena, answer_data *a, tn_error *error) {
     *a = (answer_data){.groups = r->data.count, .refusals = r->refused.count};
-    TN_TRY(tn_arena_alloc(arena, a->groups, sizeof *a->group, &a->group, error));
-    TN_TRY(tn_arena_alloc(arena, a->refusals, sizeof *a->refused, &a->refused, error));
+    TN_TRY(TN_NEW(arena, a->groups, &a->group, error));
+    TN_TRY(TN_NEW(arena, a->refusals, &a->refused, error));
     for (size_t i = 0; i < a->groups; i++) TN_TRY(fill_group(r, i, arena, &a->group[i], error));
     for (size_t i = 0; i < a->refusals; i++) {
         const tn_finetune_group *group = &r->refused.group[i];
@@ -356,11 +356,11 @@ static tn_status fit_groups(request *r, tn_arena *arena, tn_error *error) {
     tn_watch watch;
     tn_status status = TN_OK;
     r->data.count = 0;
-    TN_TRY(tn_arena_alloc(arena, all.count, sizeof *r->study, &r->study, error));
-    TN_TRY(tn_arena_alloc(arena, all.count, sizeof *r->law, &r->law, error));
-    TN_TRY(tn_arena_alloc(arena, all.count, sizeof *r->why, &r->why, error));
-    TN_TRY(tn_arena_alloc(arena, all.count, sizeof *r->data.group, &r->data.group, error));
-    TN_TRY(tn_arena_alloc(arena, all.count, sizeof *r->refused.group, &r->refused.group, error));
+    TN_TRY(TN_NEW(arena, all.count, &r->study, error));
+    TN_TRY(TN_NEW(arena, all.count, &r->law, error));
+    TN_TRY(TN_NEW(arena, all.count, &r->why, error));
+    TN_TRY(TN_NEW(arena, all.count, &r->data.group, error));
+    TN_TRY(TN_NEW(arena, all.count, &r->refused.group, error));
     tn_watch_begin(&watch, "groups", r->common.quiet);
     for (size_t i = 0; i < all.count && status == TN_OK; i++) {
         status = tn_interrupted()
@@ -384,7 +384,7 @@ static tn_status report_refused(const request *r, tn_error *error) {
 
 static tn_status plot(const request *r, tn_arena *arena, tn_error *error) {
     const tn_finetune_fit **fit;
-    TN_TRY(tn_arena_alloc(arena, r->data.count, sizeof *fit, &fit, error));
+    TN_TRY(TN_NEW(arena, r->data.count, &fit, error));
     for (size_t i = 0; i < r->data.count; i++) fit[i] = fit_of(r, i);
     return tn_finetune_throughput_figure(r->plot, &r->data, fit, error);
 }

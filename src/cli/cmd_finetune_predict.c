@@ -103,7 +103,7 @@ static void add_powers(request *r, double sparsity, double largest) {
 static tn_status predict_all(request *r, const double *batch, tn_arena *arena, tn_error *error) {
     size_t most = MOST_BATCHES + (r->truth ? r->truth->count : 0) + r->batch.count;
     list_sparsities(r);
-    TN_TRY(tn_arena_alloc(arena, most * r->sparsities, sizeof *r->row, &r->row, error));
+    TN_TRY(TN_NEW(arena, most * r->sparsities, &r->row, error));
     if (isnan(r->model_GB)) TN_TRY(tn_model_memory(r->from_data.group[0].model, arena, &r->model_GB, error));
     for (size_t i = 0; i < r->sparsities; i++) {
         double sparsity = r->of_sparsity[i];
@@ -247,7 +247,7 @@ static tn_status print_tables(const request *r, tn_error *error) {
 /* --- The command */
 
 static tn_status read_batches(const request *r, tn_arena *arena, double **batch, tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, r->batch.count, sizeof **batch, batch, error));
+    TN_TRY(TN_NEW(arena, r->batch.count, batch, error));
     for (size_t i = 0; i < r->batch.count; i++) {
         uint64_t count;
         if (tn_read_count(r->batch.item[i], &count) != TN_NUMBER_OK || count == 0 || count > 1000000000)

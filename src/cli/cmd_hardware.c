@@ -371,7 +371,7 @@ static tn_status run_question(const tn_question *q, tn_arena *arena, int argc, c
                       .request_size = sizeof *fresh,
                       .answer = answer_question,
                       .explain = print_long_choices};
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *fresh, &fresh, error));
+    TN_TRY(TN_NEW(arena, 1, &fresh, error));
     fresh->question = q;
     own.defaults = fresh;
     TN_TRY(tn_arena_format(arena, &own.usage, error,

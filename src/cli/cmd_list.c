@@ -65,7 +65,7 @@ static tn_status collect_techniques(tn_arena *arena, technique_list *list, tn_er
     size_t count = tn_techniques_count + 1;
     for (const tn_transformation *const *t = tn_transformations; *t; t++) count++;
     for (const tn_design_choice *t = tn_design_choices; t->name; t++) count++;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *list->technique, &list->technique, error));
+    TN_TRY(TN_NEW(arena, count, &list->technique, error));
     for (const tn_transformation *const *t = tn_transformations; *t; t++)
         list->technique[list->count++] = (technique){(*t)->name, (*t)->keys, (*t)->changes, (*t)->source};
     for (const tn_design_choice *t = tn_design_choices; t->name; t++)

@@ -124,7 +124,7 @@ static tn_status describe(const request *asked, const tn_import *import, const t
 static tn_status tell(const request *asked, told *of, tn_arena *arena, tn_error *error) {
     const tn_import *import = &of->import;
     if (import->is_language_model) TN_TRY(count_language_model(asked, arena, of, error));
-    TN_TRY(tn_arena_alloc(arena, import->arrays, sizeof *of->row, &of->row, error));
+    TN_TRY(TN_NEW(arena, import->arrays, &of->row, error));
     for (size_t i = 0; i < import->arrays; i++) {
         const tn_imported_array *array = &import->array[i];
         of->row[i] = (row){array->info->name, array->info->type, NULL, array->layer, array->info->elements};

@@ -196,11 +196,11 @@ static tn_status keep_tree(void *user, const tn_tree *tree, const tn_tree_cost *
     collector *c = user;
     tn_order *order = c->order;
     if (!tn_order_admits(order, cost->peak_elements)) return TN_OK;
-    TN_TRY(tn_grow(&order->tree, &order->tree_capacity, order->trees + 1, sizeof *order->tree, error));
+    TN_TRY(TN_GROW(&order->tree, &order->tree_capacity, order->trees + 1, error));
     tn_order_flow *kept = &order->tree[order->trees];
     *kept = (tn_order_flow){.tree = {.tensors = tree->tensors}, .cost = *cost};
     size_t merges = tree->tensors - 1;
-    TN_TRY(tn_arena_alloc(c->arena, merges, sizeof *kept->tree.merge, &kept->tree.merge, error));
+    TN_TRY(TN_NEW(c->arena, merges, &kept->tree.merge, error));
     memcpy(kept->tree.merge, tree->merge, merges * sizeof *tree->merge);
     order->trees++;
     return TN_OK;

@@ -53,7 +53,7 @@ static tn_status names_of(const plotting *with, const tn_design_column *column, 
                           tn_error *error) {
     const char **made;
     tn_buffer value = {0};
-    tn_status status = tn_arena_alloc(with->arena, column->choice->count, sizeof *made, &made, error);
+    tn_status status = TN_NEW(with->arena, column->choice->count, &made, error);
     for (size_t i = 0; status == TN_OK && i < column->choice->count; i++) {
         value.length = 0;
         tn_axis_value(column->choice, i, &value);
@@ -79,8 +79,8 @@ static tn_status make_axis(const plotting *with, const tn_design_column *column,
 
 /* A design of which a value is not known is left out. */
 static tn_status take_points(plotting *with, tn_error *error) {
-    TN_TRY(tn_arena_alloc(with->arena, with->found.count, sizeof *with->point, &with->point, error));
-    TN_TRY(tn_arena_alloc(with->arena, with->found.count, sizeof *with->design, &with->design, error));
+    TN_TRY(TN_NEW(with->arena, with->found.count, &with->point, error));
+    TN_TRY(TN_NEW(with->arena, with->found.count, &with->design, error));
     for (size_t i = 0; i < with->found.count; i++) {
         const tn_design *design = &with->found.design[i];
         tn_scatter_point point = {.x = place_of(with, with->x, design), .y = place_of(with, with->y, design)};

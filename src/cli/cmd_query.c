@@ -57,8 +57,7 @@ static bool is_objective(const tn_space *space, const tn_design_column *column) 
 static tn_status choose_columns(const request *asked, const tn_query *query, const tn_design_columns *all,
                                 view *of, tn_error *error) {
     bool person = !asked->common.json && !asked->csv;
-    TN_TRY(
-        tn_arena_alloc((tn_arena *)&asked->common.arena, all->count, sizeof *of->column, &of->column, error));
+    TN_TRY(TN_NEW((tn_arena *)&asked->common.arena, all->count, &of->column, error));
     if (asked->columns) return named_columns(asked->columns, all, of, error);
     for (size_t i = 0; i < all->count; i++) {
         const tn_design_column *column = &all->column[i];

@@ -27,7 +27,7 @@ static tn_status find_place(const tn_space *space, const tn_point *point, size_t
     tn_scale scale[TN_OBJECTIVES_MOST];
     tn_scales(point, count, space->objectives, scale);
     of->objectives = space->objectives;
-    TN_TRY(tn_arena_alloc(arena, of->objectives, sizeof *of->line, &of->line, error));
+    TN_TRY(TN_NEW(arena, of->objectives, &of->line, error));
     of->second_distance = INFINITY;
     for (size_t i = 0; i < count; i++) {
         double distance = tn_knee_distance(&point[i], space->objectives, scale);
@@ -81,7 +81,7 @@ static tn_status find_best(const tn_result *result, const tn_point *point, const
     if (at >= space->choices.count) return TN_OK;
     const tn_axis *choice = &space->choices.axis[at];
     of->by = choice->key;
-    TN_TRY(tn_arena_alloc(arena, choice->count, sizeof *of->best, &of->best, error));
+    TN_TRY(TN_NEW(arena, choice->count, &of->best, error));
     for (size_t digit = 0; digit < choice->count; digit++) {
         size_t best = tn_best_at(space, at, digit, point, count);
         if (best == count) continue;
@@ -97,10 +97,10 @@ static tn_status find_thinned(const tn_result *result, const tn_point *point, ui
     size_t count = result->front_count, left;
     bool *kept;
     if (!(of->epsilon >= 0)) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *kept, &kept, error));
+    TN_TRY(TN_NEW(arena, count, &kept, error));
     for (size_t i = 0; i < count; i++) kept[i] = point[i].id == knee;
     TN_TRY(tn_thin(point, count, result->space->objectives, of->epsilon, kept, &left, error));
-    TN_TRY(tn_arena_alloc(arena, left, sizeof *of->thinned, &of->thinned, error));
+    TN_TRY(TN_NEW(arena, left, &of->thinned, error));
     for (size_t i = 0; i < count; i++)
         if (kept[i]) of->thinned[of->thinned_count++] = line_of(&result->front[i]);
     return TN_OK;
@@ -117,7 +117,7 @@ static tn_status grounds_find(const tn_result *result, const char *by, double ep
     TN_TRY(find_place(result->space, point, count, knee, arena, grounds, error));
     TN_TRY(find_best(result, point, by, arena, grounds, error));
     TN_TRY(find_thinned(result, point, knee, arena, grounds, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *id, &id, error));
+    TN_TRY(TN_NEW(arena, count, &id, error));
     for (size_t i = 0; i < count; i++) id[i] = point[i].id;
     return tn_robustness_of(result->space, id, count, knee, arena, &grounds->robustness, error);
 }

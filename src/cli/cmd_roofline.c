@@ -196,9 +196,9 @@ static tn_status note_precisions(request *r, batch *b, tn_error *error) {
     const tn_roofline_precision *precision = r->roofline->precisions.item;
     size_t count = r->roofline->precisions.count;
     double *sizes;
-    TN_TRY(tn_arena_alloc(&r->common.arena, b->csv.rows, sizeof *sizes, &sizes, error));
-    TN_TRY(tn_arena_alloc(&r->common.arena, count, sizeof *b->note, &b->note, error));
-    TN_TRY(tn_arena_alloc(&r->common.arena, count, sizeof *b->unverified, &b->unverified, error));
+    TN_TRY(TN_NEW(&r->common.arena, b->csv.rows, &sizes, error));
+    TN_TRY(TN_NEW(&r->common.arena, count, &b->note, error));
+    TN_TRY(TN_NEW(&r->common.arena, count, &b->unverified, error));
     for (size_t i = 0; i < count; i++) {
         struct precision_note note = {.precision = precision[i].name};
         for (size_t row = 0; row < b->csv.rows; row++)
@@ -264,7 +264,7 @@ static tn_status answer_batch(request *r, tn_error *error) {
     TN_TRY(tn_csv_load(r->batch_file, &r->common.arena, &b.csv, error));
     TN_TRY(find_columns(r, &b, error));
     b.is_measured = b.measured < b.csv.columns;
-    TN_TRY(tn_arena_alloc(&r->common.arena, b.csv.rows, sizeof *b.row, &b.row, error));
+    TN_TRY(TN_NEW(&r->common.arena, b.csv.rows, &b.row, error));
     for (size_t row = 0; row < b.csv.rows; row++) TN_TRY(answer_row(r, &b, row, error));
     TN_TRY(note_precisions(r, &b, error));
     return r->common.json ? tn_output_json(&batch_record, &b, error) : print_batch(r, &b, error);
@@ -395,7 +395,7 @@ static const tn_record answer_record = TN_RECORD(cmd_roofline_step_request, answ
 
 static tn_status make_answer(cmd_roofline_step_request *r, tn_error *error) {
     const tn_roofline_step *p = &r->predicted;
-    TN_TRY(tn_arena_alloc(&r->common.arena, p->kernels, sizeof *r->kernel, &r->kernel, error));
+    TN_TRY(TN_NEW(&r->common.arena, p->kernels, &r->kernel, error));
     for (size_t i = 0; i < p->kernels; i++) {
         const tn_roofline_kernel *of = &p->kernel[i];
         double all_us = of->us * (double)of->count;

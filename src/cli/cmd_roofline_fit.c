@@ -53,7 +53,7 @@ static tn_status judge_split(request *r, uint64_t split, bool *held_out, tn_erro
 static tn_status fit_products(request *r, tn_error *error) {
     bool *held_out;
     TN_TRY(tn_roofline_measurements_load(r->data_file, r->device, &r->common.arena, &r->data, error));
-    TN_TRY(tn_arena_alloc(&r->common.arena, r->data.count, sizeof *held_out, &held_out, error));
+    TN_TRY(TN_NEW(&r->common.arena, r->data.count, &held_out, error));
     TN_TRY(tn_roofline_fit(r->device, &r->data, NULL, &r->options, &r->common.arena, &r->fitted, error));
     if (r->fitted.laws.count > LAWS_MOST)
         return tn_fail(error, TN_LIMIT, "device %s has %zu laws; at most %d are judged", r->device->name,

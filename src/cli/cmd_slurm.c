@@ -243,7 +243,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_space *space;
     (void)answer;
     TN_TRY(check_request(asked, error));
-    TN_TRY(tn_arena_alloc(&asked->common.arena, 1, sizeof *space, &space, error));
+    TN_TRY(TN_NEW(&asked->common.arena, 1, &space, error));
     TN_TRY(tn_space_load(asked->common.argument[0], asked->set.item, asked->set.count, NULL,
                          &asked->common.arena, space, error));
     if (!tn_can_enumerate(space))

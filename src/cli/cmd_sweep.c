@@ -126,7 +126,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_space *space;
     tn_summary summary;
     TN_TRY(check_request(asked, error));
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *space, &space, error));
+    TN_TRY(TN_NEW(arena, 1, &space, error));
     TN_TRY(tn_space_load(asked->common.argument[0], asked->set.item, asked->set.count, NULL, arena, space,
                          error));
     if (asked->dry_run) return print_dry_run(space, asked->common.json, error);

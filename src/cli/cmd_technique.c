@@ -91,8 +91,8 @@ static tn_status quantise(technique_quantise_request *r, const tn_number_format 
         return tn_fail_at(error, TN_INPUT, (tn_position){file, 0, 0}, "%zu arrays; one .npy file has one",
                           tn_arrays_count(arrays));
     of->elements = info->elements;
-    TN_TRY(tn_arena_alloc(&r->common.arena, info->elements, sizeof *values, &values, error));
-    TN_TRY(tn_arena_alloc(&r->common.arena, info->elements, sizeof *rounded, &rounded, error));
+    TN_TRY(TN_NEW(&r->common.arena, info->elements, &values, error));
+    TN_TRY(TN_NEW(&r->common.arena, info->elements, &rounded, error));
     TN_TRY(tn_arrays_read(arrays, 0, values, error));
     TN_TRY(refuse_not_finite(file, values, info->elements, error));
     if (info->elements > 0) {
@@ -153,7 +153,7 @@ typedef struct request {
 
 static tn_status make_scalar(tn_arena *arena, const char *text, size_t length, tn_position at, tn_yaml **node,
                              tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof **node, node, error));
+    TN_TRY(TN_NEW(arena, 1, node, error));
     (*node)->at = at;
     return tn_arena_copy_text(arena, text, length, &(*node)->text, error);
 }
@@ -163,9 +163,9 @@ static tn_status make_list(tn_arena *arena, const char *text, tn_position at, tn
                            tn_error *error) {
     size_t count = 1;
     for (const char *comma = text; (comma = strchr(comma, ',')); comma++) count++;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof **node, node, error));
+    TN_TRY(TN_NEW(arena, 1, node, error));
     tn_yaml *list = *node;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *list->item, &list->item, error));
+    TN_TRY(TN_NEW(arena, count, &list->item, error));
     list->kind = TN_YAML_SEQUENCE;
     list->at = at;
     for (; list->count < count; list->count++) {
@@ -201,10 +201,10 @@ static tn_status ask(void *context, const tn_csv_cell *value, tn_arena *arena, v
     const tn_schema *keys = &a->technique->keys;
     void *decoded;
     tn_yaml *mapping;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *mapping, &mapping, error));
+    TN_TRY(TN_NEW(arena, 1, &mapping, error));
     mapping->kind = TN_YAML_MAPPING;
-    TN_TRY(tn_arena_alloc(arena, keys->count, sizeof *mapping->key, &mapping->key, error));
-    TN_TRY(tn_arena_alloc(arena, keys->count, sizeof *mapping->item, &mapping->item, error));
+    TN_TRY(TN_NEW(arena, keys->count, &mapping->key, error));
+    TN_TRY(TN_NEW(arena, keys->count, &mapping->item, error));
     for (size_t i = 0; i < keys->count; i++)
         if (value[i].text)
             TN_TRY(add_value(arena, &keys->field[i], value[i].text, value[i].at, mapping, error));

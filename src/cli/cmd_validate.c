@@ -56,7 +56,7 @@ static bool is_folder(const char *path) {
 static tn_status read_all(tn_arrays *arrays, tn_error *error) {
     for (size_t i = 0; i < tn_arrays_count(arrays); i++) {
         double *values;
-        TN_TRY(tn_alloc(tn_arrays_info(arrays, i)->elements, sizeof *values, &values, error));
+        TN_TRY(TN_ALLOC(tn_arrays_info(arrays, i)->elements, &values, error));
         tn_status status = tn_arrays_read(arrays, i, values, error);
         tn_free(values);
         TN_TRY(status);

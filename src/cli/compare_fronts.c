@@ -63,9 +63,8 @@ static double share_of(size_t part, size_t whole) {
 
 static tn_status make_lines(comparison *with, tn_arena *arena, tn_error *error) {
     const tn_dominance *d = &with->dominance;
-    TN_TRY(tn_arena_alloc(arena, with->sources, sizeof *with->front, &with->front, error));
-    TN_TRY(
-        tn_arena_alloc(arena, with->sources * with->sources, sizeof *with->coverage, &with->coverage, error));
+    TN_TRY(TN_NEW(arena, with->sources, &with->front, error));
+    TN_TRY(TN_NEW(arena, with->sources * with->sources, &with->coverage, error));
     for (size_t s = 0; s < with->sources; s++) {
         const tn_space *space = with->source[s].space;
         const char *model, *device;
@@ -136,8 +135,8 @@ static tn_status draw(comparison *with, const char *folder, tn_figure_format for
     const char **name, *path;
     size_t across = d->objectives > 1 ? 1 : 0;
     bool positive[2] = {true, true};
-    TN_TRY(tn_arena_alloc(arena, d->count, sizeof *point, &point, error));
-    TN_TRY(tn_arena_alloc(arena, with->sources, sizeof *name, &name, error));
+    TN_TRY(TN_NEW(arena, d->count, &point, error));
+    TN_TRY(TN_NEW(arena, with->sources, &name, error));
     for (size_t i = 0; i < d->count; i++) {
         const tn_rival *rival = &d->rival[i];
         point[i] = (tn_scatter_point){.x = value_of(d, rival, across),
@@ -237,7 +236,7 @@ tn_status tn_compare_fronts(tn_common *common, const tn_option_list *by, const c
     tn_figure_format picture;
     tn_result *source;
     TN_TRY(tn_figure_format_find(format, &picture, error));
-    TN_TRY(tn_arena_alloc(arena, with.sources, sizeof *source, &source, error));
+    TN_TRY(TN_NEW(arena, with.sources, &source, error));
     with.source = source;
     for (size_t s = 0; s < with.sources; s++) {
         TN_TRY(tn_result_load(common->argument[s], arena, &source[s], error));

@@ -214,7 +214,7 @@ static tn_status bill_group(work *w, const tn_finetune_group *group) {
     tn_error why = {0};
     double largest = 0;
     TN_TRY(tn_gpu_find(&w->table, group->gpu, &gpu, w->error));
-    TN_TRY(tn_arena_alloc(w->arena, 1, sizeof *study, &study, w->error));
+    TN_TRY(TN_NEW(w->arena, 1, &study, w->error));
     tn_status status = tn_study_and_choose(group, TN_LAW_BEST, 0, w->arena, study, &law, &why);
     if (status == TN_INPUT) {
         leave_out(w, gpu->name, "its measurements determine no law");
@@ -241,7 +241,7 @@ static tn_status beside_measurements(work *w) {
     if (!w->asked->data) return TN_OK;
     TN_TRY(tn_finetune_load(w->asked->data, w->arena, &w->data, w->error));
     TN_TRY(tn_finetune_keep(&w->data, NULL, w->name, NULL, w->error));
-    TN_TRY(tn_arena_alloc(w->arena, w->data.count, sizeof *w->comparison, &w->comparison, w->error));
+    TN_TRY(TN_NEW(w->arena, w->data.count, &w->comparison, w->error));
     for (size_t i = 0; i < w->data.count; i++) {
         TN_TRY(compare_group(w, &w->data.group[i]));
         TN_TRY(bill_group(w, &w->data.group[i]));
@@ -337,7 +337,7 @@ static tn_status plot(const work *w) {
     tn_bill *bill;
     size_t count = 0;
     if (!w->asked->plot) return TN_OK;
-    TN_TRY(tn_arena_alloc(w->arena, w->lines, sizeof *bill, &bill, w->error));
+    TN_TRY(TN_NEW(w->arena, w->lines, &bill, w->error));
     for (size_t i = 0; i < w->lines; i++)
         if (!isnan(w->line[i].bill.usd.value)) bill[count++] = w->line[i].bill;
     if (count == 0) return TN_OK;
@@ -363,8 +363,8 @@ tn_status tn_finetune_estimate_bill(const tn_estimate_asked *asked, int *answer,
     if (w.tokens == 0 && !asked->data)
         return tn_fail(error, TN_INPUT, "--tokens N is missing: tokens of a query, as padded");
     size_t most = w.table.count + TN_FINETUNE_MOST_GROUPS;
-    TN_TRY(tn_arena_alloc(w.arena, most, sizeof *w.line, &w.line, error));
-    TN_TRY(tn_arena_alloc(w.arena, most, sizeof *w.left, &w.left, error));
+    TN_TRY(TN_NEW(w.arena, most, &w.line, error));
+    TN_TRY(TN_NEW(w.arena, most, &w.left, error));
     if (w.tokens) TN_TRY(estimate_all(&w));
     TN_TRY(beside_measurements(&w));
     qsort(w.line, w.lines, sizeof *w.line, by_cost);

@@ -133,8 +133,8 @@ static tn_status read_options(const tn_command *command, int argc, char **argv, 
     tn_common *common = request;
     const char **argument;
     bool *given, options_ended = false;
-    TN_TRY(tn_arena_alloc(&common->arena, (size_t)argc + 1, sizeof *argument, &argument, error));
-    TN_TRY(tn_arena_alloc(&common->arena, command->options + 1, sizeof *given, &given, error));
+    TN_TRY(TN_NEW(&common->arena, (size_t)argc + 1, &argument, error));
+    TN_TRY(TN_NEW(&common->arena, command->options + 1, &given, error));
     common->argument = argument;
     common->given = given;
     for (int i = 1; i < argc; i++) {

@@ -179,7 +179,7 @@ static tn_status make_point(tn_order *order, tn_order_flow point, bool several_b
 
 static tn_status make_points(tn_order *order, double least, tn_arena *arena, tn_error *error) {
     size_t most = order->training ? order->training_front.count : order->front.count;
-    TN_TRY(tn_arena_alloc(arena, most, sizeof *order->point, &order->point, error));
+    TN_TRY(TN_NEW(arena, most, &order->point, error));
     for (size_t i = 0; i < order->front.count && !order->training; i++) {
         const tn_search_result *at = &order->front.item[i];
         TN_TRY(make_point(order, (tn_order_flow){.tree = at->tree, .cost = at->cost}, false, arena, error));

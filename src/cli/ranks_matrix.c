@@ -54,7 +54,7 @@ static tn_status read_matrix(work *w) {
     TN_TRY(tn_weight_rows(&w->weight, &w->rows, w->error));
     TN_TRY(tn_weight_columns(&w->weight, &w->columns, w->error));
     TN_TRY(tn_arrays_open(asked->matrix, &arrays, w->error));
-    tn_status status = tn_alloc(w->rows * w->columns, sizeof *w->folded, &w->folded, w->error);
+    tn_status status = TN_ALLOC(w->rows * w->columns, &w->folded, w->error);
     if (status == TN_OK)
         status = tn_matrix_read(arrays, asked->matrix, &source, &w->weight, w->folded, w->error);
     tn_arrays_close(arrays);
@@ -86,7 +86,7 @@ static tn_status read_requests(work *w) {
     TN_TRY(tn_ranks_format(asked->format ? asked->format : "tt", &format, w->error));
     TN_TRY(tn_ranks_split(asked->cap ? asked->cap : asked->tolerance, asked->cap ? "--cap" : "--tolerance",
                           &w->arena, &texts, w->error));
-    TN_TRY(tn_arena_alloc(&w->arena, texts.count, sizeof *w->row, &w->row, w->error));
+    TN_TRY(TN_NEW(&w->arena, texts.count, &w->row, w->error));
     w->count = texts.count;
     for (size_t i = 0; i < w->count; i++) {
         row *r = &w->row[i];

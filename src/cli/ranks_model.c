@@ -28,7 +28,7 @@ static tn_status read_counts(tn_ranks_work *w, const char *text, const char *opt
     tn_ranks_texts texts;
     uint64_t *value;
     TN_TRY(tn_ranks_split(text, option, &w->arena, &texts, w->error));
-    TN_TRY(tn_arena_alloc(&w->arena, texts.count, sizeof *value, &value, w->error));
+    TN_TRY(TN_NEW(&w->arena, texts.count, &value, w->error));
     for (size_t i = 0; i < texts.count; i++) {
         if (tn_read_count(texts.item[i], &value[i]) != TN_NUMBER_OK || value[i] == 0)
             return tn_fail(w->error, TN_INPUT, "%s '%.100s' must be a whole number of at least 1", option,
@@ -46,7 +46,7 @@ static tn_status read_tolerances(tn_ranks_work *w) {
     tn_ranks_texts texts;
     double *value;
     TN_TRY(tn_ranks_split(w->asked->tolerance, "--tolerance", &w->arena, &texts, w->error));
-    TN_TRY(tn_arena_alloc(&w->arena, texts.count, sizeof *value, &value, w->error));
+    TN_TRY(TN_NEW(&w->arena, texts.count, &value, w->error));
     for (size_t i = 0; i < texts.count; i++) TN_TRY(tn_ranks_tolerance(texts.item[i], &value[i], w->error));
     w->rule.tolerance = value;
     w->rule.tolerances = texts.count;
@@ -56,7 +56,7 @@ static tn_status read_tolerances(tn_ranks_work *w) {
 static tn_status read_foldings(tn_ranks_work *w) {
     const tn_option_list *given = &w->asked->fold;
     tn_weight *folding;
-    TN_TRY(tn_arena_alloc(&w->arena, given->count, sizeof *folding, &folding, w->error));
+    TN_TRY(TN_NEW(&w->arena, given->count, &folding, w->error));
     for (size_t i = 0; i < given->count; i++) {
         bool fits = false;
         uint64_t rows, columns;
@@ -82,7 +82,7 @@ static tn_status read_formats(tn_ranks_work *w) {
     tn_ranks_texts texts;
     tn_format *format;
     TN_TRY(tn_ranks_split(w->asked->format, "--format", &w->arena, &texts, w->error));
-    TN_TRY(tn_arena_alloc(&w->arena, texts.count, sizeof *format, &format, w->error));
+    TN_TRY(TN_NEW(&w->arena, texts.count, &format, w->error));
     for (size_t i = 0; i < texts.count; i++) {
         if (strcmp(texts.item[i], "low-rank") == 0)
             w->rule.low_rank = true;

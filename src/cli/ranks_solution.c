@@ -91,7 +91,7 @@ static tn_status row_of_way(const char *name, const char *title, const tn_rank_p
     *r = (row){.name = name, .title = title, .fits = c->met, .error = c->squared_error};
     if (!c->met) return TN_OK;
     memcpy(r->cost, c->cost, sizeof r->cost);
-    TN_TRY(tn_arena_alloc(arena, p->layers, sizeof *r->cap, &r->cap, error));
+    TN_TRY(TN_NEW(arena, p->layers, &r->cap, error));
     for (; r->caps < p->layers; r->caps++) r->cap[r->caps] = p->cap[chosen(p, c, r->caps)];
     r->compared = best->met && tn_rank_minimised(goal, best) > 0;
     if (r->compared) r->over_optimum = tn_rank_minimised(goal, c) / tn_rank_minimised(goal, best);
@@ -178,7 +178,7 @@ static tn_status print_layers(const tn_rank_problem *p, const tn_rank_way *c, tn
     columns of;
     row *rows;
     tn_arena arena = {0};
-    TN_TRY(tn_arena_alloc(&arena, p->layers, sizeof *rows, &rows, error));
+    TN_TRY(TN_NEW(&arena, p->layers, &rows, error));
     for (size_t l = 0; l < p->layers; l++) rows[l] = row_of_layer(p, c, l);
     layer_columns(&of, p);
     tn_status status = tn_output_rows(&of.record, rows, p->layers, error);

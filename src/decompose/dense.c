@@ -80,7 +80,7 @@ uint64_t tn_first_not_finite(const double *x, uint64_t count) {
 static tn_status residual_directly(uint64_t p, uint64_t q, uint64_t width, const double *a,
                                    const double *basis, const double *b, double *squares, tn_error *error) {
     double *product = NULL;
-    TN_TRY(tn_alloc(tn_least(p, RESIDUAL_ROWS) * q, sizeof *product, &product, error));
+    TN_TRY(TN_ALLOC(tn_least(p, RESIDUAL_ROWS) * q, &product, error));
     *squares = 0;
     for (uint64_t first = 0; first < p; first += RESIDUAL_ROWS) {
         uint64_t rows = tn_least(p - first, RESIDUAL_ROWS);
@@ -111,8 +111,8 @@ tn_status tn_dense_svd(uint64_t p, uint64_t q, double *a, double *u, double *s, 
     if (info == 0 && best > INT_MAX) info = 1;
     if (info != 0) return tn_fail(error, TN_LIMIT, "a matrix of %d x %d is too large to decompose", n, m);
     lwork = (int)best;
-    tn_status status = tn_alloc((size_t)lwork, sizeof *work, &work, error);
-    if (status == TN_OK) status = tn_alloc(8 * (size_t)k, sizeof *integers, &integers, error);
+    tn_status status = TN_ALLOC((size_t)lwork, &work, error);
+    if (status == TN_OK) status = TN_ALLOC(8 * (size_t)k, &integers, error);
     if (status == TN_OK) {
         dgesdd_(job, &m, &n, a, &m, s, vt ? vt : &unused, &m, u ? u : &unused, &k, work, &lwork, integers,
                 &info);
@@ -136,8 +136,8 @@ tn_status tn_dense_qr(uint64_t p, uint64_t q, double *a, double *r, tn_error *er
     TN_TRY(tn_dense_check(p, q, error));
     int m = (int)p, n = (int)q, lwork = (int)q * QR_BLOCK, info;
     double *copy = NULL, *work = NULL;
-    tn_status status = tn_alloc(p * q, sizeof *copy, &copy, error);
-    if (status == TN_OK) status = tn_alloc((size_t)lwork + q, sizeof *work, &work, error);
+    tn_status status = TN_ALLOC(p * q, &copy, error);
+    if (status == TN_OK) status = TN_ALLOC((size_t)lwork + q, &work, error);
     if (status == TN_OK) {
         double *tau = work + lwork;
         for (uint64_t i = 0; i < p; i++)
@@ -164,7 +164,7 @@ typedef struct {
 static tn_status reducer_new(reducer *r, uint64_t p, uint64_t chunk, tn_error *error) {
     *r = (reducer){.lwork = (int)p * QR_BLOCK};
     uint64_t window = (p + chunk) * p;
-    TN_TRY(tn_alloc(window + (uint64_t)r->lwork + p, sizeof *r->window, &r->window, error));
+    TN_TRY(TN_ALLOC(window + (uint64_t)r->lwork + p, &r->window, error));
     r->work = r->window + window;
     r->tau = r->work + r->lwork;
     return TN_OK;
@@ -264,7 +264,7 @@ tn_status tn_covariance_squares(const tn_covariance *c, uint64_t rows, const dou
                                 tn_error *error) {
     uint64_t count = rows * c->inputs;
     double *product = NULL, sum = 0;
-    TN_TRY(tn_alloc(count, sizeof *product, &product, error));
+    TN_TRY(TN_ALLOC(count, &product, error));
     tn_covariance_apply(c, rows, a, product);
     for (uint64_t i = 0; i < count; i++) sum += product[i] * a[i];
     tn_free(product);
@@ -280,8 +280,8 @@ static tn_status eigen(uint64_t n, double *a, double *value, tn_error *error) {
     dsyevd_("V", "U", &size, a, &size, value, &best, &ask, &few, &ask, &info);
     lwork = (int)best;
     liwork = few;
-    TN_TRY(tn_alloc((size_t)lwork, sizeof *work, &work, error));
-    tn_status status = tn_alloc((size_t)liwork, sizeof *integers, &integers, error);
+    TN_TRY(TN_ALLOC((size_t)lwork, &work, error));
+    tn_status status = TN_ALLOC((size_t)liwork, &integers, error);
     if (status == TN_OK) dsyevd_("V", "U", &size, a, &size, value, work, &lwork, integers, &liwork, &info);
     if (info != 0)
         status = tn_fail(error, TN_INPUT, "the eigenvalues of a %d x %d matrix do not converge", size, size);
@@ -314,8 +314,8 @@ tn_status tn_covariance_directions(const tn_covariance *c, uint64_t rows, const 
                                    double *value, tn_error *error) {
     double *product = NULL, *gram = NULL;
     TN_TRY(tn_dense_check(rows, rows, error));
-    TN_TRY(tn_alloc(rows * c->inputs, sizeof *product, &product, error));
-    tn_status status = tn_alloc(rows * rows, sizeof *gram, &gram, error);
+    TN_TRY(TN_ALLOC(rows * c->inputs, &product, error));
+    tn_status status = TN_ALLOC(rows * rows, &gram, error);
     if (status == TN_OK) status = directions(c, rows, a, product, gram, u, value, error);
     tn_free(product);
     tn_free(gram);

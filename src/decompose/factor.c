@@ -37,7 +37,7 @@ static void close_ring(const plan *p, uint64_t others, const double *rest, doubl
 /* Core 1 is (closing, n_1, inner): the columns of u, rearranged. */
 static tn_status first_core(const plan *p, const double *u, tn_factored *f, tn_error *error) {
     uint64_t rank = p->closing * p->inner;
-    TN_TRY(tn_alloc(p->mode[0] * rank, sizeof *f->core[0], &f->core[0], error));
+    TN_TRY(TN_ALLOC(p->mode[0] * rank, &f->core[0], error));
     for (uint64_t c = 0; c < p->closing; c++)
         for (uint64_t n = 0; n < p->mode[0]; n++)
             memcpy(f->core[0] + (c * p->mode[0] + n) * p->inner, u + n * rank + c * p->inner,
@@ -78,7 +78,7 @@ static tn_status after_first_cut(const plan *p, const tn_truncated_svd *cut, con
     uint64_t others = p->count / p->mode[0];
     double *turned = NULL;
     TN_TRY(first_core(p, cut->u, f, error));
-    TN_TRY(tn_alloc(cut->rank * others, sizeof *turned, &turned, error));
+    TN_TRY(TN_ALLOC(cut->rank * others, &turned, error));
     close_ring(p, others, cut->rest, turned);
     tn_status status = other_cores(p, turned, weight, rule, tail, f, error);
     tn_free(turned);
@@ -138,7 +138,7 @@ static tn_status add_slice(const tn_factored *f, const plan *p, uint64_t c, doub
     memcpy(train.core, f->core, p->modes * sizeof *f->core);
     train.rank[0] = train.rank[p->modes] = 1;
     train.core[0] = f->core[0] + c * p->mode[0] * p->inner;
-    TN_TRY(tn_alloc(rows, sizeof *column, &column, error));
+    TN_TRY(TN_ALLOC(rows, &column, error));
     for (uint64_t i = 0; i < rows; i++) column[i] = f->core[last][i * p->closing + c];
     train.core[last] = column;
     tn_status status = tn_train_merge(&train, 0, p->modes, &merged, error);
@@ -154,7 +154,7 @@ tn_status tn_ring_rebuild(const tn_factored *factored, double **tensor, tn_error
     double *sum = NULL;
     if (!tn_product(p.mode, p.modes, &p.count))
         return tn_fail(error, TN_OVERFLOW, "the tensor's number of elements does not fit 64 bits");
-    TN_TRY(tn_alloc(p.count, sizeof *sum, &sum, error));
+    TN_TRY(TN_ALLOC(p.count, &sum, error));
     tn_status status = TN_OK;
     tn_blas_serial();
     for (uint64_t c = 0; c < p.closing && status == TN_OK; c++)
@@ -178,7 +178,7 @@ typedef struct {
 static tn_status rotate(rotating *t, uint64_t next_first, tn_error *error) {
     uint64_t count = t->first * t->others;
     double *turned = NULL;
-    TN_TRY(tn_alloc(count, sizeof *turned, &turned, error));
+    TN_TRY(TN_ALLOC(count, &turned, error));
     for (uint64_t i = 0; i < t->first; i++)
         for (uint64_t j = 0; j < t->others; j++) turned[j * t->first + i] = t->values[i * t->others + j];
     tn_free(t->values);
@@ -187,7 +187,7 @@ static tn_status rotate(rotating *t, uint64_t next_first, tn_error *error) {
 }
 
 static tn_status identity(uint64_t size, double **matrix, tn_error *error) {
-    TN_TRY(tn_alloc(size * size, sizeof **matrix, matrix, error));
+    TN_TRY(TN_ALLOC(size * size, matrix, error));
     for (uint64_t i = 0; i < size; i++) (*matrix)[i * size + i] = 1;
     return TN_OK;
 }
@@ -219,7 +219,7 @@ static tn_status tucker_factor(const tn_weight *weight, const double *folded, co
     size_t modes = tn_fold_modes(weight, mode);
     if (!tn_product(mode, modes, &count))
         return tn_fail(error, TN_OVERFLOW, "the tensor's number of elements does not fit 64 bits");
-    TN_TRY(tn_alloc(count, sizeof *t->values, &t->values, error));
+    TN_TRY(TN_ALLOC(count, &t->values, error));
     memcpy(t->values, folded, count * sizeof *folded);
     t->first = mode[0];
     t->others = count / mode[0];
@@ -252,13 +252,13 @@ static tn_status rebuild(const tn_factored *f, const uint64_t *mode, size_t mode
     uint64_t count;
     if (!tn_product(f->weight.rank, modes, &count))
         return tn_fail(error, TN_OVERFLOW, "the core's number of elements does not fit 64 bits");
-    TN_TRY(tn_alloc(count, sizeof *t->values, &t->values, error));
+    TN_TRY(TN_ALLOC(count, &t->values, error));
     memcpy(t->values, f->core[modes], count * sizeof *t->values);
     t->first = f->weight.rank[0];
     t->others = count / t->first;
     for (size_t k = 0; k < modes; k++) {
         double *grown = NULL;
-        TN_TRY(tn_alloc(mode[k] * t->others, sizeof *grown, &grown, error));
+        TN_TRY(TN_ALLOC(mode[k] * t->others, &grown, error));
         tn_dense_multiply(false, false, mode[k], t->others, t->first, f->core[k], t->values, grown);
         tn_free(t->values);
         t->values = grown;

@@ -13,7 +13,7 @@ static tn_status name_cores(const tn_factored *f, const char *prefix, tn_arena *
     for (uint32_t k = 0; k < f->cores; k++) {
         uint64_t *shape;
         bool plain = !prefix || !prefix[0];
-        TN_TRY(tn_arena_alloc(arena, TN_RANKS_MOST, sizeof *shape, &shape, error));
+        TN_TRY(TN_NEW(arena, TN_RANKS_MOST, &shape, error));
         TN_TRY(tn_arena_format(arena, &out[k].name, error, "%s%score%u", plain ? "" : prefix,
                                plain ? "" : ".", k + 1));
         out[k].axes = tn_weight_core_shape(&f->weight, k, shape);
@@ -28,7 +28,7 @@ static tn_status list_cores(const tn_factored *const *factored, const char *cons
     size_t at = 0;
     *arrays = 0;
     for (size_t i = 0; i < count; i++) *arrays += factored[i]->cores;
-    TN_TRY(tn_arena_alloc(arena, *arrays, sizeof **out, out, error));
+    TN_TRY(TN_NEW(arena, *arrays, out, error));
     for (size_t i = 0; i < count; at += factored[i++]->cores)
         TN_TRY(name_cores(factored[i], prefix ? prefix[i] : NULL, arena, *out + at, error));
     return TN_OK;
@@ -75,11 +75,11 @@ typedef struct {
 static tn_status multiply(const tn_factored *f, uint64_t seed, tn_arena *arena, products *p,
                           tn_error *error) {
     double *tensor = NULL;
-    TN_TRY(tn_arena_alloc(arena, p->rows * p->columns, sizeof *p->w, &p->w, error));
-    TN_TRY(tn_arena_alloc(arena, p->tokens * p->columns, sizeof *p->x, &p->x, error));
-    TN_TRY(tn_arena_alloc(arena, p->tokens * p->rows, sizeof *p->dy, &p->dy, error));
-    TN_TRY(tn_arena_alloc(arena, p->tokens * p->rows, sizeof *p->y, &p->y, error));
-    TN_TRY(tn_arena_alloc(arena, p->tokens * p->columns, sizeof *p->dx, &p->dx, error));
+    TN_TRY(TN_NEW(arena, p->rows * p->columns, &p->w, error));
+    TN_TRY(TN_NEW(arena, p->tokens * p->columns, &p->x, error));
+    TN_TRY(TN_NEW(arena, p->tokens * p->rows, &p->dy, error));
+    TN_TRY(TN_NEW(arena, p->tokens * p->rows, &p->y, error));
+    TN_TRY(TN_NEW(arena, p->tokens * p->columns, &p->dx, error));
     TN_TRY(tn_random_fill_normal(seed, p->x, p->tokens * p->columns, error));
     TN_TRY(tn_random_fill_normal(seed + 1, p->dy, p->tokens * p->rows, error));
     TN_TRY(tn_factored_rebuild(f, &tensor, error));

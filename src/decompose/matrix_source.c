@@ -111,7 +111,7 @@ static tn_status read_blocks(const reader *r, size_t position, tn_slice rows, tn
     uint64_t step = BLOCK_ELEMENTS / info->shape[1] + 1;
     step = step > rows.count ? rows.count : step;
     double *block = NULL;
-    TN_TRY(tn_alloc(step * info->shape[1], sizeof *block, &block, r->error));
+    TN_TRY(TN_ALLOC(step * info->shape[1], &block, r->error));
     tn_status status = TN_OK;
     for (uint64_t first = 0; first < rows.count && status == TN_OK; first += step) {
         uint64_t count = rows.count - first < step ? rows.count - first : step;
@@ -159,7 +159,7 @@ static tn_status read_core(const reader *r, const tn_weight *stored, size_t k, t
                           axes == 4 ? "a TTM core" : "a TT core", left, train->mode[k],
                           last ? ", of rank 1 on the right," : "");
     train->rank[k + 1] = right;
-    TN_TRY(tn_alloc(info->elements, sizeof *train->core[k], &train->core[k], r->error));
+    TN_TRY(TN_ALLOC(info->elements, &train->core[k], r->error));
     TN_TRY(tn_arrays_read(r->arrays, position, train->core[k], r->error));
     uint64_t bad = tn_first_not_finite(train->core[k], info->elements);
     if (bad == info->elements) return TN_OK;
@@ -184,7 +184,7 @@ static tn_status merge_cores(const reader *r, const tn_weight *stored, tn_train 
     tn_blas_serial();
     tn_status status = tn_train_merge(train, 0, train->cores, &tensor, r->error);
     tn_blas_restore();
-    if (status == TN_OK) status = tn_alloc(count, sizeof *matrix, &matrix, r->error);
+    if (status == TN_OK) status = TN_ALLOC(count, &matrix, r->error);
     if (status == TN_OK) status = tn_unfold(stored, tensor, matrix, r->error);
     bool transposed = r->source->transposed;
     for (uint64_t i = 0; status == TN_OK && i < r->places.rows; i++)

@@ -68,9 +68,9 @@ static tn_status cut_for_output(uint64_t width, const tn_covariance *covariance,
                                 tn_error *error) {
     double *u = NULL;
     h->width = width < h->p ? width : h->p;
-    TN_TRY(tn_alloc(h->p * h->p, sizeof *u, &u, error));
-    tn_status status = tn_alloc(h->p, sizeof *h->value, &h->value, error);
-    if (status == TN_OK) status = tn_alloc(h->p * h->width, sizeof *h->left, &h->left, error);
+    TN_TRY(TN_ALLOC(h->p * h->p, &u, error));
+    tn_status status = TN_ALLOC(h->p, &h->value, error);
+    if (status == TN_OK) status = TN_ALLOC(h->p * h->width, &h->left, error);
     if (status == TN_OK) status = tn_covariance_directions(covariance, h->p, h->matrix, u, h->value, error);
     if (status == TN_OK) {
         for (uint64_t i = 0; i < h->p; i++)
@@ -86,7 +86,7 @@ static tn_status make(const double *w, uint64_t rows, uint64_t columns, uint64_t
                       uint64_t seed, const tn_covariance *covariance, tn_middle_cut *h, tn_error *error) {
     bool plain = h->rows_before == rows && h->columns_before == 1;
     if (!plain) {
-        TN_TRY(tn_alloc(rows * columns, sizeof *h->owned, &h->owned, error));
+        TN_TRY(TN_ALLOC(rows * columns, &h->owned, error));
         regroup(w, rows, columns, h->rows_before, h->columns_before, h->owned);
     }
     h->matrix = plain ? w : h->owned;
@@ -145,7 +145,7 @@ static tn_weight half_of(const tn_weight *weight, size_t first, size_t last) {
 static tn_status fold_columns(const tn_weight *half, bool back, uint64_t p, uint64_t rank, double *values,
                               tn_error *error) {
     double *column = NULL;
-    TN_TRY(tn_alloc(2 * p, sizeof *column, &column, error));
+    TN_TRY(TN_ALLOC(2 * p, &column, error));
     tn_status status = TN_OK;
     for (uint64_t j = 0; status == TN_OK && j < rank; j++) {
         for (uint64_t i = 0; i < p; i++) column[i] = values[i * rank + j];
@@ -172,7 +172,7 @@ static tn_status train_left(const tn_middle_cut *h, const tn_weight *weight, con
         tail[k] = last ? -1 : p->tail;
     }
     mode[p->bond] = p->rank;
-    TN_TRY(tn_alloc(h->p * p->rank, sizeof *scaled, &scaled, error));
+    TN_TRY(TN_ALLOC(h->p * p->rank, &scaled, error));
     for (uint64_t i = 0; i < h->p; i++)
         for (uint64_t j = 0; j < p->rank; j++)
             scaled[i * p->rank + j] = h->left[i * h->width + j] * h->value[j];
@@ -198,7 +198,7 @@ static tn_status project(const tn_middle_cut *h, const tn_weight *weight, const 
         tn_weight half = half_of(weight, 0, p->bond);
         status = fold_columns(&half, true, h->p, rank, basis, error);
     }
-    if (status == TN_OK) status = tn_alloc(rank * h->q, sizeof **y, y, error);
+    if (status == TN_OK) status = TN_ALLOC(rank * h->q, y, error);
     if (status == TN_OK) {
         tn_dense_multiply(true, false, rank, h->q, h->p, basis, h->matrix, *y);
         status = tn_dense_residual(h->p, h->q, rank, h->matrix, basis, *y, squares, error);
@@ -220,7 +220,7 @@ static tn_status train_right(const tn_middle_cut *h, const tn_weight *weight, co
     for (size_t k = 0; k < modes; k++) tail[k] = p->tail_right;
     if (moves) {
         tn_weight half = half_of(weight, p->bond, p->modes);
-        status = tn_alloc(rank * h->q, sizeof *folded, &folded, error);
+        status = TN_ALLOC(rank * h->q, &folded, error);
         for (uint64_t i = 0; status == TN_OK && i < rank; i++)
             status = tn_fold(&half, y + i * h->q, folded + i * h->q, error);
     }

@@ -126,7 +126,7 @@ tn_status tn_range_excess(uint64_t p, uint64_t q, const double *a, const tn_rang
                           uint64_t seed, double *excess, tn_error *error) {
     lanczos w = {0};
     double *memory = NULL;
-    TN_TRY(tn_alloc(3 * p + q + range->width, sizeof *memory, &memory, error));
+    TN_TRY(TN_ALLOC(3 * p + q + range->width, &memory, error));
     w.now = memory;
     w.before = memory + p;
     w.next = memory + 2 * p;
@@ -165,8 +165,8 @@ uint64_t tn_svd_rank(const double *value, uint64_t count, double beyond, const t
 /* Keeps the leading `rank` of the `width` columns and of their singular values. */
 static tn_status take_columns(uint64_t p, uint64_t width, const double *columns, const double *value,
                               tn_truncated_svd *cut, tn_error *error) {
-    TN_TRY(tn_alloc(p * cut->rank, sizeof *cut->u, &cut->u, error));
-    TN_TRY(tn_alloc(cut->rank, sizeof *cut->value, &cut->value, error));
+    TN_TRY(TN_ALLOC(p * cut->rank, &cut->u, error));
+    TN_TRY(TN_ALLOC(cut->rank, &cut->value, error));
     for (uint64_t i = 0; i < p; i++)
         memcpy(cut->u + i * cut->rank, columns + i * width, cut->rank * sizeof *columns);
     memcpy(cut->value, value, cut->rank * sizeof *value);
@@ -177,7 +177,7 @@ static tn_status take_columns(uint64_t p, uint64_t width, const double *columns,
 static tn_status project(uint64_t p, uint64_t q, const double *a, const double *vectors, uint64_t width,
                          const double *value, tn_truncated_svd *cut, tn_error *error) {
     TN_TRY(take_columns(p, width, vectors, value, cut, error));
-    TN_TRY(tn_alloc(cut->rank * q, sizeof *cut->rest, &cut->rest, error));
+    TN_TRY(TN_ALLOC(cut->rank * q, &cut->rest, error));
     tn_dense_multiply(true, false, cut->rank, q, p, cut->u, a, cut->rest);
     return TN_OK;
 }
@@ -186,8 +186,8 @@ static tn_status keep_all(uint64_t p, uint64_t q, const double *a, tn_truncated_
     cut->rank = tn_least(p, q);
     cut->whole = p <= q;
     if (cut->whole) return TN_OK;
-    TN_TRY(tn_alloc(p * q, sizeof *cut->u, &cut->u, error));
-    TN_TRY(tn_alloc(q * q, sizeof *cut->rest, &cut->rest, error));
+    TN_TRY(TN_ALLOC(p * q, &cut->u, error));
+    TN_TRY(TN_ALLOC(q * q, &cut->rest, error));
     memcpy(cut->u, a, p * q * sizeof *a);
     return tn_dense_qr(p, q, cut->u, cut->rest, error);
 }
@@ -196,7 +196,7 @@ static tn_status keep_all(uint64_t p, uint64_t q, const double *a, tn_truncated_
 static tn_status cut_wide(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
                           tn_truncated_svd *cut, tn_error *error) {
     double *l = NULL;
-    TN_TRY(tn_alloc(3 * p * p + p, sizeof *l, &l, error));
+    TN_TRY(TN_ALLOC(3 * p * p + p, &l, error));
     double *u = l + p * p, *vt = u + p * p, *s = vt + p * p;
     tn_status status = tn_dense_reduce(p, q, a, l, error);
     if (status == TN_OK) status = tn_dense_svd(p, p, l, u, s, vt, error);
@@ -213,7 +213,7 @@ static tn_status cut_wide(uint64_t p, uint64_t q, const double *a, const tn_svd_
 static tn_status left_vectors(uint64_t p, uint64_t q, const double *a, const double *vt, const double *s,
                               uint64_t rank, double *u, tn_error *error) {
     double *scaled = NULL;
-    TN_TRY(tn_alloc(rank * q + rank * rank + p * rank, sizeof *scaled, &scaled, error));
+    TN_TRY(TN_ALLOC(rank * q + rank * rank + p * rank, &scaled, error));
     double *gram = scaled + rank * q, *first = gram + rank * rank;
     for (uint64_t i = 0; i < rank; i++)
         for (uint64_t j = 0; j < q; j++) scaled[i * q + j] = vt[i * q + j] / s[i];
@@ -231,7 +231,7 @@ static tn_status left_vectors(uint64_t p, uint64_t q, const double *a, const dou
 static tn_status right_vectors(uint64_t p, uint64_t q, const double *a, double *vt, double *s,
                                tn_error *error) {
     double *at = NULL;
-    TN_TRY(tn_alloc(q * p + 3 * q * q, sizeof *at, &at, error));
+    TN_TRY(TN_ALLOC(q * p + 3 * q * q, &at, error));
     double *l = at + q * p, *v = l + q * q, *unused = v + q * q;
     for (uint64_t i = 0; i < p; i++)
         for (uint64_t j = 0; j < q; j++) at[j * p + i] = a[i * q + j];
@@ -246,9 +246,9 @@ static tn_status right_vectors(uint64_t p, uint64_t q, const double *a, double *
 /* The leading values, their right vectors times them, and the left ones. */
 static tn_status keep_leading(uint64_t p, uint64_t q, const double *a, const double *vt, const double *s,
                               tn_truncated_svd *cut, tn_error *error) {
-    TN_TRY(tn_alloc(p * cut->rank, sizeof *cut->u, &cut->u, error));
-    TN_TRY(tn_alloc(cut->rank * q, sizeof *cut->rest, &cut->rest, error));
-    TN_TRY(tn_alloc(cut->rank, sizeof *cut->value, &cut->value, error));
+    TN_TRY(TN_ALLOC(p * cut->rank, &cut->u, error));
+    TN_TRY(TN_ALLOC(cut->rank * q, &cut->rest, error));
+    TN_TRY(TN_ALLOC(cut->rank, &cut->value, error));
     memcpy(cut->value, s, cut->rank * sizeof *s);
     for (uint64_t i = 0; i < cut->rank; i++)
         for (uint64_t j = 0; j < q; j++) cut->rest[i * q + j] = s[i] * vt[i * q + j];
@@ -259,7 +259,7 @@ static tn_status keep_leading(uint64_t p, uint64_t q, const double *a, const dou
 static tn_status cut_very_tall(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
                                tn_truncated_svd *cut, bool *done, tn_error *error) {
     double *vt = NULL;
-    TN_TRY(tn_alloc(q * q + q, sizeof *vt, &vt, error));
+    TN_TRY(TN_ALLOC(q * q + q, &vt, error));
     double *s = vt + q * q;
     tn_status status = right_vectors(p, q, a, vt, s, error);
     if (status == TN_OK) cut->rank = tn_svd_rank(s, q, 0, rule, &cut->squared_loss);
@@ -272,7 +272,7 @@ static tn_status cut_very_tall(uint64_t p, uint64_t q, const double *a, const tn
 static tn_status cut_tall(uint64_t p, uint64_t q, const double *a, const tn_svd_rule *rule,
                           tn_truncated_svd *cut, tn_error *error) {
     double *copy = NULL;
-    TN_TRY(tn_alloc(2 * p * q + q * q + q, sizeof *copy, &copy, error));
+    TN_TRY(TN_ALLOC(2 * p * q + q * q + q, &copy, error));
     double *u = copy + p * q, *vt = u + p * q, *s = vt + q * q;
     memcpy(copy, a, p * q * sizeof *a);
     tn_status status = tn_dense_svd(p, q, copy, u, s, vt, error);
@@ -280,7 +280,7 @@ static tn_status cut_tall(uint64_t p, uint64_t q, const double *a, const tn_svd_
         cut->rank = tn_svd_rank(s, q, 0, rule, &cut->squared_loss);
         status = take_columns(p, q, u, s, cut, error);
     }
-    if (status == TN_OK) status = tn_alloc(cut->rank * q, sizeof *cut->rest, &cut->rest, error);
+    if (status == TN_OK) status = TN_ALLOC(cut->rank * q, &cut->rest, error);
     for (uint64_t i = 0; status == TN_OK && i < cut->rank; i++)
         for (uint64_t j = 0; j < q; j++) cut->rest[i * q + j] = s[i] * vt[i * q + j];
     tn_free(copy);

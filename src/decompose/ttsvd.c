@@ -15,13 +15,13 @@ typedef struct {
 } residue;
 
 static tn_status copy_values(const double *from, uint64_t count, double **to, tn_error *error) {
-    TN_TRY(tn_alloc(count, sizeof **to, to, error));
+    TN_TRY(TN_ALLOC(count, to, error));
     memcpy(*to, from, count * sizeof **to);
     return TN_OK;
 }
 
 static tn_status identity(uint64_t size, double **matrix, tn_error *error) {
-    TN_TRY(tn_alloc(size * size, sizeof **matrix, matrix, error));
+    TN_TRY(TN_ALLOC(size * size, matrix, error));
     for (uint64_t i = 0; i < size; i++) (*matrix)[i * size + i] = 1;
     return TN_OK;
 }
@@ -101,7 +101,7 @@ tn_status tn_train_merge(const tn_train *train, size_t first, size_t last, doubl
         if (!tn_mul(rows, columns, &elements))
             status =
                 tn_fail(error, TN_OVERFLOW, "the product of %zu cores does not fit 64 bits", last - first);
-        if (status == TN_OK) status = tn_alloc(elements, sizeof *next, &next, error);
+        if (status == TN_OK) status = TN_ALLOC(elements, &next, error);
         if (status == TN_OK)
             tn_dense_multiply(false, false, rows, columns, train->rank[k], product, train->core[k], next);
         tn_free(product);
@@ -138,7 +138,7 @@ static tn_status error_by_blocks(const double *left, const double *right, uint64
     uint64_t step = BLOCK_ELEMENTS / columns;
     step = step < 1 ? 1 : step > rows ? rows : step;
     double *block = NULL;
-    TN_TRY(tn_alloc(step * columns, sizeof *block, &block, error));
+    TN_TRY(TN_ALLOC(step * columns, &block, error));
     *squared_error = 0;
     for (uint64_t first = 0; first < rows; first += step) {
         uint64_t height = rows - first < step ? rows - first : step;
@@ -183,7 +183,7 @@ tn_status tn_train_parameters(const tn_train *train, uint64_t *parameters, tn_er
 static tn_status values_of(const double *tensor, uint64_t p, uint64_t q, double *values, tn_error *error) {
     double *work = NULL;
     TN_TRY(tn_dense_check(p, q, error));
-    TN_TRY(tn_alloc(p <= q ? p * p : p * q, sizeof *work, &work, error));
+    TN_TRY(TN_ALLOC(p <= q ? p * p : p * q, &work, error));
     tn_status status = TN_OK;
     if (p <= q)
         status = tn_dense_reduce(p, q, tensor, work, error);
@@ -201,7 +201,7 @@ tn_status tn_unfolding_values(const double *tensor, const uint64_t *mode, size_t
         return tn_fail(error, TN_OVERFLOW, "an unfolding's size does not fit 64 bits");
     *count = p < q ? p : q;
     *values = NULL;
-    TN_TRY(tn_alloc(*count, sizeof **values, values, error));
+    TN_TRY(TN_ALLOC(*count, values, error));
     tn_blas_serial();
     tn_status status = values_of(tensor, p, q, *values, error);
     tn_blas_restore();
@@ -257,7 +257,7 @@ tn_status tn_places_make(const tn_weight *weight, tn_places *places, tn_error *e
         step *= weight->m[k];
     }
     for (uint32_t k = weight->d; !paired && k-- > 0; step *= weight->m[k]) row_stride[k] = step;
-    TN_TRY(tn_alloc(p->rows + p->columns, sizeof *p->row, &p->row, error));
+    TN_TRY(TN_ALLOC(p->rows + p->columns, &p->row, error));
     p->column = p->row + p->rows;
     place_digits(weight->m, row_stride, weight->d, p->rows, p->row);
     place_digits(weight->n, column_stride, weight->d, p->columns, p->column);

@@ -25,8 +25,8 @@ typedef struct {
 
 static tn_status make_axes(const teller *with, tn_array_layout *of, uint32_t count, axes *made) {
     uint64_t *numbers;
-    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *made->axis, &made->axis, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, (size_t)count * 4, sizeof *numbers, &numbers, with->error));
+    TN_TRY(TN_NEW(with->arena, count, &made->axis, with->error));
+    TN_TRY(TN_NEW(with->arena, (size_t)count * 4, &numbers, with->error));
     made->size = numbers;
     made->word = numbers + count;
     made->skew = numbers + 2 * (size_t)count;
@@ -217,7 +217,7 @@ static void list_uses(const teller *with, tn_array_use **use) {
 static tn_status tell_uses(const teller *with) {
     uint32_t arrays = with->workload->step->arrays;
     tn_array_use **use;
-    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *use, &use, with->error));
+    TN_TRY(TN_NEW(with->arena, arrays, &use, with->error));
     list_uses(with, NULL);
     for (uint32_t a = 0; a < arrays; a++) {
         TN_TRY(tn_arena_alloc(with->arena, with->layout[a].uses, sizeof **use, &use[a], with->error));
@@ -234,7 +234,7 @@ tn_status tn_array_layouts_tell(const tn_workload *workload, const tn_plan *plan
     teller with = {.workload = workload, .plan = plan, .laid = plan->laid, .arena = arena, .error = error};
     *layout = NULL;
     if (!with.laid) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.layout, &with.layout, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &with.layout, error));
     for (uint32_t a = 0; a < step->arrays; a++) {
         with.layout[a].memory = plan->map.memory_of[a];
         TN_TRY(tn_step_array_name(step, a, arena, &with.layout[a].name, error));

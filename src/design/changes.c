@@ -225,8 +225,8 @@ static tn_status compare(comparison *with, tn_flow_price *line, uint32_t *count)
 
 static tn_status compare_all(comparison *with, tn_arena *arena, tn_flow_price *line, uint32_t *count) {
     with->weights = tn_model_weights(with->model);
-    TN_TRY(tn_arena_alloc(arena, with->weights, sizeof *with->varies, &with->varies, with->error));
-    TN_TRY(tn_arena_alloc(arena, with->weights, sizeof *with->given, &with->given, with->error));
+    TN_TRY(TN_NEW(arena, with->weights, &with->varies, with->error));
+    TN_TRY(TN_NEW(arena, with->weights, &with->given, with->error));
     find_varying(with);
     if (!any_varies(with)) return TN_OK;
     for (size_t i = 0; i < with->weights; i++) with->given[i] = tn_model_weight_at(with->model, i)->flow;
@@ -342,7 +342,7 @@ tn_status tn_flows_settle(tn_model *model, const tn_device *device, const tn_bui
     tn_arena arena = {0};
     tn_model_weight **open;
     size_t weights = tn_model_weights(model), count = 0;
-    tn_status status = tn_arena_alloc(&arena, weights, sizeof *open, &open, error);
+    tn_status status = TN_NEW(&arena, weights, &open, error);
     for (size_t i = 0; status == TN_OK && i < weights; i++)
         if (tn_model_weight_at(model, i)->flow == TN_FLOW_FASTEST)
             open[count++] = tn_model_weight_at(model, i);
@@ -508,7 +508,7 @@ tn_status tn_technique_prices(const tn_model *model, const tn_device *device, co
     *count = 0;
     for (const tn_transformation *const *one = tn_transformations; *one; one++) all++;
     for (const tn_design_choice *one = tn_design_choices; one->name; one++) all++;
-    TN_TRY(tn_arena_alloc(arena, all, sizeof *t.line, &t.line, error));
+    TN_TRY(TN_NEW(arena, all, &t.line, error));
     TN_TRY(tell_choices(&t, true));
     for (const tn_transformation *const *one = tn_transformations; *one; one++) {
         stage next = t.at;

@@ -89,7 +89,7 @@ static void tell_write_backs(teller *with) {
 static tn_status tell_kernels(teller *with) {
     const tn_step *step = with->workload->step;
     double macs[TN_UNITS] = {0};
-    TN_TRY(tn_arena_alloc(with->arena, TN_UNITS + 2, sizeof *with->kernel, &with->kernel, with->error));
+    TN_TRY(TN_NEW(with->arena, TN_UNITS + 2, &with->kernel, with->error));
     for (uint32_t unit = 0; unit < TN_UNITS; unit++) with->line_of[unit] = NONE;
     for (uint32_t i = 0; i < step->operations; i++) {
         uint32_t unit = served_by(with, i), *line = &with->line_of[unit];
@@ -117,7 +117,7 @@ static tn_status tell_kernels(teller *with) {
 static tn_status tell_fused(teller *with) {
     const tn_step *step = with->workload->step;
     tn_fused_line *line;
-    TN_TRY(tn_arena_alloc(with->arena, step->operations, sizeof *line, &line, with->error));
+    TN_TRY(TN_NEW(with->arena, step->operations, &line, with->error));
     with->out->fused = line;
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *product = &step->operation[i];
@@ -160,7 +160,7 @@ static tn_status tell_layouts(teller *with) {
     tn_array_layout *dealt;
     TN_TRY(tn_array_layouts_tell(with->workload, with->plan, with->arena, &told, with->error));
     if (!told) return TN_OK;
-    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *dealt, &dealt, with->error));
+    TN_TRY(TN_NEW(with->arena, arrays, &dealt, with->error));
     for (uint32_t a = 0; a < arrays; a++)
         if (told[a].memory != NONE) with->memory[told[a].memory].layouts++;
     for (uint32_t i = 0; i < map->memories; i++) {
@@ -182,7 +182,7 @@ static tn_status tell_layouts(teller *with) {
 static tn_status tell_memories(teller *with) {
     const tn_map *map = &with->plan->map;
     const tn_workload *workload = with->workload;
-    TN_TRY(tn_arena_alloc(with->arena, map->memories + 1, sizeof *with->memory, &with->memory, with->error));
+    TN_TRY(TN_NEW(with->arena, map->memories + 1, &with->memory, with->error));
     for (uint32_t i = 0; i < map->memories; i++) {
         const tn_mapped *memory = &map->memory[i];
         tn_memory_line *line = &with->memory[i];
@@ -233,7 +233,7 @@ tn_largest tn_explanation_largest(const tn_explanation *explanation, tn_resource
 static tn_status tell_misfits(teller *with) {
     tn_explanation *out = with->out;
     tn_misfit *list;
-    TN_TRY(tn_arena_alloc(with->arena, TN_RESOURCES, sizeof *list, &list, with->error));
+    TN_TRY(TN_NEW(with->arena, TN_RESOURCES, &list, with->error));
     for (int resource = 0; resource < TN_RESOURCES; resource++) {
         if (!(out->price.misfits >> resource & 1)) continue;
         tn_misfit *misfit = &list[out->misfits++];
@@ -280,8 +280,8 @@ static tn_status tell_path(teller *with) {
     const tn_task_time *time = with->workload->time;
     uint32_t *path, count;
     uint64_t *by_memory, greatest = 0;
-    TN_TRY(tn_arena_alloc(with->arena, with->schedule.tasks, sizeof *path, &path, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, with->plan->map.memories, sizeof *by_memory, &by_memory, with->error));
+    TN_TRY(TN_NEW(with->arena, with->schedule.tasks, &path, with->error));
+    TN_TRY(TN_NEW(with->arena, with->plan->map.memories, &by_memory, with->error));
     tn_schedule_path(&with->schedule, time, path, &count);
     /* A task counts from its start to the start of the one that waited for it: streamed ones overlap. */
     uint64_t until = with->out->price.cycles_per_step;
@@ -302,7 +302,7 @@ static tn_status tell_path(teller *with) {
 
 static tn_status tell_timeline(teller *with) {
     uint32_t count = with->workload->step->operations;
-    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *with->item, &with->item, with->error));
+    TN_TRY(TN_NEW(with->arena, count, &with->item, with->error));
     for (uint32_t i = 0; i < count; i++)
         with->item[i] = (tn_timeline_item){.operation = i,
                                            .kernel = with->line_of[served_by(with, i)],
@@ -422,8 +422,8 @@ static tn_status tell_unverified(teller *with) {
     const tn_device *device = with->workload->device;
     unverified_names all = {.with = with, .room = (uint32_t)device->operators.count + 64};
     bool *told;
-    TN_TRY(tn_arena_alloc(with->arena, device->operators.count, sizeof *told, &told, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, all.room, sizeof *all.name, &all.name, with->error));
+    TN_TRY(TN_NEW(with->arena, device->operators.count, &told, with->error));
+    TN_TRY(TN_NEW(with->arena, all.room, &all.name, with->error));
     note_resources(&all);
     note_unverified(&all, device->memory.origin == TN_UNVERIFIED, "memory", "");
     note_control(&all);

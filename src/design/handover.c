@@ -62,10 +62,9 @@ static tn_status list_memories(maker *with) {
     uint64_t count = 0;
     for (uint32_t m = 0; m < map->memories; m++)
         count += tn_ceil_div(map->memory[m].copies, group_of(with, m));
-    TN_TRY(tn_arena_alloc(with->arena, map->memories, sizeof *with->first, &with->first, with->error));
-    TN_TRY(
-        tn_arena_alloc(with->arena, map->memories, sizeof *with->copy_depth, &with->copy_depth, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *with->out->memory, &with->out->memory, with->error));
+    TN_TRY(TN_NEW(with->arena, map->memories, &with->first, with->error));
+    TN_TRY(TN_NEW(with->arena, map->memories, &with->copy_depth, with->error));
+    TN_TRY(TN_NEW(with->arena, count, &with->out->memory, with->error));
     for (uint32_t m = 0; m < map->memories; m++) {
         uint64_t copies = map->memory[m].copies, group = group_of(with, m);
         with->first[m] = with->out->memories;
@@ -91,10 +90,10 @@ static tn_status place_slots(maker *with) {
     const tn_step *step = with->out->step;
     uint64_t *next;
     uint32_t *memory;
-    TN_TRY(tn_arena_alloc(with->arena, map->slots, sizeof *with->slot_rows, &with->slot_rows, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, map->slots, sizeof *with->slot_at, &with->slot_at, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, map->slots, sizeof *memory, &memory, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, map->memories, sizeof *next, &next, with->error));
+    TN_TRY(TN_NEW(with->arena, map->slots, &with->slot_rows, with->error));
+    TN_TRY(TN_NEW(with->arena, map->slots, &with->slot_at, with->error));
+    TN_TRY(TN_NEW(with->arena, map->slots, &memory, with->error));
+    TN_TRY(TN_NEW(with->arena, map->memories, &next, with->error));
     for (uint32_t i = 0; i < map->slots; i++) memory[i] = TN_HANDED_NONE;
     for (uint32_t i = 0; i < step->arrays; i++) {
         uint32_t slot = map->slot_of[i], m = map->memory_of[i];
@@ -218,8 +217,7 @@ static tn_status shape_operands(maker *with, const tn_operation *operation) {
 
 static tn_status list_arrays(maker *with) {
     const tn_step *step = with->out->step;
-    TN_TRY(
-        tn_arena_alloc(with->arena, step->arrays, sizeof *with->out->array, &with->out->array, with->error));
+    TN_TRY(TN_NEW(with->arena, step->arrays, &with->out->array, with->error));
     with->out->arrays = step->arrays;
     const tn_array_layout *layout;
     TN_TRY(tn_array_layouts_tell(with->workload, with->plan, with->arena, &layout, with->error));
@@ -250,8 +248,7 @@ static tn_status list_arrays(maker *with) {
 static tn_status list_operations(maker *with) {
     const tn_step *step = with->out->step;
     const tn_explanation *why = with->out->why;
-    TN_TRY(tn_arena_alloc(with->arena, step->operations, sizeof *with->out->operation, &with->out->operation,
-                          with->error));
+    TN_TRY(TN_NEW(with->arena, step->operations, &with->out->operation, with->error));
     with->out->operations = step->operations;
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *of = &step->operation[i];

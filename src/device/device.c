@@ -261,8 +261,8 @@ tn_status tn_operators_extreme(const tn_device *device, bool most, tn_arena *are
     tn_device *made;
     tn_operator_row *row;
     size_t rows = device->operators.count;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
-    TN_TRY(tn_arena_alloc(arena, rows, sizeof *row, &row, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
+    TN_TRY(TN_NEW(arena, rows, &row, error));
     *made = *device;
     if (rows) memcpy(row, device->operators.item, rows * sizeof *row);
     made->operators.item = row;
@@ -344,7 +344,7 @@ static tn_status unknown_variant(const tn_yaml *variants, const char *wanted, tn
                                  tn_error *error) {
     size_t count = variants ? variants->count : 0;
     const char **names;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *names, &names, error));
+    TN_TRY(TN_NEW(arena, count, &names, error));
     for (size_t i = 0; i < count; i++) names[i] = variants->key[i]->text;
     const char *near = tn_suggest(wanted, names, count);
     if (near)
@@ -532,7 +532,7 @@ tn_status tn_device_load(const char *name, const char *const *set, size_t set_co
     for (size_t i = 0; i < set_count; i++)
         if (!sets_variant(set[i])) TN_TRY(tn_yaml_set(tree, set[i], arena, error));
     TN_TRY(seal(tree, variant, arena, error));
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
     TN_TRY(decode(tree, arena, made, error));
     made->variant = variant;
     made->full_name = made->name;

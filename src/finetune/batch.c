@@ -53,7 +53,7 @@ tn_status tn_batch_largest(const tn_finetune_data *data, const char *model, tn_a
     if (points == 0)
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = data->file}, "no measurements of model '%s'",
                           model);
-    TN_TRY(tn_arena_alloc(arena, points, sizeof **row, row, error));
+    TN_TRY(TN_NEW(arena, points, row, error));
     for (size_t i = 0; i < data->count; i++) {
         const tn_finetune_group *group = &data->group[i];
         if (strcmp(group->model, model) != 0) continue;

@@ -73,12 +73,12 @@ static tn_status read_groups(const tn_csv *csv, tn_arena *arena, tn_finetune_dat
     if (csv->rows == 0)
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = csv->file, .line = 1, .column = 1},
                           "no measurements below the head row; at least two batch sizes are needed");
-    TN_TRY(tn_arena_alloc(arena, csv->rows, sizeof *of, &of, error));
-    TN_TRY(tn_arena_alloc(arena, csv->rows, sizeof *data->group, &data->group, error));
+    TN_TRY(TN_NEW(arena, csv->rows, &of, error));
+    TN_TRY(TN_NEW(arena, csv->rows, &data->group, error));
     TN_TRY(sort_rows(csv, column, data, of, error));
     for (size_t i = 0; i < data->count; i++) {
         tn_finetune_group *group = &data->group[i];
-        TN_TRY(tn_arena_alloc(arena, group->count, sizeof *group->point, &group->point, error));
+        TN_TRY(TN_NEW(arena, group->count, &group->point, error));
         group->count = 0;
     }
     for (size_t row = 0; row < csv->rows; row++) {
@@ -152,7 +152,7 @@ tn_status tn_finetune_keep_gpus(tn_finetune_data *data, const char *const *gpu, 
 tn_status tn_finetune_without(const tn_finetune_data *data, const char *gpu, tn_arena *arena,
                               tn_finetune_data *rest, tn_error *error) {
     tn_finetune_data made = {.file = data->file};
-    TN_TRY(tn_arena_alloc(arena, data->count, sizeof *made.group, &made.group, error));
+    TN_TRY(TN_NEW(arena, data->count, &made.group, error));
     for (size_t i = 0; i < data->count; i++)
         if (strcmp(data->group[i].gpu, gpu) != 0) made.group[made.count++] = data->group[i];
     *rest = made;

@@ -55,8 +55,8 @@ static tn_status fit_line(const tn_finetune_point *point, size_t count, double *
 static tn_status fit_log(const tn_finetune_point *point, size_t count, double c3, tn_finetune_fit *fit,
                          tn_error *error) {
     double *u = NULL, *y = NULL;
-    tn_status status = tn_alloc(count, sizeof *u, &u, error);
-    if (status == TN_OK) status = tn_alloc(count, sizeof *y, &y, error);
+    tn_status status = TN_ALLOC(count, &u, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &y, error);
     if (status == TN_OK) status = fit_line(point, count, u, y, c3, fit, error);
     tn_free(u);
     tn_free(y);

@@ -193,7 +193,7 @@ tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *tab
     const row *rows = file.gpus.item;
     const tn_yaml *list = tn_yaml_get(root, "gpus");
     tn_gpu_table made = {.file = path, .count = file.gpus.count};
-    TN_TRY(tn_arena_alloc(arena, made.count, sizeof *made.gpu, &made.gpu, error));
+    TN_TRY(TN_NEW(arena, made.count, &made.gpu, error));
     for (size_t i = 0; i < made.count; i++)
         TN_TRY(make(&rows[i], list->key[i]->at, arena, &made.gpu[i], error));
     TN_TRY(make_framework(&file.framework, &made.framework, error));

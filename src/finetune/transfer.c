@@ -37,9 +37,9 @@ tn_status tn_transfer_fit(const tn_finetune_data *data, const tn_gpu_table *tabl
     const tn_gpu **gpu;
     tn_finetune_point *all;
     tn_transfer made = {0};
-    TN_TRY(tn_arena_alloc(arena, data->count, sizeof *gpu, &gpu, error));
+    TN_TRY(TN_NEW(arena, data->count, &gpu, error));
     TN_TRY(find_gpus(data, table, gpu, &made, error));
-    TN_TRY(tn_arena_alloc(arena, made.points, sizeof *all, &all, error));
+    TN_TRY(TN_NEW(arena, made.points, &all, error));
     size_t count = 0;
     for (size_t i = 0; i < data->count; i++)
         for (size_t j = 0; j < data->group[i].count; j++)
@@ -81,7 +81,7 @@ tn_status tn_transfer_hold_out(const tn_finetune_data *data, const tn_gpu_table 
                                tn_error *error) {
     double square = 0;
     *count = 0;
-    TN_TRY(tn_arena_alloc(arena, data->count, sizeof **errors, errors, error));
+    TN_TRY(TN_NEW(arena, data->count, errors, error));
     for (size_t i = 0; i < data->count && data->count > 1; i++) {
         const tn_finetune_group *left = &data->group[i];
         tn_finetune_data rest;

@@ -67,7 +67,7 @@ static tn_status list_bits(const tn_mutable_tree *sketch, const uint64_t *bits, 
                            tn_indices *list, tn_error *error) {
     uint32_t count = 0;
     for (uint32_t w = 0; w < sketch->words; w++) count += (uint32_t)__builtin_popcountll(bits[w]);
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *list->index, &list->index, error));
+    TN_TRY(TN_NEW(arena, count, &list->index, error));
     list->count = 0;
     for (uint32_t w = 0; w < sketch->words; w++)
         for (uint64_t rest = bits[w]; rest; rest &= rest - 1)
@@ -80,7 +80,7 @@ static tn_status part_problem(climber *c, const part_tree *tree, tn_problem *pro
     tn_network network = *c->sketch.network;
     uint32_t top = tree->inner[tree->inners - 1];
     network.tensors = tree->parts;
-    TN_TRY(tn_arena_alloc(&c->scratch, tree->parts, sizeof *network.tensor, &network.tensor, c->error));
+    TN_TRY(TN_NEW(&c->scratch, tree->parts, &network.tensor, c->error));
     for (uint32_t i = 0; i < tree->parts; i++)
         TN_TRY(list_bits(&c->sketch, c->sketch.node[tree->part[i]].open, &c->scratch, &network.tensor[i],
                          c->error));
@@ -236,7 +236,7 @@ static tn_status play(climber *c, const tn_network *network, tn_arena *arena, tn
                       void *user) {
     tn_tree tree = {network->tensors, NULL};
     TN_TRY(tn_mutable_tree_new(network, arena, &c->sketch, c->error));
-    TN_TRY(tn_arena_alloc(arena, tree.tensors, sizeof *tree.merge, &tree.merge, c->error));
+    TN_TRY(TN_NEW(arena, tree.tensors, &tree.merge, c->error));
     for (uint64_t round = 0; round < c->options->rounds; round++) {
         if (round && tn_interrupted()) break;
         TN_TRY(play_round(c, round, &tree, visit, user));

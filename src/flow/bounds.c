@@ -39,12 +39,12 @@ static int by_elements(const void *a, const void *b) {
 
 static tn_status begin(relaxing *r, tn_arena *arena, tn_error *error) {
     uint32_t indices = r->network->indices, tensors = r->network->tensors;
-    TN_TRY(tn_arena_alloc(arena, indices, sizeof *r->carriers, &r->carriers, error));
-    TN_TRY(tn_arena_alloc(arena, indices, sizeof *r->size, &r->size, error));
-    TN_TRY(tn_arena_alloc(arena, indices, sizeof *r->in_output, &r->in_output, error));
-    TN_TRY(tn_arena_alloc(arena, indices, sizeof *r->bundle, &r->bundle, error));
-    TN_TRY(tn_arena_alloc(arena, indices, sizeof *r->bundled, &r->bundled, error));
-    return tn_arena_alloc(arena, indices > tensors ? indices : tensors, sizeof *r->rank, &r->rank, error);
+    TN_TRY(TN_NEW(arena, indices, &r->carriers, error));
+    TN_TRY(TN_NEW(arena, indices, &r->size, error));
+    TN_TRY(TN_NEW(arena, indices, &r->in_output, error));
+    TN_TRY(TN_NEW(arena, indices, &r->bundle, error));
+    TN_TRY(TN_NEW(arena, indices, &r->bundled, error));
+    return TN_NEW(arena, indices > tensors ? indices : tensors, &r->rank, error);
 }
 
 static void keep_tensors(relaxing *r) {
@@ -110,7 +110,7 @@ tn_status tn_relax(const tn_network *network, tn_arena *arena, tn_problem *probl
     keep_indices(&r);
     bundle_indices(&r);
     leave_small_bundles(&r);
-    TN_TRY(tn_arena_alloc(arena, network->tensors, sizeof *left.tensor, &left.tensor, error));
+    TN_TRY(TN_NEW(arena, network->tensors, &left.tensor, error));
     left.tensors = 0;
     left.index_size = r.size;
     for (uint32_t t = 0; t < network->tensors; t++)
@@ -247,13 +247,13 @@ static tn_status weigh(const tn_network *network, tn_arena *arena, layout *l, tn
     uint32_t n = network->tensors, *first;
     bool *bound;
     *l = (layout){.tensors = n};
-    TN_TRY(tn_arena_alloc(arena, (size_t)n * n, sizeof *l->weight, &l->weight, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *l->order, &l->order, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *l->best_order, &l->best_order, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *l->left, &l->left, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *l->placed, &l->placed, error));
-    TN_TRY(tn_arena_alloc(arena, network->indices, sizeof *first, &first, error));
-    TN_TRY(tn_arena_alloc(arena, network->indices, sizeof *bound, &bound, error));
+    TN_TRY(TN_NEW(arena, (size_t)n * n, &l->weight, error));
+    TN_TRY(TN_NEW(arena, n, &l->order, error));
+    TN_TRY(TN_NEW(arena, n, &l->best_order, error));
+    TN_TRY(TN_NEW(arena, n, &l->left, error));
+    TN_TRY(TN_NEW(arena, n, &l->placed, error));
+    TN_TRY(TN_NEW(arena, network->indices, &first, error));
+    TN_TRY(TN_NEW(arena, network->indices, &bound, error));
     for (uint32_t t = 0; t < n; t++)
         for (uint32_t i = 0; i < network->tensor[t].count; i++) {
             uint32_t index = network->tensor[t].index[i];
@@ -378,7 +378,7 @@ tn_status tn_least_cuts(const tn_network *network, uint64_t states_most, tn_aren
     while (width < OPEN_MOST && (uint64_t)2 << width <= states_most) width++;
     TN_TRY(weigh(network, arena, &l, error));
     find_order(&l);
-    TN_TRY(tn_arena_alloc(arena, ((size_t)1 << width) * t.counts, sizeof *t.cut, &t.cut, error));
+    TN_TRY(TN_NEW(arena, ((size_t)1 << width) * t.counts, &t.cut, error));
     for (uint32_t k = 1; k < t.counts; k++) t.cut[k] = INFINITY;
     memset(l.placed, 0, l.tensors * sizeof *l.placed);
     memset(l.left, 0, l.tensors * sizeof *l.left);
@@ -409,8 +409,8 @@ tn_status tn_cut_bound(const tn_network *network, uint64_t work_most, tn_arena *
     double *cut, *macs;
     uint64_t states = work_most / ((uint64_t)n * n);
     *bound = 0;
-    TN_TRY(tn_arena_alloc(arena, (size_t)n + 1, sizeof *cut, &cut, error));
-    TN_TRY(tn_arena_alloc(arena, (size_t)n + 1, sizeof *macs, &macs, error));
+    TN_TRY(TN_NEW(arena, (size_t)n + 1, &cut, error));
+    TN_TRY(TN_NEW(arena, (size_t)n + 1, &macs, error));
     TN_TRY(tn_least_cuts(network, states < 2 ? 2 : states, arena, cut, error));
     *work += work_most;
     if (tn_interrupted()) return TN_OK;

@@ -193,7 +193,7 @@ static tn_status add_point(engine *e, uint32_t number) {
     tn_live_point *point = &e->point[e->points++];
     point->macs = e->label[number].macs;
     point->peak = tn_profile_peak(&e->label[number].profile);
-    TN_TRY(tn_arena_alloc(e->arena, e->problem->tensors, sizeof *point->merge, &point->merge, e->error));
+    TN_TRY(TN_NEW(e->arena, e->problem->tensors, &point->merge, e->error));
     write_merges(e, number, &count, point->merge);
     return TN_OK;
 }

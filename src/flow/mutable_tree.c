@@ -15,9 +15,9 @@ tn_status tn_mutable_tree_new(const tn_network *network, tn_arena *arena, tn_mut
     uint32_t n = network->tensors, words = network->indices / 64 + 1;
     uint64_t *bits = NULL;
     *sketch = (tn_mutable_tree){.network = network, .words = words, .root = 2 * n - 2};
-    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)n - 1, sizeof *sketch->node, &sketch->node, error));
-    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)n * words, sizeof *bits, &bits, error));
-    TN_TRY(tn_arena_alloc(arena, (size_t)64 * words, sizeof *sketch->log_size, &sketch->log_size, error));
+    TN_TRY(TN_NEW(arena, 2 * (size_t)n - 1, &sketch->node, error));
+    TN_TRY(TN_NEW(arena, 2 * (size_t)n * words, &bits, error));
+    TN_TRY(TN_NEW(arena, (size_t)64 * words, &sketch->log_size, error));
     for (uint32_t v = 0; v < 2 * n - 1; v++) sketch->node[v].open = bits + (size_t)v * words;
     sketch->output = bits + (size_t)(2 * n - 1) * words;
     for (uint32_t i = 0; i < network->indices; i++)
@@ -123,12 +123,12 @@ static tn_status begin(greedy *g, tn_arena *arena, tn_error *error) {
     const tn_network *network = g->sketch->network;
     uint32_t n = network->tensors, words = g->sketch->words;
     uint64_t *bits = NULL;
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *g->number, &g->number, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *g->open, &g->open, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *g->elements, &g->elements, error));
-    TN_TRY(tn_arena_alloc(arena, (size_t)n * n, sizeof *g->score, &g->score, error));
-    TN_TRY(tn_arena_alloc(arena, (size_t)64 * words, sizeof *g->carriers, &g->carriers, error));
-    TN_TRY(tn_arena_alloc(arena, ((size_t)n + 1) * words, sizeof *bits, &bits, error));
+    TN_TRY(TN_NEW(arena, n, &g->number, error));
+    TN_TRY(TN_NEW(arena, n, &g->open, error));
+    TN_TRY(TN_NEW(arena, n, &g->elements, error));
+    TN_TRY(TN_NEW(arena, (size_t)n * n, &g->score, error));
+    TN_TRY(TN_NEW(arena, (size_t)64 * words, &g->carriers, error));
+    TN_TRY(TN_NEW(arena, ((size_t)n + 1) * words, &bits, error));
     g->result = bits + (size_t)n * words;
     for (uint32_t t = 0; t < n; t++) {
         g->number[t] = t;

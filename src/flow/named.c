@@ -76,7 +76,7 @@ static tn_status write_all(const tn_network *network, const trees_of_set *all, u
     for (uint32_t i = 0; i < all[whole].count; i++) {
         uint32_t merges = 0;
         tree[i].tensors = network->tensors;
-        TN_TRY(tn_arena_alloc(arena, network->tensors, sizeof *tree[i].merge, &tree[i].merge, error));
+        TN_TRY(TN_NEW(arena, network->tensors, &tree[i].merge, error));
         cheapest_write_tree(all, whole, i, &tree[i], &merges);
         TN_TRY(tn_tree_reorder(network, &tree[i], arena, error));
     }
@@ -93,7 +93,7 @@ tn_status tn_cheapest_trees(const tn_network *network, tn_arena *arena, tn_tree 
                        "the cheapest trees of a network of %" PRIu32 " tensors; at most %d tensors and %d "
                        "groups of indices",
                        network->tensors, TN_CHEAPEST_TENSORS, TN_PROBLEM_GROUPS);
-    tn_status status = tn_arena_alloc(&scratch, (size_t)problem.all + 1, sizeof *all, &all, error);
+    tn_status status = TN_NEW(&scratch, (size_t)problem.all + 1, &all, error);
     if (status == TN_OK) {
         find(&problem, all);
         *count = all[problem.all].count;
@@ -302,7 +302,7 @@ tn_status tn_flow_tree(const tn_weight *weight, uint64_t tokens, tn_flow_name na
     if (tn_flow_is_cheapest(name)) return cheapest(&network, place_of(name), arena, tree, error);
     writer w = {.weight = weight, .tree = tree};
     tree->tensors = network.tensors;
-    TN_TRY(tn_arena_alloc(arena, network.tensors, sizeof *tree->merge, &tree->merge, error));
+    TN_TRY(TN_NEW(arena, network.tensors, &tree->merge, error));
     TN_TRY(write_tree(&w, name, arena, error));
     return tn_tree_reorder(&network, tree, arena, error);
 }

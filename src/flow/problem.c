@@ -98,7 +98,7 @@ void tn_neighbours_clear(tn_neighbours *neighbours) {
 static tn_status widen(tn_neighbours *neighbours, tn_arena *arena, tn_error *error) {
     uint32_t capacity = neighbours->capacity ? 2 * neighbours->capacity : FIRST_CAPACITY;
     tn_neighbour *wider = NULL;
-    TN_TRY(tn_arena_alloc(arena, capacity, sizeof *wider, &wider, error));
+    TN_TRY(TN_NEW(arena, capacity, &wider, error));
     if (neighbours->count) memcpy(wider, neighbours->item, neighbours->count * sizeof *wider);
     neighbours->item = wider;
     neighbours->capacity = capacity;

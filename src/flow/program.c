@@ -115,9 +115,9 @@ static tn_status write_backward(reverse *r) {
 
 static tn_status begin_reverse(reverse *r, tn_arena *scratch, tn_error *error) {
     size_t count = 2 * (size_t)r->tree->tensors;
-    TN_TRY(tn_arena_alloc(scratch, count, sizeof *r->value, &r->value, error));
-    TN_TRY(tn_arena_alloc(scratch, count, sizeof *r->gradient, &r->gradient, error));
-    return tn_arena_alloc(scratch, count, sizeof *r->holds_x, &r->holds_x, error);
+    TN_TRY(TN_NEW(scratch, count, &r->value, error));
+    TN_TRY(TN_NEW(scratch, count, &r->gradient, error));
+    return TN_NEW(scratch, count, &r->holds_x, error);
 }
 
 static tn_status write_reverse(const tn_network *network, const tn_tree *tree,

@@ -20,7 +20,7 @@ static uint16_t *carried_by(const tn_writer *writer, uint32_t tensor) {
 
 static tn_status copy_indices(tn_writer *writer, tn_indices from, tn_indices *to) {
     to->count = from.count;
-    TN_TRY(tn_arena_alloc(writer->arena, from.count, sizeof *to->index, &to->index, writer->error));
+    TN_TRY(TN_NEW(writer->arena, from.count, &to->index, writer->error));
     if (from.count) memcpy(to->index, from.index, from.count * sizeof *to->index);
     return TN_OK;
 }
@@ -58,16 +58,12 @@ static tn_status allocate(tn_writer *writer, uint32_t inputs, tn_arena *scratch)
     tn_program *program = writer->program;
     const tn_network *network = writer->network;
     uint32_t most = inputs + writer->most_steps;
-    TN_TRY(tn_arena_alloc(writer->arena, most, sizeof *program->tensor, &program->tensor, writer->error));
-    TN_TRY(tn_arena_alloc(writer->arena, writer->most_steps, sizeof *program->step, &program->step,
-                          writer->error));
-    TN_TRY(tn_arena_alloc(writer->arena, network->indices, sizeof *program->index_size, &program->index_size,
-                          writer->error));
-    TN_TRY(tn_arena_alloc(scratch, network->indices, sizeof *writer->carriers, &writer->carriers,
-                          writer->error));
-    TN_TRY(tn_arena_alloc(scratch, (size_t)most * network->indices, sizeof *writer->carried, &writer->carried,
-                          writer->error));
-    return tn_arena_alloc(scratch, network->indices, sizeof *writer->mark, &writer->mark, writer->error);
+    TN_TRY(TN_NEW(writer->arena, most, &program->tensor, writer->error));
+    TN_TRY(TN_NEW(writer->arena, writer->most_steps, &program->step, writer->error));
+    TN_TRY(TN_NEW(writer->arena, network->indices, &program->index_size, writer->error));
+    TN_TRY(TN_NEW(scratch, network->indices, &writer->carriers, writer->error));
+    TN_TRY(TN_NEW(scratch, (size_t)most * network->indices, &writer->carried, writer->error));
+    return TN_NEW(scratch, network->indices, &writer->mark, writer->error);
 }
 
 tn_status tn_writer_begin(tn_writer *writer, const tn_network *network, bool training, uint32_t most_steps,
@@ -150,8 +146,7 @@ static tn_status describe(tn_writer *writer, tn_indices a, tn_indices b, const t
     if (given) {
         TN_TRY(copy_indices(writer, *given, &tensor->indices));
     } else {
-        TN_TRY(tn_arena_alloc(writer->arena, a.count + b.count, sizeof *tensor->indices.index,
-                              &tensor->indices.index, writer->error));
+        TN_TRY(TN_NEW(writer->arena, a.count + b.count, &tensor->indices.index, writer->error));
         append_remaining(writer, a, ON_A | ON_B, out, &tensor->indices);
         append_remaining(writer, a, ON_A, out, &tensor->indices);
         append_remaining(writer, b, ON_B, out, &tensor->indices);

@@ -8,7 +8,7 @@ enum { FIRST_BITS = 8 };
 
 static tn_status widen(tn_set_map *map, tn_arena *arena, tn_error *error) {
     tn_set_map wider = {.bits = map->entry ? map->bits + 2 : FIRST_BITS, .count = map->count};
-    TN_TRY(tn_arena_alloc(arena, (size_t)1 << wider.bits, sizeof *wider.entry, &wider.entry, error));
+    TN_TRY(TN_NEW(arena, (size_t)1 << wider.bits, &wider.entry, error));
     for (size_t slot = 0; map->entry && slot < (size_t)1 << map->bits; slot++)
         if (map->entry[slot].set) *tn_set_map_place(&wider, map->entry[slot].set) = map->entry[slot];
     *map = wider;
@@ -39,7 +39,7 @@ tn_status tn_queue_push(tn_queue *queue, tn_queued item, tn_arena *arena, tn_err
     if (queue->count == queue->capacity) {
         size_t capacity = queue->capacity ? 4 * queue->capacity : FIRST_CAPACITY;
         tn_queued *wider = NULL;
-        TN_TRY(tn_arena_alloc(arena, capacity, sizeof *wider, &wider, error));
+        TN_TRY(TN_NEW(arena, capacity, &wider, error));
         if (queue->count) memcpy(wider, queue->item, queue->count * sizeof *wider);
         queue->item = wider;
         queue->capacity = capacity;

@@ -45,7 +45,7 @@ static tn_stop search_state_stop(const tn_search_state *state) {
 static tn_status copy_tree(tn_search_state *state, const tn_merge *merge, tn_arena *arena, tn_tree *tree) {
     uint32_t n = state->network->tensors;
     tree->tensors = n;
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *tree->merge, &tree->merge, state->error));
+    TN_TRY(TN_NEW(arena, n, &tree->merge, state->error));
     if (merge) memcpy(tree->merge, merge, (n - 1) * sizeof *merge);
     return TN_OK;
 }
@@ -400,7 +400,7 @@ static void sift(const tn_search_state *state, tn_tree_front *front) {
 
 static tn_status collect(tn_search_state *state, const tn_search_result *cheapest,
                          const tn_search_result *leanest, const tn_live_result *live, tn_tree_front *front) {
-    TN_TRY(tn_arena_alloc(state->arena, live->count + 2, sizeof *front->item, &front->item, state->error));
+    TN_TRY(TN_NEW(state->arena, live->count + 2, &front->item, state->error));
     front->item[front->count++] = *cheapest;
     front->item[front->count++] = *leanest;
     for (size_t i = 0; i < live->count; i++) {

@@ -80,7 +80,7 @@ static tn_status reset_slots(walk *w, size_t layer, size_t entries) {
     if (!orderer->slot || bits > orderer->slot_bits) {
         tn_free(orderer->slot);
         orderer->slot = NULL;
-        TN_TRY(tn_alloc((size_t)1 << bits, sizeof *orderer->slot, &orderer->slot, w->error));
+        TN_TRY(TN_ALLOC((size_t)1 << bits, &orderer->slot, w->error));
         orderer->slot_bits = bits;
     }
     memset(orderer->slot, 0xff, slots(orderer) * sizeof *orderer->slot);
@@ -97,8 +97,7 @@ static tn_status put(walk *w, size_t layer, entry next) {
         if (next.peak < orderer->entry[*slot].peak) orderer->entry[*slot] = next;
         return TN_OK;
     }
-    TN_TRY(
-        tn_grow(&orderer->entry, &orderer->capacity, orderer->entries + 1, sizeof *orderer->entry, w->error));
+    TN_TRY(TN_GROW(&orderer->entry, &orderer->capacity, orderer->entries + 1, w->error));
     *slot = (uint32_t)orderer->entries;
     orderer->entry[orderer->entries++] = next;
     if (2 * (orderer->entries - layer + 1) > slots(orderer))
@@ -141,7 +140,7 @@ static tn_status walk_layers(walk *w, tn_order_result *result) {
     tn_orderer *orderer = w->orderer;
     size_t layer = 0, end = 1;
     orderer->entries = 0;
-    TN_TRY(tn_grow(&orderer->entry, &orderer->capacity, 1, sizeof *orderer->entry, w->error));
+    TN_TRY(TN_GROW(&orderer->entry, &orderer->capacity, 1, w->error));
     orderer->entry[orderer->entries++] = (entry){.live = w->problem->live, .peak = w->problem->live};
     for (uint32_t s = 0; s < w->problem->steps; s++) {
         TN_TRY(reset_slots(w, end, 0));

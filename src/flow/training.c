@@ -8,7 +8,7 @@
 
 static tn_status copy_tree(const tn_set_tree *sets, tn_arena *arena, tn_tree *tree, tn_error *error) {
     tree->tensors = sets->leaves;
-    TN_TRY(tn_arena_alloc(arena, sets->leaves, sizeof *tree->merge, &tree->merge, error));
+    TN_TRY(TN_NEW(arena, sets->leaves, &tree->merge, error));
     for (uint32_t i = 0; i + 1 < sets->leaves; i++) tree->merge[i] = (tn_merge){sets->a[i], sets->b[i]};
     return TN_OK;
 }
@@ -33,7 +33,7 @@ static tn_status write_front(tn_training_state *state, const tn_network *network
     tn_training_candidates_sort(&state->front);
     front->count = 0;
     front->exact = state->exact;
-    TN_TRY(tn_arena_alloc(arena, found->count, sizeof *front->item, &front->item, state->error));
+    TN_TRY(TN_NEW(arena, found->count, &front->item, state->error));
     for (size_t i = 0; i < found->count; i++)
         TN_TRY(write_item(state, network, &found->item[i], arena, &front->item[front->count++]));
     TN_TRY(tn_training_bound(&state->closed, front->item[0].cost.total_macs, &front->lower_bound_macs,

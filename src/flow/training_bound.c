@@ -62,12 +62,12 @@ static uint32_t count_steps(const bounding *w) {
 
 static tn_status allocate(bounding *w, tn_error *error) {
     size_t sets = sets_of(w), steps = count_steps(w);
-    TN_TRY(tn_alloc(sets + 1, sizeof *w->first, &w->first, error));
-    TN_TRY(tn_alloc(steps, sizeof *w->step, &w->step, error));
-    TN_TRY(tn_alloc(sets, sizeof *w->cost, &w->cost, error));
-    TN_TRY(tn_alloc(sets, sizeof *w->choice, &w->choice, error));
+    TN_TRY(TN_ALLOC(sets + 1, &w->first, error));
+    TN_TRY(TN_ALLOC(steps, &w->step, error));
+    TN_TRY(TN_ALLOC(sets, &w->cost, error));
+    TN_TRY(TN_ALLOC(sets, &w->choice, error));
     if (w->closed->leaves > TN_BOUND_IMPROVED) return TN_OK;
-    return tn_alloc(steps * w->tensors, sizeof *w->share, &w->share, error);
+    return TN_ALLOC(steps * w->tensors, &w->share, error);
 }
 
 static void list_steps(bounding *w) {
@@ -201,7 +201,7 @@ static double improve(bounding *w, double bound, int rounds, double known) {
 
 tn_status tn_bounder_new(const tn_closed *closed, tn_bounder **bounder, tn_error *error) {
     bounding *w;
-    TN_TRY(tn_alloc(1, sizeof *w, &w, error));
+    TN_TRY(TN_ALLOC(1, &w, error));
     w->closed = closed;
     w->tensors = closed->leaves + 1;
     tn_status status = allocate(w, error);

@@ -465,7 +465,7 @@ tn_status tn_training_candidates_add(tn_training_candidates *front, const tn_tra
                                      tn_error *error) {
     uint64_t macs = candidate->total_macs, saved = candidate->saved_elements, peak = candidate->peak_elements;
     if (tn_training_candidates_cover(front, macs, saved, peak)) return TN_OK;
-    TN_TRY(tn_grow(&front->item, &front->capacity, front->count + 1, sizeof *front->item, error));
+    TN_TRY(TN_GROW(&front->item, &front->capacity, front->count + 1, error));
     size_t left = 0;
     for (size_t i = 0; i < front->count; i++) {
         const tn_training_candidate *old = &front->item[i];

@@ -159,7 +159,7 @@ static tn_status list_members(pairing *p) {
     for (size_t tree = 0; tree < state->trees.count; tree++) {
         uint64_t always, choices = training_choices(state, (uint32_t)tree, &always), chosen = choices;
         for (bool more = true; more; chosen = (chosen - 1) & choices) {
-            TN_TRY(tn_grow(&p->member, &p->member_capacity, p->members + 1, sizeof *p->member, state->error));
+            TN_TRY(TN_GROW(&p->member, &p->member_capacity, p->members + 1, state->error));
             p->member[p->members++] = training_pairs_look_at(p, (uint32_t)tree, chosen | always);
             more = chosen != 0;
         }
@@ -190,8 +190,7 @@ static uint64_t saved_elements(const pairing *p, const member *one) {
 /* Notes the group's values; `best` has the fewest MACs forward. */
 static tn_status note_values(pairing *p, const group *g, const member *best) {
     tn_training_state *state = p->state;
-    TN_TRY(tn_grow(&state->values, &state->value_capacity, state->value_count + 1, sizeof *state->values,
-                   state->error));
+    TN_TRY(TN_GROW(&state->values, &state->value_capacity, state->value_count + 1, state->error));
     state->values[state->value_count++] = (tn_kept_values){.forward = best->tree,
                                                            .kept = best->kept,
                                                            .forward_macs = best->forward_macs,
@@ -245,7 +244,7 @@ static tn_status list_groups(pairing *p) {
         first += g.count;
         TN_TRY(note_values(p, &g, best));
         if (g.backward_macs == UINT64_MAX) continue; /* no backward pass reads all of it */
-        TN_TRY(tn_grow(&p->group, &p->group_capacity, p->groups + 1, sizeof *p->group, p->state->error));
+        TN_TRY(TN_GROW(&p->group, &p->group_capacity, p->groups + 1, p->state->error));
         p->group[p->groups++] = g;
     }
     if (p->groups) qsort(p->group, p->groups, sizeof *p->group, by_least_macs);
@@ -269,7 +268,7 @@ static tn_status add_half(pairing *p, int side, half one) {
         if ((*list)[i].macs <= one.macs && (*list)[i].peak <= one.peak) return TN_OK;
     for (size_t i = 0; i < p->halves[side]; i++)
         if ((*list)[i].macs < one.macs || (*list)[i].peak < one.peak) (*list)[left++] = (*list)[i];
-    TN_TRY(tn_grow(list, &p->half_capacity[side], left + 1, sizeof **list, p->state->error));
+    TN_TRY(TN_GROW(list, &p->half_capacity[side], left + 1, p->state->error));
     (*list)[left++] = one;
     p->halves[side] = left;
     return TN_OK;
@@ -465,7 +464,7 @@ static tn_status list_pairs(several *s, const tn_set_pair **pairs, uint32_t *cou
     tn_training_state *state = s->state;
     tn_set_pair *pair;
     *count = 0;
-    TN_TRY(tn_arena_alloc(&state->arena, s->ordered, sizeof *pair, &pair, state->error));
+    TN_TRY(TN_NEW(&state->arena, s->ordered, &pair, state->error));
     for (uint32_t position = s->ordered; position-- > 0;) {
         uint16_t step = s->best[s->order[position]];
         if (step != UINT16_MAX) pair[(*count)++] = (tn_set_pair){s->a[step], s->b[step]};
@@ -511,7 +510,7 @@ static tn_status training_several_look_at(several *s, const tn_kept_values *valu
 
 tn_status tn_training_several(tn_training_state *state, bool *proven) {
     several *s;
-    TN_TRY(tn_alloc(1, sizeof *s, &s, state->error));
+    TN_TRY(TN_ALLOC(1, &s, state->error));
     s->state = state;
     s->sets = UINT32_C(1) << (state->closed.leaves + 1);
     list_sets(s);

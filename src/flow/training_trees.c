@@ -7,7 +7,7 @@
 #include <string.h>
 
 static tn_status add(tn_set_trees *trees, const tn_set_tree *tree, tn_error *error) {
-    TN_TRY(tn_grow(&trees->item, &trees->capacity, trees->count + 1, sizeof *trees->item, error));
+    TN_TRY(TN_GROW(&trees->item, &trees->capacity, trees->count + 1, error));
     trees->item[trees->count++] = *tree;
     return TN_OK;
 }
@@ -148,7 +148,7 @@ static tn_status keep_cheapest(const tn_closed *closed, size_t always, size_t mo
     tn_set_trees kept = {0};
     tn_status status = TN_OK;
     if (trees->count <= most) return TN_OK;
-    TN_TRY(tn_alloc(trees->count, sizeof *price, &price, error));
+    TN_TRY(TN_ALLOC(trees->count, &price, error));
     for (size_t i = 0; i < trees->count; i++)
         price[i] = (priced){i < always ? 0 : macs_of(closed, &trees->item[i]), i};
     qsort(price, trees->count, sizeof *price, by_macs);

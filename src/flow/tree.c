@@ -45,8 +45,8 @@ typedef struct walk {
 
 static tn_status begin_walk(walk *w, const tn_network *network, tn_arena *arena, tn_error *error) {
     *w = (walk){.network = network};
-    TN_TRY(tn_arena_alloc(arena, network->indices, sizeof *w->carriers, &w->carriers, error));
-    TN_TRY(tn_arena_alloc(arena, network->indices, sizeof *w->mark, &w->mark, error));
+    TN_TRY(TN_NEW(arena, network->indices, &w->carriers, error));
+    TN_TRY(TN_NEW(arena, network->indices, &w->mark, error));
     for (uint32_t t = 0; t < network->tensors; t++)
         for (uint32_t i = 0; i < network->tensor[t].count; i++) w->carriers[network->tensor[t].index[i]]++;
     for (uint32_t i = 0; i < network->output.count; i++) w->carriers[network->output.index[i]]++;
@@ -84,8 +84,8 @@ static tn_status tree_indices(const tn_network *network, const tn_tree *tree, tn
     for (uint32_t i = 0; i + 1 < n; i++) {
         tn_indices a = tensor[tree->merge[i].a], b = tensor[tree->merge[i].b], both = {0};
         tn_indices *out = &tensor[n + i];
-        TN_TRY(tn_arena_alloc(arena, a.count + b.count, sizeof *both.index, &both.index, error));
-        TN_TRY(tn_arena_alloc(arena, a.count + b.count, sizeof *out->index, &out->index, error));
+        TN_TRY(TN_NEW(arena, a.count + b.count, &both.index, error));
+        TN_TRY(TN_NEW(arena, a.count + b.count, &out->index, error));
         merge_indices(&w, a, b, &both, out);
         if (all) all[i] = both;
     }
@@ -95,7 +95,7 @@ static tn_status tree_indices(const tn_network *network, const tn_tree *tree, tn
 tn_status tn_tree_tensors(const tn_network *network, const tn_tree *tree, tn_arena *arena,
                           tn_indices **tensor, tn_error *error) {
     TN_TRY(tn_tree_check(network, tree, error));
-    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)tree->tensors - 1, sizeof **tensor, tensor, error));
+    TN_TRY(TN_NEW(arena, 2 * (size_t)tree->tensors - 1, tensor, error));
     return tree_indices(network, tree, arena, *tensor, NULL, error);
 }
 
@@ -110,8 +110,8 @@ static tn_status tree_sizes(const tn_network *network, const tn_tree *tree, tn_a
                             uint64_t *elements, uint64_t *macs, tn_error *error) {
     uint32_t n = tree->tensors;
     tn_indices *tensor = NULL, *all = NULL;
-    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)n - 1, sizeof *tensor, &tensor, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *all, &all, error));
+    TN_TRY(TN_NEW(arena, 2 * (size_t)n - 1, &tensor, error));
+    TN_TRY(TN_NEW(arena, n, &all, error));
     TN_TRY(tree_indices(network, tree, arena, tensor, all, error));
     for (uint32_t i = 0; i + 1 < n; i++) {
         if (tn_network_elements(network, tensor[n + i], &elements[i], NULL) != TN_OK)
@@ -143,8 +143,8 @@ static tn_status cost_of(const tn_network *network, const tn_tree *tree, tn_aren
     uint64_t *elements = NULL, *macs = NULL, inputs = 0;
     TN_TRY(tn_tree_check(network, tree, error));
     TN_TRY(tn_network_input_elements(network, &inputs, error));
-    TN_TRY(tn_arena_alloc(arena, tree->tensors, sizeof *elements, &elements, error));
-    TN_TRY(tn_arena_alloc(arena, tree->tensors, sizeof *macs, &macs, error));
+    TN_TRY(TN_NEW(arena, tree->tensors, &elements, error));
+    TN_TRY(TN_NEW(arena, tree->tensors, &macs, error));
     TN_TRY(tree_sizes(network, tree, arena, elements, macs, error));
     return sum_costs(tree, elements, macs, inputs, cost, error);
 }
@@ -160,8 +160,8 @@ tn_status tn_tree_cost_of(const tn_network *network, const tn_tree *tree, tn_tre
 tn_status tn_tree_merges(const tn_network *network, const tn_tree *tree, tn_arena *arena, uint64_t **elements,
                          uint64_t **macs, tn_error *error) {
     TN_TRY(tn_tree_check(network, tree, error));
-    TN_TRY(tn_arena_alloc(arena, tree->tensors, sizeof **elements, elements, error));
-    TN_TRY(tn_arena_alloc(arena, tree->tensors, sizeof **macs, macs, error));
+    TN_TRY(TN_NEW(arena, tree->tensors, elements, error));
+    TN_TRY(TN_NEW(arena, tree->tensors, macs, error));
     return tree_sizes(network, tree, arena, *elements, *macs, error);
 }
 
@@ -192,9 +192,9 @@ tn_status tn_tree_shapes(const tn_network *network, const tn_tree *tree, tn_aren
     uint32_t n = tree->tensors;
     tn_indices *tensor = NULL, *all = NULL;
     TN_TRY(tn_tree_check(network, tree, error));
-    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)n - 1, sizeof *tensor, &tensor, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *all, &all, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof **shape, shape, error));
+    TN_TRY(TN_NEW(arena, 2 * (size_t)n - 1, &tensor, error));
+    TN_TRY(TN_NEW(arena, n, &all, error));
+    TN_TRY(TN_NEW(arena, n, shape, error));
     TN_TRY(tree_indices(network, tree, arena, tensor, all, error));
     for (uint32_t i = 0; i + 1 < n; i++) {
         uint64_t macs;
@@ -210,8 +210,8 @@ static tn_status renumber(tn_tree *tree, uint32_t first, const uint32_t *next, t
                           tn_error *error) {
     uint32_t n = tree->tensors, *place = NULL;
     tn_merge *old = NULL;
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *place, &place, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *old, &old, error));
+    TN_TRY(TN_NEW(arena, n, &place, error));
+    TN_TRY(TN_NEW(arena, n, &old, error));
     memcpy(old, tree->merge, (n - 1) * sizeof *old);
     for (uint32_t i = 0, merge = first; i + 1 < n; i++, merge = next[merge]) {
         const uint32_t pair[2] = {old[merge].a, old[merge].b};
@@ -228,14 +228,13 @@ static tn_status reorder(const tn_network *network, tn_tree *tree, tn_arena *are
     tn_profile *profile = NULL, leaf = {0};
     uint32_t *next = NULL;
     TN_TRY(tn_tree_merges(network, tree, arena, &elements, &macs, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *profile, &profile, error));
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *next, &next, error));
+    TN_TRY(TN_NEW(arena, n, &profile, error));
+    TN_TRY(TN_NEW(arena, n, &next, error));
     for (uint32_t i = 0; i + 1 < n; i++) {
         const tn_merge *merge = &tree->merge[i];
         const tn_profile *a = merge->a < n ? &leaf : &profile[merge->a - n];
         const tn_profile *b = merge->b < n ? &leaf : &profile[merge->b - n];
-        TN_TRY(tn_arena_alloc(arena, a->count + b->count + 1, sizeof *profile[i].segment, &profile[i].segment,
-                              error));
+        TN_TRY(TN_NEW(arena, a->count + b->count + 1, &profile[i].segment, error));
         if (!tn_profile_merge(a, b, elements[i], i, next, &profile[i]))
             return too_large(i, "live elements", error);
     }

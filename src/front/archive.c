@@ -395,7 +395,7 @@ void tn_archive_points(const tn_archive *archive, tn_point *points) {
 tn_status tn_archive_absorb(tn_archive *archive, tn_archive *from, tn_error *error) {
     tn_point *point = NULL;
     size_t count = from->count;
-    TN_TRY(tn_alloc(count, sizeof *point, &point, error));
+    TN_TRY(TN_ALLOC(count, &point, error));
     if (from->root != NONE) list(from, from->root, point);
     tn_archive_clear(from);
     tn_status status = TN_OK;

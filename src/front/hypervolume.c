@@ -103,8 +103,7 @@ tn_status tn_wfg_volume(const double *point, size_t count, size_t axes, double *
     sets in = {{NULL}};
     size_t inside = 0;
     tn_status status = TN_OK;
-    for (size_t k = 1; status == TN_OK && k <= axes; k++)
-        status = tn_alloc(count * k, sizeof *in.room[k], &in.room[k], error);
+    for (size_t k = 1; status == TN_OK && k <= axes; k++) status = TN_ALLOC(count * k, &in.room[k], error);
     for (size_t i = 0; status == TN_OK && i < count; i++) {
         bool counts = true;
         for (size_t k = 0; k < axes; k++) counts &= point[i * axes + k] < 1;
@@ -145,10 +144,10 @@ static void bounds(unit_front *unit, const tn_point *point, size_t objectives) {
 static tn_status make_unit(const tn_archive *front, unit_front *unit, tn_error *error) {
     *unit = (unit_front){.points = front->count};
     tn_point *point = NULL;
-    TN_TRY(tn_alloc(front->count, sizeof *point, &point, error));
+    TN_TRY(TN_ALLOC(front->count, &point, error));
     tn_archive_points(front, point);
     bounds(unit, point, front->objectives);
-    tn_status status = tn_alloc(unit->points * unit->axes, sizeof *unit->point, &unit->point, error);
+    tn_status status = TN_ALLOC(unit->points * unit->axes, &unit->point, error);
     for (size_t i = 0; status == TN_OK && i < unit->points; i++)
         for (size_t j = 0; j < unit->axes; j++)
             unit->point[i * unit->axes + j] =

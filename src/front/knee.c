@@ -93,8 +93,8 @@ tn_status tn_thin(const tn_point *point, size_t count, size_t objectives, double
     turn *order = NULL;
     size_t *chosen = NULL;
     tn_scale scale[TN_OBJECTIVES_MOST];
-    tn_status status = tn_alloc(count, sizeof *order, &order, error);
-    if (status == TN_OK) status = tn_alloc(count, sizeof *chosen, &chosen, error);
+    tn_status status = TN_ALLOC(count, &order, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &chosen, error);
     if (status == TN_OK && count > 0) {
         tn_scales(point, count, objectives, scale);
         for (size_t i = 0; i < count; i++) {

@@ -49,16 +49,16 @@ static tn_status make_room(tn_sums *sums, tn_error *error) {
     need = sums->capacity ? 2 * sums->capacity : 256;
     for (size_t i = 0; i < sums->dimensions; i++) {
         capacity = sums->capacity;
-        TN_TRY(tn_grow(&sums->value[i], &capacity, need, sizeof *sums->value[i], error));
+        TN_TRY(TN_GROW(&sums->value[i], &capacity, need, error));
     }
     capacity = sums->capacity;
-    TN_TRY(tn_grow(&sums->label, &capacity, need, sizeof *sums->label, error));
+    TN_TRY(TN_GROW(&sums->label, &capacity, need, error));
     capacity = sums->capacity;
-    TN_TRY(tn_grow(&sums->id, &capacity, need, sizeof *sums->id, error));
+    TN_TRY(TN_GROW(&sums->id, &capacity, need, error));
     capacity = sums->capacity;
-    TN_TRY(tn_grow(&sums->left, &capacity, need, sizeof *sums->left, error));
+    TN_TRY(TN_GROW(&sums->left, &capacity, need, error));
     capacity = sums->capacity;
-    TN_TRY(tn_grow(&sums->right, &capacity, need, sizeof *sums->right, error));
+    TN_TRY(TN_GROW(&sums->right, &capacity, need, error));
     sums->capacity = capacity;
     return TN_OK;
 }
@@ -244,10 +244,10 @@ tn_status tn_sums_prune(tn_sums *sums, const tn_boxes *boxes, tn_error *error) {
     int64_t *rank = NULL, *tree = NULL;
     seen of = {0};
     size_t count = sums->count;
-    tn_status status = tn_alloc(count, sizeof *point, &point, error);
-    if (status == TN_OK) status = tn_alloc(count, sizeof *dropped, &dropped, error);
-    if (status == TN_OK) status = tn_alloc(count, sizeof *rank, &rank, error);
-    if (status == TN_OK) status = tn_alloc(count + 1, sizeof *tree, &tree, error);
+    tn_status status = TN_ALLOC(count, &point, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &dropped, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &rank, error);
+    if (status == TN_OK) status = TN_ALLOC(count + 1, &tree, error);
     if (status == TN_OK) {
         for (size_t i = 0; i < count; i++) {
             point[i] = (ranked){.label = sums->label[i], .id = sums->id[i], .at = (uint32_t)i};
@@ -295,12 +295,12 @@ static tn_status table_reset(table *of, const tn_sums *sums, const tn_boxes *box
         tn_free(of->slot);
         of->slot = NULL;
         of->slots = 0;
-        TN_TRY(tn_alloc(slots, sizeof *of->slot, &of->slot, error));
+        TN_TRY(TN_ALLOC(slots, &of->slot, error));
         of->slots = slots;
     } else {
         memset(of->slot, 0, of->slots * sizeof *of->slot);
     }
-    TN_TRY(tn_grow(&of->box, &of->boxes, room * boxes->rounded, sizeof *of->box, error));
+    TN_TRY(TN_GROW(&of->box, &of->boxes, room * boxes->rounded, error));
     for (size_t i = 0; i < sums->count; i++) {
         int64_t *box = of->box + i * boxes->rounded;
         for (size_t d = 0; d < boxes->rounded; d++) box[d] = box_of(boxes, d, sums->value[d][i]);

@@ -264,7 +264,7 @@ static tn_status solve(problem *p, size_t most_states, tn_allocation *a, tn_erro
     p->met = p->met || tn_knapsack_repair(c, p->budget, p->best);
     improve(p);
     vary_prices(p);
-    TN_TRY(tn_alloc((c->layers + 1) * p->prices, sizeof *p->rest_bound, &p->rest_bound, error));
+    TN_TRY(TN_ALLOC((c->layers + 1) * p->prices, &p->rest_bound, error));
     find_rest_bounds(p);
     double dropped = 0;
     for (size_t limit = most_states < FIRST_STATES ? most_states : FIRST_STATES;; limit *= WIDEN) {
@@ -294,11 +294,10 @@ tn_status tn_allocate(const tn_knapsack *choices, const double *budget, size_t m
     TN_TRY(tn_knapsack_check(choices, error));
     size_t layers = choices->layers, candidates = choices->first[layers];
     problem p = {.choices = choices, .budget = budget};
-    tn_status status = tn_alloc(layers, sizeof *p.best, &p.best, error);
-    if (status == TN_OK) status = tn_alloc(candidates, sizeof *p.kept, &p.kept, error);
-    if (status == TN_OK) status = tn_alloc(layers + 1, sizeof *p.kept_first, &p.kept_first, error);
-    if (status == TN_OK)
-        status = tn_alloc((layers + 1) * (choices->costs + 1), sizeof *p.rest, &p.rest, error);
+    tn_status status = TN_ALLOC(layers, &p.best, error);
+    if (status == TN_OK) status = TN_ALLOC(candidates, &p.kept, error);
+    if (status == TN_OK) status = TN_ALLOC(layers + 1, &p.kept_first, error);
+    if (status == TN_OK) status = TN_ALLOC((layers + 1) * (choices->costs + 1), &p.rest, error);
     if (status == TN_OK)
         status = solve(&p, most_states ? most_states : default_states(choices), allocation, error);
     if (status == TN_OK) report(&p, allocation);

@@ -246,7 +246,7 @@ tn_status tn_dual_solve(const tn_knapsack *choices, const double *budget, tn_dua
                      .n = choices->costs};
     *dual = (tn_dual){0};
     for (size_t k = 0; k < s.n; k++) s.unit[k] = budget[k] > 0 ? budget[k] : 1;
-    TN_TRY(tn_alloc(choices->layers, sizeof *s.choice, &s.choice, error));
+    TN_TRY(TN_ALLOC(choices->layers, &s.choice, error));
     solve(&s, dual);
     *met = s.least_excess == 0;
     tn_free(s.choice);
@@ -437,10 +437,9 @@ tn_status tn_branch_and_bound(const tn_knapsack *choices, const double *budget, 
     size_t layers = choices->layers;
     search s = {.choices = choices, .budget = budget, .most_nodes = most_nodes, .best = choice};
     *out = (tn_branch){0};
-    tn_status status = tn_alloc(layers, sizeof *s.item, &s.item, error);
-    if (status == TN_OK) status = tn_alloc(layers, sizeof *s.chosen, &s.chosen, error);
-    if (status == TN_OK)
-        status = tn_alloc((layers + 1) * (choices->costs + 2), sizeof *s.rest, &s.rest, error);
+    tn_status status = TN_ALLOC(layers, &s.item, error);
+    if (status == TN_OK) status = TN_ALLOC(layers, &s.chosen, error);
+    if (status == TN_OK) status = TN_ALLOC((layers + 1) * (choices->costs + 2), &s.rest, error);
     if (status == TN_OK) {
         s.rest_priced = s.rest + layers + 1;
         s.rest_cost = s.rest_priced + layers + 1;

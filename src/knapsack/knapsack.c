@@ -119,8 +119,8 @@ tn_status tn_allocate_greedy(const tn_knapsack *choices, const double *budget, s
     const tn_knapsack *c = choices;
     rung *ladder = NULL;
     size_t *count = NULL;
-    TN_TRY(tn_alloc(c->first[c->layers], sizeof *ladder, &ladder, error));
-    tn_status status = tn_alloc(2 * c->layers, sizeof *count, &count, error);
+    TN_TRY(TN_ALLOC(c->first[c->layers], &ladder, error));
+    tn_status status = TN_ALLOC(2 * c->layers, &count, error);
     if (status == TN_OK) {
         size_t *step = count + c->layers;
         make_ladders(c, budget, ladder, count);
@@ -152,7 +152,7 @@ tn_status tn_allocate_uniform(const tn_knapsack *choices, const double *budget, 
     double least = INFINITY;
     *met = false;
     if (choices->layers == 0) return TN_OK;
-    TN_TRY(tn_alloc(choices->layers, sizeof *trial, &trial, error));
+    TN_TRY(TN_ALLOC(choices->layers, &trial, error));
     for (size_t i = choices->first[0]; i < choices->first[1]; i++) {
         if (group[i] == UINT64_MAX || !choose_group(choices, group, group[i], trial)) continue;
         double objective = tn_knapsack_objective(choices, trial);

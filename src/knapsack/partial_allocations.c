@@ -13,9 +13,9 @@ tn_status tn_partial_allocations_new(tn_partial_allocations *front, size_t costs
                                      tn_error *error) {
     *front = (tn_partial_allocations){
         .costs = costs, .limit = limit, .capacity = BUFFER * limit, .dropped = INFINITY};
-    TN_TRY(tn_alloc(front->capacity, sizeof *front->state, &front->state, error));
+    TN_TRY(TN_ALLOC(front->capacity, &front->state, error));
     size_t blocks = front->capacity / BLOCK + 1;
-    return tn_alloc(blocks * BLOCK * (costs + 1), sizeof *front->least, &front->least, error);
+    return TN_ALLOC(blocks * BLOCK * (costs + 1), &front->least, error);
 }
 
 void tn_partial_allocations_clear(tn_partial_allocations *front) {
@@ -143,14 +143,14 @@ tn_status tn_partial_allocations_add(tn_partial_allocations *front, const tn_par
 }
 
 tn_status tn_allocation_trail_new(tn_allocation_trail *trail, size_t layers, tn_error *error) {
-    return tn_alloc(layers, sizeof *trail->layer, &trail->layer, error);
+    return TN_ALLOC(layers, &trail->layer, error);
 }
 
 tn_status tn_allocation_trail_keep(tn_allocation_trail *trail, size_t layer,
                                    const tn_partial_allocations *front, tn_error *error) {
     struct tn_allocation_steps *steps = &trail->layer[layer];
-    TN_TRY(tn_alloc(front->count, sizeof *steps->parent, &steps->parent, error));
-    TN_TRY(tn_alloc(front->count, sizeof *steps->choice, &steps->choice, error));
+    TN_TRY(TN_ALLOC(front->count, &steps->parent, error));
+    TN_TRY(TN_ALLOC(front->count, &steps->choice, error));
     for (size_t i = 0; i < front->count; i++) {
         steps->parent[i] = front->state[i].parent;
         steps->choice[i] = front->state[i].choice;

@@ -146,7 +146,7 @@ static void bound(const tn_knapsack *c, size_t cost, workspace *w, tn_tradeoff *
 static tn_status make(const tn_knapsack *c, size_t cost, size_t most, workspace *w, tn_tradeoff *front,
                       tn_error *error) {
     TN_TRY(merge(c, cost, most, w, front, error));
-    TN_TRY(tn_alloc(w->count, sizeof *front->point, &front->point, error));
+    TN_TRY(TN_ALLOC(w->count, &front->point, error));
     front->count = w->count;
     for (size_t i = 0; i < w->count; i++)
         front->point[i] = (tn_tradeoff_point){.cost = w->sum[i].cost, .objective = w->sum[i].objective};
@@ -160,11 +160,10 @@ tn_status tn_tradeoff_make(const tn_knapsack *choices, size_t cost, size_t most_
     TN_TRY(tn_knapsack_check(choices, error));
     size_t most = most_points ? most_points : TN_TRADEOFF_POINTS, candidates = most_candidates(choices);
     workspace w = {0};
-    tn_status status = tn_alloc(most + 2, sizeof *w.sum, &w.sum, error);
-    if (status == TN_OK)
-        status = tn_alloc((most + 2) * (candidates + 1), sizeof *w.product, &w.product, error);
-    if (status == TN_OK) status = tn_alloc(candidates, sizeof *w.layer, &w.layer, error);
-    if (status == TN_OK) status = tn_alloc(choices->first[choices->layers], sizeof *w.edge, &w.edge, error);
+    tn_status status = TN_ALLOC(most + 2, &w.sum, error);
+    if (status == TN_OK) status = TN_ALLOC((most + 2) * (candidates + 1), &w.product, error);
+    if (status == TN_OK) status = TN_ALLOC(candidates, &w.layer, error);
+    if (status == TN_OK) status = TN_ALLOC(choices->first[choices->layers], &w.edge, error);
     if (status == TN_OK) status = make(choices, cost, most, &w, front, error);
     tn_free(w.sum);
     tn_free(w.product);

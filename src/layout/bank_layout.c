@@ -185,7 +185,7 @@ static tn_status begin(counter *with, const tn_bank_layout *layout, tn_error *er
     *with = (counter){.layout = layout, .banks = 1};
     for (uint32_t k = 0; k < layout->forms; k++) with->banks *= (uint32_t)layout->banks[k];
     TN_TRY(tn_arena_alloc(&with->arena, with->banks, sizeof **with->count, &with->count[0], error));
-    TN_TRY(tn_arena_alloc(&with->arena, with->banks, sizeof *with->seen, &with->seen, error));
+    TN_TRY(TN_NEW(&with->arena, with->banks, &with->seen, error));
     memset(with->count[0], 0, with->banks * sizeof **with->count);
     with->count[0][0] = 1;
     for (uint32_t axis = 0; axis < layout->axes; axis++) TN_TRY(add_axis(with, axis, error));

@@ -36,7 +36,7 @@ struct tn_laid_layer {
 
 tn_status tn_laid_layers_begin(tn_laid_layers *layers, tn_arena *arena, tn_error *error) {
     *layers = (tn_laid_layers){.arena = arena};
-    return tn_arena_alloc(arena, LISTS, sizeof *layers->list, &layers->list, error);
+    return TN_NEW(arena, LISTS, &layers->list, error);
 }
 
 /* The list that layers of such demands are in. */
@@ -62,7 +62,7 @@ tn_status tn_laid_layer_find(tn_laid_layers *layers, const tn_program *program, 
         of = of->next;
     *layer = of;
     if (of) return TN_OK;
-    TN_TRY(tn_arena_alloc(layers->arena, 1, sizeof *of, &of, error));
+    TN_TRY(TN_NEW(layers->arena, 1, &of, error));
     *of = (tn_laid_layer){
         .program = program, .edges = *edges, .banking = banking, .demand = demand, .next = *list};
     *layer = *list = of;
@@ -73,7 +73,7 @@ tn_status tn_laid_layer_search(tn_laid_layers *layers, tn_laid_layer *layer, con
                                tn_error *error) {
     if (!layer->layouts) {
         tn_layouts *found;
-        TN_TRY(tn_arena_alloc(layers->arena, 1, sizeof *found, &found, error));
+        TN_TRY(TN_NEW(layers->arena, 1, &found, error));
         TN_TRY(tn_layouts_find(layer->program, &layer->edges, layer->banking, TN_LEAST_CYCLES, layer->demand,
                                layers->arena, found, error));
         layer->layouts = found;
@@ -112,7 +112,7 @@ static const layer_times *bounds_alike(const tn_laid_layers *layers, const tn_la
 static tn_status count_cycles(const tn_laid_layers *layers, const tn_laid_layer *of, const tn_matmul *kernel,
                               bool at_least, const uint64_t **times, tn_error *error) {
     uint64_t *cycles;
-    TN_TRY(tn_arena_alloc(layers->arena, of->program->steps, sizeof *cycles, &cycles, error));
+    TN_TRY(TN_NEW(layers->arena, of->program->steps, &cycles, error));
     *times = cycles;
     if (at_least) return tn_open_layouts_cycles(of->program, kernel, of->banking, of->demand, cycles, error);
     for (uint32_t i = 0; i < of->program->steps; i++)
@@ -126,7 +126,7 @@ tn_status tn_laid_layer_cycles(const tn_laid_layers *layers, tn_laid_layer *laye
     while (times && !is_of_lane(times, kernel, at_least)) times = times->next;
     if (!times) {
         const layer_times *alike = at_least ? bounds_alike(layers, layer, kernel) : NULL;
-        TN_TRY(tn_arena_alloc(layers->arena, 1, sizeof *times, &times, error));
+        TN_TRY(TN_NEW(layers->arena, 1, &times, error));
         *times = (layer_times){.at_least = at_least, .next = layer->times};
         memcpy(&times->lane, &kernel->lane, sizeof kernel->lane); /* padding, too: lanes compare as bytes */
         if (alike)
@@ -147,7 +147,7 @@ tn_status tn_laid_layer_partial_cycles(const tn_laid_layers *layers, tn_laid_lay
                     memcmp(&part->lane, &kernel->lane, sizeof kernel->lane) != 0))
         part = part->next;
     if (!part) {
-        TN_TRY(tn_arena_alloc(layers->arena, 1, sizeof *part, &part, error));
+        TN_TRY(TN_NEW(layers->arena, 1, &part, error));
         *part = (part_time){.step = of->step, .kept = of->kept, .next = layer->parts};
         memcpy(&part->lane, &kernel->lane, sizeof kernel->lane);
         TN_TRY(tn_partial_product_cycles(layer->program, layer->layouts, of, kernel, &part->cycles, error));

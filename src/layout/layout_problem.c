@@ -193,7 +193,7 @@ static void widen(tn_layout_search *with, uint32_t t, uint64_t elements) {
 static tn_status list_uses(tn_layout_search *with, tn_arena *arena, tn_error *error) {
     for (uint32_t t = 0; t < with->tensors; t++) {
         tn_searched_tensor *of = &with->tensor[t];
-        TN_TRY(tn_arena_alloc(arena, with->products, sizeof *of->use, &of->use, error));
+        TN_TRY(TN_NEW(arena, with->products, &of->use, error));
         for (uint32_t i = 0; i < with->products; i++)
             for (int side = 0; side < SIDES; side++)
                 if (with->product[i].tensor[side] == t && (of->uses == 0 || of->use[of->uses - 1] != i))
@@ -212,10 +212,10 @@ static tn_status list_uses(tn_layout_search *with, tn_arena *arena, tn_error *er
 
 tn_status tn_layout_search_room(tn_layout_search *with, tn_arena *arena, tn_error *error) {
     size_t logs = (size_t)with->tensors * with->indices;
-    TN_TRY(tn_arena_alloc(arena, with->tensors, sizeof *with->tensor, &with->tensor, error));
-    TN_TRY(tn_arena_alloc(arena, with->products, sizeof *with->product, &with->product, error));
-    TN_TRY(tn_arena_alloc(arena, logs, sizeof *with->log, &with->log, error));
-    return tn_arena_alloc(arena, logs, sizeof *with->skew, &with->skew, error);
+    TN_TRY(TN_NEW(arena, with->tensors, &with->tensor, error));
+    TN_TRY(TN_NEW(arena, with->products, &with->product, error));
+    TN_TRY(TN_NEW(arena, logs, &with->log, error));
+    return TN_NEW(arena, logs, &with->skew, error);
 }
 
 tn_status tn_layout_search_read(tn_layout_search *with, const tn_layout_demand *demand, tn_arena *arena,

@@ -109,8 +109,8 @@ tn_status tn_least_rows_find(tn_least_rows **list, const tn_program *program, tn
     while (of && of->program != program) of = of->next;
     *least = of;
     if (of) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *of, &of, error));
-    TN_TRY(tn_arena_alloc(arena, program->tensors, sizeof *of->rows, &of->rows, error));
+    TN_TRY(TN_NEW(arena, 1, &of, error));
+    TN_TRY(TN_NEW(arena, program->tensors, &of->rows, error));
     for (uint32_t t = 0; t < program->tensors; t++) find_rows(program, t, of->rows[t]);
     of->program = program;
     of->next = *list;

@@ -232,8 +232,8 @@ static tn_status best_cut_cycles(const tn_layout_search *search, const tn_tensor
 }
 
 static tn_status tell(const tn_layout_search *with, tn_arena *arena, tn_layouts *layouts, tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, with->tensors, sizeof *layouts->tensor, &layouts->tensor, error));
-    TN_TRY(tn_arena_alloc(arena, with->products, sizeof *layouts->product, &layouts->product, error));
+    TN_TRY(TN_NEW(arena, with->tensors, &layouts->tensor, error));
+    TN_TRY(TN_NEW(arena, with->products, &layouts->product, error));
     for (uint32_t t = 0; t < with->tensors; t++) {
         uint32_t of = with->tensor[t].stands_for;
         if (of == t)
@@ -296,7 +296,7 @@ static tn_status open_layouts_find_cycles(tn_layout_search *search, const tn_mat
                                           tn_error *error) {
     tn_tensor_layout *tensor;
     TN_TRY(tn_layout_search_read(search, demand, arena, error));
-    TN_TRY(tn_arena_alloc(arena, search->tensors, sizeof *tensor, &tensor, error));
+    TN_TRY(TN_NEW(arena, search->tensors, &tensor, error));
     tn_layout_search_share(search);
     for (uint32_t t = 0; t < search->tensors; t++)
         if (search->tensor[t].kind != TN_BANKS_OPEN) tensor_layout_tell(search, t, &tensor[t]);
@@ -336,8 +336,8 @@ static tn_status partial_layout_find_cycles(tn_layout_search *search, const tn_l
     const tn_program *program = search->program;
     tn_tensor_layout *tensor;
     uint64_t *size;
-    TN_TRY(tn_arena_alloc(arena, program->indices, sizeof *size, &size, error));
-    TN_TRY(tn_arena_alloc(arena, program->tensors, sizeof *tensor, &tensor, error));
+    TN_TRY(TN_NEW(arena, program->indices, &size, error));
+    TN_TRY(TN_NEW(arena, program->tensors, &tensor, error));
     memcpy(size, program->index_size, program->indices * sizeof *size);
     size[of->index] = of->kept;
     search->size = size;

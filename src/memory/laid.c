@@ -106,8 +106,8 @@ static tn_status find_set(tn_laid_map *with, const uint8_t *log, const row_set *
     while (made && memcmp(made->log, log, memories) != 0) made = made->next;
     *set = made;
     if (made) return TN_OK;
-    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made, &made, error));
-    TN_TRY(tn_arena_alloc(with->arena, memories, sizeof *made->log, &made->log, error));
+    TN_TRY(TN_NEW(with->arena, 1, &made, error));
+    TN_TRY(TN_NEW(with->arena, memories, &made->log, error));
     memcpy(made->log, log, memories);
     made->number = with->sets ? with->sets->number + 1 : 1;
     made->next = with->sets;
@@ -197,7 +197,7 @@ static tn_status lay_layer(layer_out *with, uint32_t layer) {
     tn_laid_layers *layers = &with->of->layers;
     tn_layout_demand *demand;
     if (!program) return TN_OK;
-    TN_TRY(tn_arena_alloc(layers->arena, program->tensors, sizeof *demand, &demand, with->error));
+    TN_TRY(TN_NEW(layers->arena, program->tensors, &demand, with->error));
     for (uint32_t t = 0; t < program->tensors; t++) demand[t] = demand_of(with, layer, t);
     tn_laid_layer **of = &with->laid->known[layer];
     TN_TRY(tn_laid_layer_find(layers, program, &edges, banking_of(build->split), demand, of, with->error));
@@ -207,10 +207,8 @@ static tn_status lay_layer(layer_out *with, uint32_t layer) {
 
 static tn_status lay_layers(layer_out *with) {
     const tn_step *step = with->step;
-    TN_TRY(tn_arena_alloc(with->arena, step->arrays, sizeof *with->laid->words, &with->laid->words,
-                          with->error));
-    TN_TRY(tn_arena_alloc(with->arena, step->layers, sizeof *with->laid->known, &with->laid->known,
-                          with->error));
+    TN_TRY(TN_NEW(with->arena, step->arrays, &with->laid->words, with->error));
+    TN_TRY(TN_NEW(with->arena, step->layers, &with->laid->known, with->error));
     lay_matrices(with);
     for (uint32_t l = 0; l < step->layers; l++) TN_TRY(lay_layer(with, l));
     return TN_OK;
@@ -313,8 +311,8 @@ static tn_status sum_depths(layer_out *with) {
     const tn_map *map = with->map;
     uint64_t *slot;
     uint32_t *slot_memory;
-    TN_TRY(tn_arena_alloc(with->arena, map->slots, sizeof *slot, &slot, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, map->slots, sizeof *slot_memory, &slot_memory, with->error));
+    TN_TRY(TN_NEW(with->arena, map->slots, &slot, with->error));
+    TN_TRY(TN_NEW(with->arena, map->slots, &slot_memory, with->error));
     for (uint32_t i = 0; i < with->step->arrays; i++) {
         uint32_t memory = map->memory_of[i];
         if (memory == NONE) continue;
@@ -345,10 +343,9 @@ static void unpadded_depth(const layer_out *with, uint32_t m) {
 static tn_status begin_laid(layer_out *with) {
     const tn_step *step = with->step;
     tn_laid *laid = with->laid;
-    TN_TRY(
-        tn_arena_alloc(with->arena, with->map->memories, sizeof *laid->memory, &laid->memory, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, step->layers, sizeof *laid->layer, &laid->layer, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, step->arrays, sizeof *laid->depth, &laid->depth, with->error));
+    TN_TRY(TN_NEW(with->arena, with->map->memories, &laid->memory, with->error));
+    TN_TRY(TN_NEW(with->arena, step->layers, &laid->layer, with->error));
+    TN_TRY(TN_NEW(with->arena, step->arrays, &laid->depth, with->error));
     for (uint32_t m = 0; m < with->map->memories; m++)
         laid->memory[m].elements = UINT64_C(1) << with->row_log[m];
     return TN_OK;
@@ -381,7 +378,7 @@ static tn_status find_bound_rows(const layer_out *with, uint32_t log, tn_row **r
     layer_out alike = *with;
     tn_laid laid = {0};
     uint8_t *row_log;
-    TN_TRY(tn_arena_alloc(with->arena, with->map->memories, sizeof *row_log, &row_log, with->error));
+    TN_TRY(TN_NEW(with->arena, with->map->memories, &row_log, with->error));
     memset(row_log, (int)log, with->map->memories * sizeof *row_log);
     alike.laid = &laid;
     alike.row_log = row_log;
@@ -396,8 +393,7 @@ static tn_status find_bound_rows(const layer_out *with, uint32_t log, tn_row **r
 static tn_status lay_bound(layer_out *with, bound_rows *bound, const tn_laid_key *key) {
     tn_laid *laid = &bound->laid;
     uint32_t memories = with->map->memories;
-    if (!laid->memory)
-        TN_TRY(tn_arena_alloc(with->arena, memories, sizeof *laid->memory, &laid->memory, with->error));
+    if (!laid->memory) TN_TRY(TN_NEW(with->arena, memories, &laid->memory, with->error));
     if (memcmp(&laid->key, key, sizeof *key) == 0) return TN_OK;
     laid->key = (tn_laid_key){0};
     for (uint32_t m = 0; m < memories; m++) {
@@ -415,8 +411,7 @@ static tn_status lay_bound(layer_out *with, bound_rows *bound, const tn_laid_key
 static tn_status lay_closely(layer_out *with) {
     with->laid->closely = true;
     TN_TRY(begin_laid(with));
-    TN_TRY(tn_arena_alloc(with->arena, with->step->layers, sizeof *with->laid->least, &with->laid->least,
-                          with->error));
+    TN_TRY(TN_NEW(with->arena, with->step->layers, &with->laid->least, with->error));
     TN_TRY(lay_layers(with));
     return find_least_depths(with);
 }
@@ -425,7 +420,7 @@ static tn_status lay_closely(layer_out *with) {
 
 tn_status tn_laid_step_make(const tn_step *step, tn_arena *arena, tn_laid_step **made, tn_error *error) {
     tn_laid_step *of;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *of, &of, error));
+    TN_TRY(TN_NEW(arena, 1, &of, error));
     of->step = step;
     TN_TRY(tn_laid_arrays_find(step, arena, &of->arrays, error));
     TN_TRY(tn_laid_layers_begin(&of->layers, arena, error));
@@ -436,10 +431,10 @@ tn_status tn_laid_step_make(const tn_step *step, tn_arena *arena, tn_laid_step *
 tn_status tn_laid_map_make(tn_laid_step *of, const tn_map *map, tn_arena *arena, tn_laid_map **made,
                            tn_error *error) {
     tn_laid_map *with;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *with, &with, error));
+    TN_TRY(TN_NEW(arena, 1, &with, error));
     *with = (tn_laid_map){.of = of, .map = map, .arena = arena};
-    TN_TRY(tn_arena_alloc(arena, map->memories, sizeof *with->trial, &with->trial, error));
-    TN_TRY(tn_arena_alloc(arena, LISTS, sizeof *with->list, &with->list, error));
+    TN_TRY(TN_NEW(arena, map->memories, &with->trial, error));
+    TN_TRY(TN_NEW(arena, LISTS, &with->list, error));
     *made = with;
     return TN_OK;
 }
@@ -451,7 +446,7 @@ static tn_laid **list_of(const tn_laid_map *with, const tn_laid_key *key) {
 }
 
 static tn_status lay_anew(layer_out *with, const tn_laid_key *key, tn_laid **list) {
-    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *with->laid, &with->laid, with->error));
+    TN_TRY(TN_NEW(with->arena, 1, &with->laid, with->error));
     with->laid->key = *key;
     TN_TRY((key->laying == TN_LAID_CLOSELY ? lay_closely : lay_all)(with));
     with->laid->next = *list;

@@ -88,10 +88,9 @@ static tn_status of_one_token(finder *with, uint32_t layer) {
             return TN_OK;
         }
     tn_program *one;
-    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *one, &one, with->error));
+    TN_TRY(TN_NEW(with->arena, 1, &one, with->error));
     *one = *from;
-    TN_TRY(
-        tn_arena_alloc(with->arena, from->indices, sizeof *one->index_size, &one->index_size, with->error));
+    TN_TRY(TN_NEW(with->arena, from->indices, &one->index_size, with->error));
     memcpy(one->index_size, from->index_size, from->indices * sizeof *one->index_size);
     one->index_size[TN_LOOKUP_TOKEN] = 1;
     with->to->program[layer] = one;
@@ -137,9 +136,8 @@ bool tn_moves_by_row(const tn_step *step, const tn_operation *operation) {
 static tn_status find_clears(finder *with) {
     const tn_step *step = with->step;
     bool *cleared;
-    TN_TRY(tn_arena_alloc(with->arena, step->arrays, sizeof *cleared, &cleared, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, step->operations, sizeof *with->to->clears, &with->to->clears,
-                          with->error));
+    TN_TRY(TN_NEW(with->arena, step->arrays, &cleared, with->error));
+    TN_TRY(TN_NEW(with->arena, step->operations, &with->to->clears, with->error));
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
         bool adds = operation->kind == TN_OP_SCATTER && operation->read_count == 1 &&
@@ -316,8 +314,8 @@ static void find_matrices(finder *with) {
 static tn_status count_rows(finder *with) {
     const tn_step *step = with->step;
     tn_laid_arrays *to = with->to;
-    TN_TRY(tn_arena_alloc(with->arena, step->arrays, sizeof *to->rows, &to->rows, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, step->arrays, sizeof *to->rows_log, &to->rows_log, with->error));
+    TN_TRY(TN_NEW(with->arena, step->arrays, &to->rows, with->error));
+    TN_TRY(TN_NEW(with->arena, step->arrays, &to->rows_log, with->error));
     for (uint32_t a = 0; a < step->arrays; a++) {
         if (to->heads[a] == 0) to->heads[a] = 1;
         if (to->columns[a] == 0) continue;
@@ -330,18 +328,18 @@ static tn_status count_rows(finder *with) {
 tn_status tn_laid_arrays_find(const tn_step *step, tn_arena *arena, const tn_laid_arrays **arrays,
                               tn_error *error) {
     finder with = {.step = step, .arena = arena, .error = error};
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *with.to, &with.to, error));
-    TN_TRY(tn_arena_alloc(arena, step->operations, sizeof *with.to->update, &with.to->update, error));
-    TN_TRY(tn_arena_alloc(arena, step->operations, sizeof *with.to->cut, &with.to->cut, error));
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.part, &with.part, error));
+    TN_TRY(TN_NEW(arena, 1, &with.to, error));
+    TN_TRY(TN_NEW(arena, step->operations, &with.to->update, error));
+    TN_TRY(TN_NEW(arena, step->operations, &with.to->cut, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &with.part, error));
     with.to->part = with.part;
-    TN_TRY(tn_arena_alloc(arena, step->layers, sizeof *with.to->of_tensor, &with.to->of_tensor, error));
-    TN_TRY(tn_arena_alloc(arena, step->layers, sizeof *with.to->program, &with.to->program, error));
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.to->columns, &with.to->columns, error));
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.to->heads, &with.to->heads, error));
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.to->feature_log, &with.to->feature_log, error));
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.last_layer, &with.last_layer, error));
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.is_inner, &with.is_inner, error));
+    TN_TRY(TN_NEW(arena, step->layers, &with.to->of_tensor, error));
+    TN_TRY(TN_NEW(arena, step->layers, &with.to->program, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &with.to->columns, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &with.to->heads, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &with.to->feature_log, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &with.last_layer, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &with.is_inner, error));
     TN_TRY(list_tensors(&with));
     find_matrices(&with);
     TN_TRY(count_rows(&with));

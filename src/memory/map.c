@@ -49,7 +49,7 @@ static tn_status add_use(maker *with, use_node **list, tn_use use) {
         else
             at = &(*at)->next;
     use_node *made;
-    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made, &made, with->error));
+    TN_TRY(TN_NEW(with->arena, 1, &made, with->error));
     use_node **at = list;
     while (*at && before(&(*at)->use, &use)) at = &(*at)->next;
     *made = (use_node){use, *at};
@@ -100,7 +100,7 @@ static tn_status flatten_uses(maker *with, const use_node *list, tn_mapped *memo
     tn_use *use;
     uint32_t count = 0;
     for (const use_node *node = list; node; node = node->next) count++;
-    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *use, &use, with->error));
+    TN_TRY(TN_NEW(with->arena, count, &use, with->error));
     memory->use = use;
     memory->uses = count;
     for (const use_node *node = list; node; node = node->next) {
@@ -128,7 +128,7 @@ static bool is_mapped(const maker *with, uint32_t array) {
 
 static tn_status one_extent(maker *with, uint64_t elements, tn_mapped *memory) {
     tn_extent *extent;
-    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *extent, &extent, with->error));
+    TN_TRY(TN_NEW(with->arena, 1, &extent, with->error));
     *extent = (tn_extent){elements, 1};
     memory->extent = extent;
     memory->extents = 1;
@@ -172,7 +172,7 @@ static int by_class(const void *left, const void *right) {
 static tn_status find_classes(maker *with, uint32_t *first) {
     uint32_t count = with->step->arrays;
     member *members;
-    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *members, &members, with->error));
+    TN_TRY(TN_NEW(with->arena, count, &members, with->error));
     for (uint32_t i = 0; i < count; i++)
         members[i] = (member){.of = &with->step->array[i],
                               .bits = tn_array_word_bits(with->step, i),
@@ -209,8 +209,8 @@ static tn_status add_class(maker *with, uint32_t array, tn_mapped *memory) {
 static tn_status add_classes(maker *with, bool others) {
     tn_map *map = with->map;
     uint32_t *first, *class_of;
-    TN_TRY(tn_arena_alloc(with->arena, with->step->arrays, sizeof *first, &first, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, with->step->arrays, sizeof *class_of, &class_of, with->error));
+    TN_TRY(TN_NEW(with->arena, with->step->arrays, &first, with->error));
+    TN_TRY(TN_NEW(with->arena, with->step->arrays, &class_of, with->error));
     for (uint32_t i = 0; i < with->step->arrays; i++) class_of[i] = NONE;
     TN_TRY(find_classes(with, first));
     for (uint32_t i = 0; i < with->step->arrays; i++) {
@@ -244,7 +244,7 @@ static void list_by_class(maker *with, uint32_t *end) {
 static tn_status reuse_core_gradients(maker *with) {
     tn_map *map = with->map;
     uint32_t *end;
-    TN_TRY(tn_arena_alloc(with->arena, map->memories, sizeof *end, &end, with->error));
+    TN_TRY(TN_NEW(with->arena, map->memories, &end, with->error));
     list_by_class(with, end);
     for (uint32_t m = 0; m < map->memories; m++) {
         uint32_t count = map->memory[m].arrays;
@@ -268,7 +268,7 @@ static tn_status reuse_core_gradients(maker *with) {
 static tn_status fill_extents(maker *with, const tn_pool *pool, uint32_t which, tn_mapped *memory) {
     tn_extent *extent;
     uint32_t count = 0;
-    TN_TRY(tn_arena_alloc(with->arena, pool->slots, sizeof *extent, &extent, with->error));
+    TN_TRY(TN_NEW(with->arena, pool->slots, &extent, with->error));
     memory->array = NONE;
     for (uint32_t i = 0; i < pool->slots; i++) {
         if (pool->slot[i].memory != which) continue;
@@ -433,13 +433,13 @@ static tn_status add_staging(maker *with) {
 static tn_status make_room(maker *with) {
     tn_map *map = with->map;
     size_t arrays = with->step->arrays, most = arrays + TN_OPERATION_READS + 1;
-    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *with->uses, &with->uses, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *with->list, &with->list, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, most, sizeof *map->memory, &map->memory, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->memory_of, &map->memory_of, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->copy_of, &map->copy_of, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->slot_of, &map->slot_of, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, arrays, sizeof *map->off_chip, &map->off_chip, with->error));
+    TN_TRY(TN_NEW(with->arena, arrays, &with->uses, with->error));
+    TN_TRY(TN_NEW(with->arena, arrays, &with->list, with->error));
+    TN_TRY(TN_NEW(with->arena, most, &map->memory, with->error));
+    TN_TRY(TN_NEW(with->arena, arrays, &map->memory_of, with->error));
+    TN_TRY(TN_NEW(with->arena, arrays, &map->copy_of, with->error));
+    TN_TRY(TN_NEW(with->arena, arrays, &map->slot_of, with->error));
+    TN_TRY(TN_NEW(with->arena, arrays, &map->off_chip, with->error));
     for (uint32_t i = 0; i < arrays; i++) map->memory_of[i] = map->copy_of[i] = map->slot_of[i] = NONE;
     return TN_OK;
 }

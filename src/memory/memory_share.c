@@ -99,14 +99,14 @@ static uint32_t rows_kept(uint32_t memories) {
 
 tn_status tn_share_memo_make(uint32_t memories, tn_arena *arena, tn_share_memo **memo, tn_error *error) {
     tn_share_memo *made;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
     made->rows = rows_kept(memories);
     size_t rows = (size_t)memories * made->rows;
-    TN_TRY(tn_arena_alloc(arena, rows, sizeof *made->row, &made->row, error));
-    TN_TRY(tn_arena_alloc(arena, memories, sizeof *made->next_row, &made->next_row, error));
-    TN_TRY(tn_arena_alloc(arena, memories, sizeof *made->at, &made->at, error));
-    TN_TRY(tn_arena_alloc(arena, (size_t)memories * HINTS, sizeof *made->hint, &made->hint, error));
-    TN_TRY(tn_arena_alloc(arena, rows, sizeof *made->share, &made->share, error));
+    TN_TRY(TN_NEW(arena, rows, &made->row, error));
+    TN_TRY(TN_NEW(arena, memories, &made->next_row, error));
+    TN_TRY(TN_NEW(arena, memories, &made->at, error));
+    TN_TRY(TN_NEW(arena, (size_t)memories * HINTS, &made->hint, error));
+    TN_TRY(TN_NEW(arena, rows, &made->share, error));
     made->arena = arena;
     *memo = made;
     return TN_OK;

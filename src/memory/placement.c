@@ -183,7 +183,7 @@ static int by_value(const void *left, const void *right) {
 static tn_status list_options(search *with, const tn_mapped *memory, const tn_row *row, item *of) {
     static const tn_memory_style styles[STYLES] = {TN_STYLE_BLOCK, TN_STYLE_ULTRA, TN_STYLE_DISTRIBUTED};
     *of = (item){0};
-    TN_TRY(tn_arena_alloc(with->arena, OPTIONS_MOST, sizeof *of->option, &of->option, with->error));
+    TN_TRY(TN_NEW(with->arena, OPTIONS_MOST, &of->option, with->error));
     for (int style = 0; style < STYLES; style++)
         for (int split = 0; split < SPLITS; split++) {
             uint64_t most = memory->grouped ? memory->copies : 1, group = 1;
@@ -204,9 +204,9 @@ static tn_status knapsack_of(search *with, tn_knapsack *choices) {
     size_t options = 0, *first;
     double *capacity, *need;
     for (uint32_t i = 0; i < with->items; i++) options += with->item[i].count;
-    TN_TRY(tn_arena_alloc(with->arena, with->items + 1, sizeof *first, &first, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, options, sizeof *capacity, &capacity, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, options * BUDGETS, sizeof *need, &need, with->error));
+    TN_TRY(TN_NEW(with->arena, with->items + 1, &first, with->error));
+    TN_TRY(TN_NEW(with->arena, options, &capacity, with->error));
+    TN_TRY(TN_NEW(with->arena, options * BUDGETS, &need, with->error));
     for (uint32_t i = 0; i < with->items; i++) {
         const item *of = &with->item[i];
         first[i + 1] = first[i] + of->count;
@@ -233,15 +233,15 @@ tn_status tn_placement_search(const tn_device *device, uint64_t word_bits, const
     tn_allocation found;
     size_t *choice;
     *placement = (tn_placement){.fits = true, .exact = true};
-    TN_TRY(tn_arena_alloc(arena, map->memories, sizeof *placement->place, &placement->place, error));
+    TN_TRY(TN_NEW(arena, map->memories, &placement->place, error));
     if (map->memories == 0) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, map->memories, sizeof *with.item, &with.item, error));
+    TN_TRY(TN_NEW(arena, map->memories, &with.item, error));
     for (uint32_t i = 0; i < map->memories; i++)
         TN_TRY(list_options(&with, &map->memory[i], rows ? &rows[i] : NULL, &with.item[i]));
     TN_TRY(knapsack_of(&with, &choices));
     TN_TRY(tn_allocate(&choices, has, most_states, &found, error));
     /* Where nothing fits: as near to the budgets as single changes lead. */
-    TN_TRY(tn_arena_alloc(arena, map->memories, sizeof *choice, &choice, error));
+    TN_TRY(TN_NEW(arena, map->memories, &choice, error));
     placement->fits = found.found;
     placement->exact = found.exact;
     placement->bound_bits = found.lower_bound;

@@ -124,7 +124,7 @@ static tn_status add(tn_gaps *gaps, uint32_t start, uint32_t end, uint32_t slot,
         if (node)
             gaps->spare = node->left;
         else
-            TN_TRY(tn_arena_alloc(gaps->arena, 1, sizeof *node, &node, error));
+            TN_TRY(TN_NEW(gaps->arena, 1, &node, error));
         *node = (gap){.start = start, .end = end, .slot = slot};
         insert(&gaps->before[i], node);
     }
@@ -159,7 +159,7 @@ static tn_status gaps_make(uint32_t *start, uint32_t starts, tn_arena *arena, tn
                            tn_error *error) {
     uint32_t *own;
     *gaps = (tn_gaps){.arena = arena};
-    TN_TRY(tn_arena_alloc(arena, (size_t)starts + 1, sizeof *own, &own, error));
+    TN_TRY(TN_NEW(arena, (size_t)starts + 1, &own, error));
     qsort(start, starts, sizeof *start, ascending);
     gaps->start = own;
     own[gaps->starts++] = 0; /* a new slot is free from the first time on */
@@ -213,8 +213,8 @@ static tn_status deal(const tn_step *step, const uint32_t *of, uint32_t count, t
     uint32_t *start, starts = 0;
     entry *entries;
     tn_gaps gaps;
-    TN_TRY(tn_arena_alloc(scratch, count, sizeof *entries, &entries, error));
-    TN_TRY(tn_arena_alloc(scratch, count, sizeof *start, &start, error));
+    TN_TRY(TN_NEW(scratch, count, &entries, error));
+    TN_TRY(TN_NEW(scratch, count, &start, error));
     for (uint32_t i = 0; i < count; i++)
         entries[i] = (entry){step->array[of[i]].elements, step->array[of[i]].first, of[i], i};
     qsort(entries, count, sizeof *entries, by_size);
@@ -274,10 +274,10 @@ static void each_conflict(const tn_step *step, const uint32_t *slot_of_array, vi
 
 static tn_status find_conflicts(const tn_step *step, const uint32_t *slot_of_array, uint32_t slots,
                                 tn_arena *arena, conflicts *found, tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, (size_t)slots + 1, sizeof *found->begin, &found->begin, error));
+    TN_TRY(TN_NEW(arena, (size_t)slots + 1, &found->begin, error));
     each_conflict(step, slot_of_array, count_conflict, found);
     for (uint32_t i = 0; i < slots; i++) found->begin[i + 1] += found->begin[i];
-    TN_TRY(tn_arena_alloc(arena, found->begin[slots], sizeof *found->other, &found->other, error));
+    TN_TRY(TN_NEW(arena, found->begin[slots], &found->other, error));
     each_conflict(step, slot_of_array, put_conflict, found);
     return TN_OK;
 }
@@ -299,8 +299,8 @@ static tn_status assign_memories(const tn_step *step, const uint32_t *array, uin
                                  tn_arena *scratch, tn_pool *pool, tn_error *error) {
     uint32_t *slot_of_array, *holder;
     conflicts found;
-    TN_TRY(tn_arena_alloc(scratch, step->arrays, sizeof *slot_of_array, &slot_of_array, error));
-    TN_TRY(tn_arena_alloc(scratch, pool->slots, sizeof *holder, &holder, error));
+    TN_TRY(TN_NEW(scratch, step->arrays, &slot_of_array, error));
+    TN_TRY(TN_NEW(scratch, pool->slots, &holder, error));
     for (uint32_t i = 0; i < step->arrays; i++) slot_of_array[i] = NONE;
     for (uint32_t i = 0; i < count; i++) slot_of_array[array[i]] = pool->slot_of[i];
     TN_TRY(find_conflicts(step, slot_of_array, pool->slots, scratch, &found, error));
@@ -312,8 +312,8 @@ tn_status tn_pool_deal(const tn_step *step, const uint32_t *array, uint32_t coun
                        tn_pool *pool, tn_error *error) {
     tn_arena scratch = {0}; /* gaps take many times what the slots do */
     *pool = (tn_pool){0};
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *pool->slot, &pool->slot, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *pool->slot_of, &pool->slot_of, error));
+    TN_TRY(TN_NEW(arena, count, &pool->slot, error));
+    TN_TRY(TN_NEW(arena, count, &pool->slot_of, error));
     tn_status status = deal(step, array, count, &scratch, pool, error);
     tn_arena_free(&scratch);
     return status;

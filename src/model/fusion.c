@@ -24,7 +24,7 @@ static bool wanted(const tn_model *model) {
 static tn_status find_last_uses(tn_builder *b, const tn_operation *before, uint32_t operations,
                                 uint32_t **last_use) {
     uint32_t *last;
-    TN_TRY(tn_arena_alloc(b->arena, b->step->arrays, sizeof *last, &last, b->error));
+    TN_TRY(TN_NEW(b->arena, b->step->arrays, &last, b->error));
     for (uint32_t i = 0; i < operations; i++) {
         if (before[i].phase == TN_UPDATE) continue;
         for (uint32_t k = 0; k < before[i].read_count; k++) last[before[i].reads[k]] = i;
@@ -45,9 +45,9 @@ static uint32_t last_before(const tn_operation *update, const uint32_t *last_use
 static tn_status queue_updates(tn_builder *b, const tn_operation *before, uint32_t operations, waiting *of) {
     uint32_t *last_use;
     TN_TRY(find_last_uses(b, before, operations, &last_use));
-    TN_TRY(tn_arena_alloc(b->arena, operations, sizeof *of->first, &of->first, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, operations, sizeof *of->last, &of->last, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, operations, sizeof *of->next, &of->next, b->error));
+    TN_TRY(TN_NEW(b->arena, operations, &of->first, b->error));
+    TN_TRY(TN_NEW(b->arena, operations, &of->last, b->error));
+    TN_TRY(TN_NEW(b->arena, operations, &of->next, b->error));
     for (uint32_t i = 0; i < operations; i++) of->first[i] = of->next[i] = TN_NONE;
     for (uint32_t i = 0; i < operations; i++) {
         if (before[i].phase != TN_UPDATE) continue;
@@ -179,7 +179,7 @@ static tn_status fuse_operations(tn_builder *b, const tn_operation *before, uint
                            operations - next - 1, &fused[product.fused_count]))
                 next++;
         if (product.fused_count > before[i].fused_count) {
-            TN_TRY(tn_arena_alloc(b->arena, product.fused_count, sizeof *kept, &kept, b->error));
+            TN_TRY(TN_NEW(b->arena, product.fused_count, &kept, b->error));
             memcpy(kept, fused, product.fused_count * sizeof *kept);
             product.fused = kept;
         }
@@ -192,8 +192,8 @@ static tn_status fuse_operations(tn_builder *b, const tn_operation *before, uint
 /* A copy whose counts and lifetimes are to be found anew. */
 static tn_status copy_lists(tn_builder *b, const tn_step *from) {
     tn_step *step = b->step;
-    TN_TRY(tn_arena_alloc(b->arena, from->layers, sizeof *step->layer, &step->layer, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, from->arrays, sizeof *step->array, &step->array, b->error));
+    TN_TRY(TN_NEW(b->arena, from->layers, &step->layer, b->error));
+    TN_TRY(TN_NEW(b->arena, from->arrays, &step->array, b->error));
     memcpy(step->layer, from->layer, from->layers * sizeof *step->layer);
     memcpy(step->array, from->array, from->arrays * sizeof *step->array);
     for (uint32_t i = 0; i < step->layers; i++) {

@@ -41,7 +41,7 @@ static tn_status decode_entries(grapher *g, const tn_yaml *node, const char *of,
                           "\"layers\" of %s must be a list with at least one layer", of);
     tn_layer_entry *list;
     tn_name_index names;
-    TN_TRY(tn_arena_alloc(g->arena, node->count, sizeof *list, &list, g->error));
+    TN_TRY(TN_NEW(g->arena, node->count, &list, g->error));
     TN_TRY(tn_name_index_new(&names, node->count, g->arena, g->error));
     for (size_t i = 0; i < node->count; i++) {
         TN_TRY(tn_layer_entry_decode(node->item[i], g->arena, &list[i], g->error));
@@ -63,7 +63,7 @@ static tn_status unknown_input(grapher *g, const scope *in, const char *name, tn
     size_t count = 0, most = 1;
     for (const scope *s = in; s; s = s->outer) most += s->at;
     const char **names;
-    TN_TRY(tn_arena_alloc(g->arena, most, sizeof *names, &names, g->error));
+    TN_TRY(TN_NEW(g->arena, most, &names, g->error));
     for (const scope *s = in; s; s = s->outer)
         for (size_t i = 0; i < s->at; i++) names[count++] = s->entry[i].name;
     if (in->outer) names[count++] = ENTRY;
@@ -203,7 +203,7 @@ static tn_status make_room(grapher *g, tn_position at) {
     tn_layer *grown;
     uint32_t capacity = g->capacity ? 2 * g->capacity : 64;
     if (capacity > LAYERS_MOST) capacity = LAYERS_MOST;
-    TN_TRY(tn_arena_alloc(g->arena, capacity, sizeof *grown, &grown, g->error));
+    TN_TRY(TN_NEW(g->arena, capacity, &grown, g->error));
     if (model->layers) memcpy(grown, model->layer, model->layers * sizeof *grown);
     model->layer = grown;
     g->capacity = capacity;
@@ -309,7 +309,7 @@ static tn_status add_block(grapher *g, const scope *around, const tn_layer_entry
             "policy optimal needs the model's activations.budget_bytes, the most that may be kept");
     TN_TRY(decode_entries(g, block->layers, "a block", &inside.entry));
     inside.entries = block->layers->count;
-    TN_TRY(tn_arena_alloc(g->arena, inside.entries, sizeof *inside.output, &inside.output, g->error));
+    TN_TRY(TN_NEW(g->arena, inside.entries, &inside.output, g->error));
     uint32_t enters = around->before;
     inside.repeat = block->repeat;
     for (uint64_t i = 0; i < block->repeat; i++) {
@@ -328,7 +328,7 @@ static tn_status add_block(grapher *g, const scope *around, const tn_layer_entry
 static tn_status refuse_dead_ends(grapher *g) {
     const tn_model *model = g->model;
     bool *leads;
-    TN_TRY(tn_arena_alloc(g->arena, model->layers, sizeof *leads, &leads, g->error));
+    TN_TRY(TN_NEW(g->arena, model->layers, &leads, g->error));
     for (uint32_t i = model->layers; i-- > 0;) {
         const tn_layer *layer = &model->layer[i];
         leads[i] |= layer->kind->is_loss;
@@ -351,7 +351,7 @@ tn_status tn_graph_decode(const tn_yaml *layers, tn_arena *arena, tn_model *mode
                  .policy = model->keys.activations.policy};
     TN_TRY(decode_entries(&g, layers, "the model", &top.entry));
     top.entries = layers->count;
-    TN_TRY(tn_arena_alloc(arena, top.entries, sizeof *top.output, &top.output, error));
+    TN_TRY(TN_NEW(arena, top.entries, &top.output, error));
     for (top.at = 0; top.at < top.entries; top.at++) {
         const tn_layer_entry *entry = &top.entry[top.at];
         uint32_t *output = &top.output[top.at];

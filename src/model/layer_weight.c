@@ -92,7 +92,7 @@ static tn_status decode_weight(const tn_weight_entry *entry, tn_weight_use *use,
 tn_status tn_named_weights_decode(const tn_item_list *entries, tn_arena *arena, tn_model *model,
                                   tn_error *error) {
     const tn_weight_entry *entry = entries->item;
-    TN_TRY(tn_arena_alloc(arena, entries->count, sizeof *model->weight, &model->weight, error));
+    TN_TRY(TN_NEW(arena, entries->count, &model->weight, error));
     TN_TRY(tn_name_index_new(&model->weight_of, entries->count, arena, error));
     for (size_t i = 0; i < entries->count; i++) {
         TN_TRY(decode_weight(&entry[i], &model->weight[i], error));
@@ -105,7 +105,7 @@ tn_status tn_named_weights_decode(const tn_item_list *entries, tn_arena *arena, 
 static tn_status unknown_weight(const tn_model *model, const char *name, tn_position at, tn_arena *arena,
                                 tn_error *error) {
     const char **names;
-    TN_TRY(tn_arena_alloc(arena, model->weights, sizeof *names, &names, error));
+    TN_TRY(TN_NEW(arena, model->weights, &names, error));
     for (size_t i = 0; i < model->weights; i++) names[i] = model->weight[i].entry.name;
     const char *near = tn_suggest(name, names, model->weights);
     if (near)
@@ -245,7 +245,7 @@ static tn_status none_matches(const tn_model *model, const char *pattern, bool w
                           "layer \"%.100s\" names no entry of `weights`, so it has no rank, folding, format "
                           "or flow to choose; give it one",
                           pattern);
-    TN_TRY(tn_arena_alloc(arena, model->layers, sizeof *names, &names, error));
+    TN_TRY(TN_NEW(arena, model->layers, &names, error));
     for (uint32_t i = 0; i < model->layers; i++)
         if (model->layer[i].weight != TN_NONE) names[count++] = model->layer[i].name;
     char list[256];
@@ -259,7 +259,7 @@ tn_status tn_layers_match(const tn_model *model, const char *pattern, tn_positio
                           size_t **layer, size_t *count, tn_error *error) {
     bool weightless = false;
     *count = 0;
-    TN_TRY(tn_arena_alloc(arena, model->layers, sizeof **layer, layer, error));
+    TN_TRY(TN_NEW(arena, model->layers, layer, error));
     for (uint32_t i = 0; i < model->layers; i++) {
         if (fnmatch(pattern, model->layer[i].name, 0) != 0) continue;
         if (model->layer[i].weight != TN_NONE)
@@ -276,7 +276,7 @@ static tn_status make_room(tn_model *model, tn_arena *arena, tn_error *error) {
     tn_weight_use *grown;
     size_t capacity = model->weights + model->layers;
     if (model->split_room > model->weights) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, capacity, sizeof *grown, &grown, error));
+    TN_TRY(TN_NEW(arena, capacity, &grown, error));
     if (model->weights) memcpy(grown, model->weight, model->weights * sizeof *grown);
     TN_TRY(tn_name_index_new(&model->weight_of, capacity, arena, error));
     for (size_t i = 0; i < model->weights; i++)

@@ -79,12 +79,12 @@ static bool begins_run(const tn_step *step, uint32_t operation) {
 static tn_status find_runs(tn_builder *b, layer_runs *of) {
     const tn_step *step = b->step;
     uint32_t count = 0;
-    TN_TRY(tn_arena_alloc(b->arena, (size_t)step->layers + 2, sizeof *of->first, &of->first, b->error));
+    TN_TRY(TN_NEW(b->arena, (size_t)step->layers + 2, &of->first, b->error));
     /* Counts two places up, then starts one place up, which filling moves to the ends. */
     for (uint32_t i = 0; i < step->operations; i++)
         if (begins_run(step, i)) of->first[step->operation[i].layer + 2]++, count++;
     for (uint32_t i = 0; i <= step->layers; i++) of->first[i + 1] += of->first[i];
-    TN_TRY(tn_arena_alloc(b->arena, count, sizeof *of->run, &of->run, b->error));
+    TN_TRY(TN_NEW(b->arena, count, &of->run, b->error));
     for (uint32_t i = 0; i < step->operations; i++) {
         uint32_t *end = &of->first[step->operation[i].layer + 1];
         if (begins_run(step, i)) of->run[(*end)++].first = i;
@@ -198,10 +198,10 @@ tn_status tn_builder_liveness(tn_builder *b) {
     find_lifetimes(b);
     TN_TRY(tn_builder_formats(b));
     TN_TRY(find_runs(b, &runs));
-    TN_TRY(tn_arena_alloc(b->arena, times, sizeof *line.born, &line.born, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, times, sizeof *line.dead, &line.dead, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *seen.touched, &seen.touched, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *seen.saved, &seen.saved, b->error));
+    TN_TRY(TN_NEW(b->arena, times, &line.born, b->error));
+    TN_TRY(TN_NEW(b->arena, times, &line.dead, b->error));
+    TN_TRY(TN_NEW(b->arena, step->arrays, &seen.touched, b->error));
+    TN_TRY(TN_NEW(b->arena, step->arrays, &seen.saved, b->error));
     TN_TRY(count_step(b, &line));
     for (b->at = 0; b->at < step->layers; b->at++) TN_TRY(count_layer(b, &line, &runs, &seen));
     return TN_OK;

@@ -105,7 +105,7 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
             error, TN_INPUT, kind->at,
             "this is a language-model alone, which `tenfold finetune` counts and prices; a model of "
             "kind model is needed here");
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
     made->root = root;
     const tn_model_file *keys = &made->keys;
     TN_TRY(tn_model_file_decode(root, arena, &made->keys, error));

@@ -30,7 +30,7 @@ static tn_status product_arithmetic_apply(tn_builder *b, const tn_operation *bef
                      right = b->step->array[operation.reads[1]].value;
             tn_arithmetic **arithmetic = &of[left][right];
             if (!*arithmetic) {
-                TN_TRY(tn_arena_alloc(b->arena, 1, sizeof **arithmetic, arithmetic, b->error));
+                TN_TRY(TN_NEW(b->arena, 1, arithmetic, b->error));
                 **arithmetic = (tn_arithmetic){.left = formats->operand[left],
                                                .right = formats->operand[right],
                                                .sum = formats->accumulate};
@@ -75,8 +75,8 @@ static tn_status outlier_pairs_apply(tn_builder *b, const tn_operation *before, 
     snprintf(name, sizeof name, "olive%" PRIu64 "%s", b->model->keys.outliers,
              b->model->keys.outlier_scale == TN_OUTLIER_SCALE_MSE ? ",mse" : "");
     TN_TRY(tn_number_format_read(name, &pair, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, 1, sizeof *pairs, &pairs, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, 1, sizeof *formats, &formats, b->error));
+    TN_TRY(TN_NEW(b->arena, 1, &pairs, b->error));
+    TN_TRY(TN_NEW(b->arena, 1, &formats, b->error));
     *pairs = (tn_arithmetic){.left = pair, .right = pair, .sum = b->model->keys.formats.accumulate};
     *formats = b->model->keys.formats;
     for (int i = 0; i < TN_VALUES; i++) formats->operand[i] = pair;
@@ -195,7 +195,7 @@ static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t opera
         if (o.kind == TN_OP_PRODUCT && o.arithmetic) {
             tn_arithmetic *chunked;
             double passes = passes_of(b, &o);
-            TN_TRY(tn_arena_alloc(b->arena, 1, sizeof *chunked, &chunked, b->error));
+            TN_TRY(TN_NEW(b->arena, 1, &chunked, b->error));
             *chunked = *o.arithmetic;
             chunked->chunk_bits = TN_CHUNK_BITS;
             o.arithmetic = chunked;

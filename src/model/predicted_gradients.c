@@ -163,7 +163,7 @@ static tn_status predict(predicting *p, const tn_operation *update) {
     uint32_t u, du, v, dv, hidden, hidden_gradient, predicted, gradient = update->reads[1];
     uint64_t features = b->model->layer[at].width, of_u, of_v, of_hidden;
     tn_predictor *how;
-    TN_TRY(tn_arena_alloc(b->arena, 1, sizeof *how, &how, b->error));
+    TN_TRY(TN_NEW(b->arena, 1, &how, b->error));
     cut(p, &parameter, features, how);
     uint64_t inputs = features / how->rows, outputs = parameter.elements / how->rows, width = how->width,
              rows = how->rows;
@@ -222,10 +222,10 @@ static tn_status look_ahead(predicting *p) {
     const tn_step *step = b->step;
     uint32_t **const lists[] = {&p->last, &p->given, &p->pooled, &p->update, &p->number};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        TN_TRY(tn_arena_alloc(b->arena, step->layers, sizeof **lists[i], lists[i], b->error));
+        TN_TRY(TN_NEW(b->arena, step->layers, lists[i], b->error));
         for (uint32_t k = 0; k < step->layers; k++) (*lists[i])[k] = lists[i] == &p->number ? 0 : TN_NONE;
     }
-    TN_TRY(tn_arena_alloc(b->arena, p->operations, sizeof *p->next, &p->next, b->error));
+    TN_TRY(TN_NEW(b->arena, p->operations, &p->next, b->error));
     p->forward = tn_recompute_forward(p->before, p->operations);
     uint32_t predicted = 0;
     for (uint32_t i = p->operations; i-- > 0;) {

@@ -42,7 +42,7 @@ tn_status tn_lookup_network(const tn_weight *weight, uint64_t tokens, tn_arena *
 static tn_status right_to_left(const tn_network *network, tn_arena *arena, tn_tree *tree, tn_error *error) {
     uint32_t n = network->tensors, last = n - 1;
     tree->tensors = n;
-    TN_TRY(tn_arena_alloc(arena, n, sizeof *tree->merge, &tree->merge, error));
+    TN_TRY(TN_NEW(arena, n, &tree->merge, error));
     for (uint32_t i = 0; i + 1 < n; i++) {
         tree->merge[i] = (tn_merge){n - 2 - i, last};
         last = n + i;
@@ -100,7 +100,7 @@ tn_status tn_lookup_program(const tn_weight *weight, uint64_t tokens, tn_flow_na
 tn_status tn_program_layer_begin(tn_builder *b) {
     tn_layer_arrays *made = tn_builder_made(b);
     uint32_t tensors = made->program->tensors;
-    TN_TRY(tn_arena_alloc(b->arena, tensors, sizeof *made->array_of, &made->array_of, b->error));
+    TN_TRY(TN_NEW(b->arena, tensors, &made->array_of, b->error));
     for (uint32_t t = 0; t < tensors; t++) made->array_of[t] = TN_NONE;
     return TN_OK;
 }
@@ -190,7 +190,7 @@ struct tn_program_cache {
 enum { FIRST_SLOTS = 64 };
 
 tn_status tn_program_cache_new(tn_program_cache **cache, tn_error *error) {
-    return tn_alloc(1, sizeof **cache, cache, error);
+    return TN_ALLOC(1, cache, error);
 }
 
 void tn_program_cache_free(tn_program_cache *cache) {
@@ -244,7 +244,7 @@ static entry *find(const tn_program_cache *cache, const key *k) {
 static tn_status make_room(tn_program_cache *cache, tn_error *error) {
     if (cache->slots && 2 * (cache->used + 1) <= cache->slots) return TN_OK;
     tn_program_cache grown = {.slots = cache->slots ? 2 * cache->slots : FIRST_SLOTS};
-    TN_TRY(tn_alloc(grown.slots, sizeof *grown.slot, &grown.slot, error));
+    TN_TRY(TN_ALLOC(grown.slots, &grown.slot, error));
     for (size_t i = 0; i < cache->slots; i++)
         if (cache->slot[i].key.kind != EMPTY) *find(&grown, &cache->slot[i].key) = cache->slot[i];
     tn_free(cache->slot);
@@ -317,12 +317,12 @@ static tn_status make_entry(tn_program_cache *cache, const key *k, entry *made, 
     *made = (entry){.key = *k};
     if (k->kind == FRONT) {
         tn_training_front *front;
-        TN_TRY(tn_arena_alloc(&cache->arena, 1, sizeof *front, &front, error));
+        TN_TRY(TN_NEW(&cache->arena, 1, &front, error));
         made->front = front;
         return tn_training_front_of(k->weight, k->tokens, k->no_input_gradient, &cache->arena, front, error);
     }
     tn_program *program;
-    TN_TRY(tn_arena_alloc(&cache->arena, 1, sizeof *program, &program, error));
+    TN_TRY(TN_NEW(&cache->arena, 1, &program, error));
     made->program = program;
     return make_program(cache, k, program, error);
 }
@@ -335,7 +335,7 @@ static tn_status get(tn_program_cache *cache, key *k, entry *found, tn_error *er
     *found = *find(cache, k);
     if (found->key.kind != EMPTY) return TN_OK;
     tn_weight *kept;
-    TN_TRY(tn_arena_alloc(&cache->arena, 1, sizeof *kept, &kept, error));
+    TN_TRY(TN_NEW(&cache->arena, 1, &kept, error));
     *kept = *k->weight;
     k->weight = kept;
     TN_TRY(make_entry(cache, k, found, error));

@@ -57,8 +57,8 @@ static tn_status find_shares(exits *x) {
                           model->keys.exit.count, x->count);
     if (tn_early_exit_layers(model->keys.exit.item, model->keys.exit.count, &layers, &unplaced) != TN_OK)
         return tn_fail_at(error, TN_INPUT, model->keys.exit_at, "\"exit\": %.300s", unplaced.message);
-    TN_TRY(tn_arena_alloc(x->b->arena, x->count, sizeof *x->reach, &x->reach, error));
-    TN_TRY(tn_arena_alloc(x->b->arena, x->count, sizeof *x->decides, &x->decides, error));
+    TN_TRY(TN_NEW(x->b->arena, x->count, &x->reach, error));
+    TN_TRY(TN_NEW(x->b->arena, x->count, &x->decides, error));
     for (uint32_t e = 0; e < x->count; e++) {
         x->reach[e] = (uint64_t)llround(fmax(left, 0) * (double)PARTS);
         left -= model->keys.exit.item[e];
@@ -73,10 +73,10 @@ static tn_status find_shares(exits *x) {
 static tn_status find_stages(exits *x) {
     const tn_model *model = x->b->model;
     bool *leads, *comes;
-    TN_TRY(tn_arena_alloc(x->b->arena, model->layers, sizeof *leads, &leads, x->b->error));
-    TN_TRY(tn_arena_alloc(x->b->arena, model->layers, sizeof *comes, &comes, x->b->error));
-    TN_TRY(tn_arena_alloc(x->b->arena, model->layers, sizeof *x->stage, &x->stage, x->b->error));
-    TN_TRY(tn_arena_alloc(x->b->arena, model->layers, sizeof *x->is_head, &x->is_head, x->b->error));
+    TN_TRY(TN_NEW(x->b->arena, model->layers, &leads, x->b->error));
+    TN_TRY(TN_NEW(x->b->arena, model->layers, &comes, x->b->error));
+    TN_TRY(TN_NEW(x->b->arena, model->layers, &x->stage, x->b->error));
+    TN_TRY(TN_NEW(x->b->arena, model->layers, &x->is_head, x->b->error));
     for (uint32_t i = model->layers; i-- > 0;) {
         const tn_layer *layer = &model->layer[i];
         leads[i] |= layer->repetition != TN_NONE;
@@ -198,7 +198,7 @@ static tn_status early_exit_apply(tn_builder *b, const tn_operation *before, uin
     exits x = {.b = b, .before = before, .operations = operations, .arrays = b->step->arrays};
     TN_TRY(find_shares(&x));
     TN_TRY(find_stages(&x));
-    TN_TRY(tn_arena_alloc(b->arena, x.arrays, sizeof *x.copy, &x.copy, b->error));
+    TN_TRY(TN_NEW(b->arena, x.arrays, &x.copy, b->error));
     uint32_t exit = 0; /* whose heads come next */
     for (uint32_t i = 0; i < operations; i++) {
         uint32_t stage = x.stage[before[i].layer];
@@ -242,7 +242,7 @@ static bool is_attention(const tn_layer *layer) {
 static tn_status add_gather(pruning *p, uint32_t layer, uint32_t from, uint32_t to, uint64_t rows,
                             uint64_t columns, const tn_gather *how) {
     tn_gather *made;
-    TN_TRY(tn_arena_alloc(p->b->arena, 1, sizeof *made, &made, p->b->error));
+    TN_TRY(TN_NEW(p->b->arena, 1, &made, p->b->error));
     *made = *how;
     return tn_builder_keep(p->b, &(tn_operation){.kind = TN_OP_LOOKUP,
                                                  .phase = TN_FORWARD,
@@ -281,7 +281,7 @@ static tn_status array_for(pruning *p, uint32_t array, uint32_t layer, bool choo
 
 static tn_status copy_arrays(pruning *p) {
     tn_builder *b = p->b;
-    TN_TRY(tn_arena_alloc(b->arena, p->shorter.arrays, sizeof *p->array_of, &p->array_of, b->error));
+    TN_TRY(TN_NEW(b->arena, p->shorter.arrays, &p->array_of, b->error));
     for (uint32_t i = 0; i < p->shorter.arrays; i++) {
         const tn_array *of = &p->shorter.array[i];
         p->array_of[i] = TN_NONE;

@@ -52,8 +52,8 @@ static coupled coupled_of(const plan *p, uint32_t segment) {
 static tn_status list_members(plan *p) {
     tn_builder *b = p->b;
     uint32_t segments = p->wanted->segments;
-    TN_TRY(tn_arena_alloc(b->arena, (size_t)segments + 2, sizeof *p->first, &p->first, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, p->forward, sizeof *p->member, &p->member, b->error));
+    TN_TRY(TN_NEW(b->arena, (size_t)segments + 2, &p->first, b->error));
+    TN_TRY(TN_NEW(b->arena, p->forward, &p->member, b->error));
     /* Counts two places up, then starts one place up, which filling moves to the ends. */
     for (uint32_t i = 0; i < p->forward; i++)
         if (segment_of(p, &p->before[i]) != TN_NONE) p->first[segment_of(p, &p->before[i]) + 2]++;
@@ -66,12 +66,12 @@ static tn_status list_members(plan *p) {
 
 static tn_status begin(plan *p) {
     tn_builder *b = p->b;
-    TN_TRY(tn_arena_alloc(b->arena, p->arrays, sizeof *p->made_in, &p->made_in, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, p->arrays, sizeof *p->back_in, &p->back_in, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, p->arrays, sizeof *p->copied, &p->copied, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, p->arrays, sizeof *p->copy, &p->copy, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, p->operations, sizeof *p->again, &p->again, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, p->wanted->segments, sizeof *p->done, &p->done, b->error));
+    TN_TRY(TN_NEW(b->arena, p->arrays, &p->made_in, b->error));
+    TN_TRY(TN_NEW(b->arena, p->arrays, &p->back_in, b->error));
+    TN_TRY(TN_NEW(b->arena, p->arrays, &p->copied, b->error));
+    TN_TRY(TN_NEW(b->arena, p->arrays, &p->copy, b->error));
+    TN_TRY(TN_NEW(b->arena, p->operations, &p->again, b->error));
+    TN_TRY(TN_NEW(b->arena, p->wanted->segments, &p->done, b->error));
     for (uint32_t i = 0; i < p->arrays; i++) p->made_in[i] = p->back_in[i] = p->copy[i] = TN_NONE;
     return list_members(p);
 }
@@ -80,7 +80,7 @@ static tn_status begin(plan *p) {
  * couplings come back from their results. */
 static tn_status find_ways_back(plan *p) {
     bool *kept;
-    TN_TRY(tn_arena_alloc(p->b->arena, p->arrays, sizeof *kept, &kept, p->b->error));
+    TN_TRY(TN_NEW(p->b->arena, p->arrays, &kept, p->b->error));
     for (uint32_t i = 0; i < p->forward; i++) {
         const tn_operation *o = &p->before[i];
         uint32_t segment = segment_of(p, o);
@@ -240,8 +240,8 @@ enum { READ_BACKWARD = 1, READ_AGAIN = 2 };
 static tn_status count_kept(plan *p, const bool *of, uint64_t *elements) {
     uint8_t *late;
     bool *made;
-    TN_TRY(tn_arena_alloc(p->b->arena, p->arrays, sizeof *late, &late, p->b->error));
-    TN_TRY(tn_arena_alloc(p->b->arena, p->arrays, sizeof *made, &made, p->b->error));
+    TN_TRY(TN_NEW(p->b->arena, p->arrays, &late, p->b->error));
+    TN_TRY(TN_NEW(p->b->arena, p->arrays, &made, p->b->error));
     for (uint32_t i = 0; i < p->operations; i++) {
         const tn_operation *o = &p->before[i];
         for (uint32_t k = 0; i < p->forward && k < o->write_count; k++) made[o->writes[k]] = true;
@@ -297,7 +297,7 @@ static tn_status checkpointing_apply(tn_builder *b, const tn_operation *before, 
     uint64_t pieces = model->keys.activations.segments;
     uint32_t *segment_of, segments = 0;
     if (pieces > model->layers) pieces = model->layers;
-    TN_TRY(tn_arena_alloc(b->arena, model->layers, sizeof *segment_of, &segment_of, b->error));
+    TN_TRY(TN_NEW(b->arena, model->layers, &segment_of, b->error));
     for (uint32_t i = 0; i < model->layers; i++) {
         const tn_layer *layer = &model->layer[i];
         uint32_t piece = (uint32_t)(i * pieces / model->layers), of = layer->repetition;
@@ -356,13 +356,12 @@ static tn_status find_units(units *u) {
     const tn_model *model = u->b->model;
     tn_arena *arena = u->b->arena;
     tn_error *error = u->b->error;
-    TN_TRY(tn_arena_alloc(arena, (size_t)model->layers + 1, sizeof *u->first, &u->first, error));
-    TN_TRY(tn_arena_alloc(arena, model->layers, sizeof *u->segment_of, &u->segment_of, error));
-    TN_TRY(tn_arena_alloc(arena, model->layers, sizeof *u->of, &u->of, error));
-    TN_TRY(
-        tn_arena_alloc(arena, (size_t)model->layers + 1, sizeof *u->first_option, &u->first_option, error));
-    TN_TRY(tn_arena_alloc(arena, (size_t)model->layers * OPTIONS, sizeof *u->flops, &u->flops, error));
-    TN_TRY(tn_arena_alloc(arena, (size_t)model->layers * OPTIONS, sizeof *u->bytes, &u->bytes, error));
+    TN_TRY(TN_NEW(arena, (size_t)model->layers + 1, &u->first, error));
+    TN_TRY(TN_NEW(arena, model->layers, &u->segment_of, error));
+    TN_TRY(TN_NEW(arena, model->layers, &u->of, error));
+    TN_TRY(TN_NEW(arena, (size_t)model->layers + 1, &u->first_option, error));
+    TN_TRY(TN_NEW(arena, (size_t)model->layers * OPTIONS, &u->flops, error));
+    TN_TRY(TN_NEW(arena, (size_t)model->layers * OPTIONS, &u->bytes, error));
     for (uint32_t i = 0; i < model->layers; i++) {
         bool follows = i > 0 && model->layer[i].repetition != TN_NONE &&
                        model->layer[i].repetition == model->layer[i - 1].repetition;

@@ -142,12 +142,12 @@ static tn_status begin(chain *c, const tn_operation *before, uint32_t operations
     tn_arena *arena = c->b->arena;
     uint32_t layers = c->b->model->layers;
     tn_error *error = c->b->error;
-    TN_TRY(tn_arena_alloc(arena, layers, sizeof *c->segment_of, &c->segment_of, error));
-    TN_TRY(tn_arena_alloc(arena, layers, sizeof *c->coupling, &c->coupling, error));
-    TN_TRY(tn_arena_alloc(arena, layers, sizeof *c->carried_by, &c->carried_by, error));
-    TN_TRY(tn_arena_alloc(arena, layers, sizeof *c->is_result, &c->is_result, error));
-    TN_TRY(tn_arena_alloc(arena, layers, sizeof *c->learns, &c->learns, error));
-    TN_TRY(tn_arena_alloc(arena, layers, sizeof *c->is_backbone, &c->is_backbone, error));
+    TN_TRY(TN_NEW(arena, layers, &c->segment_of, error));
+    TN_TRY(TN_NEW(arena, layers, &c->coupling, error));
+    TN_TRY(TN_NEW(arena, layers, &c->carried_by, error));
+    TN_TRY(TN_NEW(arena, layers, &c->is_result, error));
+    TN_TRY(TN_NEW(arena, layers, &c->learns, error));
+    TN_TRY(TN_NEW(arena, layers, &c->is_backbone, error));
     for (uint32_t i = 0; i < layers; i++) c->carried_by[i] = TN_NONE;
     for (uint32_t i = tn_recompute_forward(before, operations); i < operations; i++)
         c->learns[before[i].layer] = true;

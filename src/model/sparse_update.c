@@ -43,7 +43,7 @@ static tn_status fullest_share(const tn_builder *b, uint64_t elements, uint64_t 
     uint64_t *tile, fullest, balanced, tiles = of->tiles < elements ? of->tiles : elements;
     double each = (double)elements / (double)tiles, density = (double)live / (double)elements;
     double spread = sqrt(each * density * (1 - density));
-    TN_TRY(tn_arena_alloc(b->arena, tiles, sizeof *tile, &tile, b->error));
+    TN_TRY(TN_NEW(b->arena, tiles, &tile, b->error));
     for (uint64_t i = 0; i < tiles; i++) {
         double quantile = ((double)i + 1 - 0.375) / ((double)tiles + 0.25);
         double load = each * density + spread * gsl_cdf_ugaussian_Pinv(quantile);
@@ -213,7 +213,7 @@ static void cut_part(updating *u, uint32_t parameter, double ratio) {
 /* Updates of weights with a share of 0 are left out, with what only they need. */
 static tn_status drop_untrained(tn_builder *b, const tn_operation **before, uint32_t *operations) {
     bool *updates, any = false;
-    TN_TRY(tn_arena_alloc(b->arena, *operations, sizeof *updates, &updates, b->error));
+    TN_TRY(TN_NEW(b->arena, *operations, &updates, b->error));
     for (uint32_t i = 0; i < *operations; i++) {
         const tn_operation *o = &(*before)[i];
         double ratio = 1;
@@ -230,8 +230,8 @@ static tn_status drop_untrained(tn_builder *b, const tn_operation **before, uint
 
 static tn_status find_parts(updating *u) {
     tn_builder *b = u->b;
-    TN_TRY(tn_arena_alloc(b->arena, u->operations, sizeof *u->part, &u->part, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, b->step->arrays, sizeof *u->of_gradient, &u->of_gradient, b->error));
+    TN_TRY(TN_NEW(b->arena, u->operations, &u->part, b->error));
+    TN_TRY(TN_NEW(b->arena, b->step->arrays, &u->of_gradient, b->error));
     for (uint32_t i = 0; i < u->operations; i++) {
         const tn_operation *o = &u->before[i];
         double ratio;
@@ -282,9 +282,9 @@ static const cutout *find_known(const updating *u, const cutout *cut) {
 static tn_status find_reads(updating *u) {
     tn_builder *b = u->b;
     cutout cut;
-    TN_TRY(tn_arena_alloc(b->arena, b->step->arrays, sizeof *u->made, &u->made, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, b->step->arrays, sizeof *u->whole_later, &u->whole_later, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, (size_t)2 * u->parts, sizeof *u->cut, &u->cut, b->error));
+    TN_TRY(TN_NEW(b->arena, b->step->arrays, &u->made, b->error));
+    TN_TRY(TN_NEW(b->arena, b->step->arrays, &u->whole_later, b->error));
+    TN_TRY(TN_NEW(b->arena, (size_t)2 * u->parts, &u->cut, b->error));
     for (uint32_t i = 0; i < u->operations; i++) {
         const tn_operation *o = &u->before[i];
         for (uint32_t k = 0; i < u->forward && k < o->write_count; k++) u->made[o->writes[k]] = true;
@@ -297,7 +297,7 @@ static tn_status find_reads(updating *u) {
 static tn_status say_part(updating *u, const tn_operation *product, uint32_t tensor, tn_operation *to) {
     const part *of = part_of(u, product);
     tn_partial *how;
-    TN_TRY(tn_arena_alloc(u->b->arena, 1, sizeof *how, &how, u->b->error));
+    TN_TRY(TN_NEW(u->b->arena, 1, &how, u->b->error));
     *how =
         (tn_partial){.step = product->program_step, .tensor = tensor, .index = of->index, .kept = of->kept};
     to->partial = how;

@@ -42,7 +42,7 @@ tn_status tn_builder_formats(tn_builder *b) {
     tn_step *step = b->step;
     bool *other;
     TN_TRY(tn_builder_values(b, step->operation, step->operations));
-    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *other, &other, b->error));
+    TN_TRY(TN_NEW(b->arena, step->arrays, &other, b->error));
     for (uint32_t i = 0; i < step->operations; i++)
         for (uint32_t k = 0; k < step->operation[i].read_count; k++)
             other[step->operation[i].reads[k]] |=
@@ -75,14 +75,14 @@ static bool is_read_late(const tn_step *step, uint32_t operation, uint32_t array
 static tn_status find_readers(tn_builder *b, readers *of) {
     const tn_step *step = b->step;
     uint32_t arrays = step->arrays;
-    TN_TRY(tn_arena_alloc(b->arena, (size_t)arrays + 2, sizeof *of->first, &of->first, b->error));
+    TN_TRY(TN_NEW(b->arena, (size_t)arrays + 2, &of->first, b->error));
     /* Counts two places up, then starts one place up, which filling moves to the ends. */
     for (uint32_t i = 0; i < step->operations; i++)
         for (uint32_t k = 0; k < step->operation[i].read_count; k++)
             if (is_read_late(step, i, step->operation[i].reads[k]))
                 of->first[step->operation[i].reads[k] + 2]++;
     for (uint32_t i = 0; i <= arrays; i++) of->first[i + 1] += of->first[i];
-    TN_TRY(tn_arena_alloc(b->arena, of->first[arrays + 1], sizeof *of->operation, &of->operation, b->error));
+    TN_TRY(TN_NEW(b->arena, of->first[arrays + 1], &of->operation, b->error));
     for (uint32_t i = 0; i < step->operations; i++)
         for (uint32_t k = 0; k < step->operation[i].read_count; k++)
             if (is_read_late(step, i, step->operation[i].reads[k]))
@@ -120,8 +120,8 @@ static tn_status link_operations(tn_builder *b) {
     size_t most = of.first[step->arrays];
     uint32_t *after;
     for (uint32_t i = 0; i < step->operations; i++) most += step->operation[i].read_count;
-    TN_TRY(tn_arena_alloc(b->arena, most, sizeof *after, &after, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *b->writer, &b->writer, b->error));
+    TN_TRY(TN_NEW(b->arena, most, &after, b->error));
+    TN_TRY(TN_NEW(b->arena, step->arrays, &b->writer, b->error));
     for (uint32_t i = 0; i < step->arrays; i++) b->writer[i] = TN_NONE;
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
@@ -166,7 +166,7 @@ static tn_status measure(tn_builder *b, tn_used_weight *used) {
     uint64_t *useful;
     TN_TRY(tn_weight_parameters(&used->weight, &used->parameters, b->error));
     TN_TRY(tn_weight_degrees_of_freedom(&used->weight, &used->degrees_of_freedom, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, used->weight.rank_count, sizeof *useful, &useful, b->error));
+    TN_TRY(TN_NEW(b->arena, used->weight.rank_count, &useful, b->error));
     TN_TRY(tn_weight_useful_ranks(&used->weight, useful, b->error));
     used->useful_rank = useful;
     return TN_OK;
@@ -174,7 +174,7 @@ static tn_status measure(tn_builder *b, tn_used_weight *used) {
 
 static tn_status use_weights(tn_builder *b) {
     const tn_model *model = b->model;
-    TN_TRY(tn_arena_alloc(b->arena, model->weights, sizeof *b->used, &b->used, b->error));
+    TN_TRY(TN_NEW(b->arena, model->weights, &b->used, b->error));
     for (size_t i = 0; i < model->weights; i++) {
         const tn_weight_use *use = &model->weight[i];
         tn_used_weight *used = &b->used[i];
@@ -198,7 +198,7 @@ static tn_status weight_of(tn_builder *b, const tn_layer *layer, const tn_used_w
         return TN_OK;
     }
     tn_used_weight *own;
-    TN_TRY(tn_arena_alloc(b->arena, 1, sizeof *own, &own, b->error));
+    TN_TRY(TN_NEW(b->arena, 1, &own, b->error));
     *own = (tn_used_weight){.weight = dense_weight(layer->rows, layer->columns), .flow = TN_FLOW_DENSE};
     *weight = own;
     return measure(b, own);
@@ -268,8 +268,8 @@ static tn_status build(tn_builder *b, uint32_t transformations) {
     char precision[TN_NUMBER_FORMAT_NAME];
     tn_number_format_name(&step->formats->accumulate, precision);
     TN_TRY(tn_arena_format(b->arena, &step->precision, b->error, "%s", precision));
-    TN_TRY(tn_arena_alloc(b->arena, b->model->layers, sizeof *step->layer, &step->layer, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, b->model->layers, sizeof *b->made, &b->made, b->error));
+    TN_TRY(TN_NEW(b->arena, b->model->layers, &step->layer, b->error));
+    TN_TRY(TN_NEW(b->arena, b->model->layers, &b->made, b->error));
     TN_TRY(use_weights(b));
     TN_TRY(add_forward(b));
     TN_TRY(add_backward(b));

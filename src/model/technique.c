@@ -75,7 +75,7 @@ tn_status tn_procrustes_cycles(const uint64_t *tiles, size_t count, uint64_t *un
                                tn_error *error) {
     uint64_t *half, halves, most = 0;
     if (!tn_mul(count, 2, &halves)) return overflow(error, "halves of tiles");
-    TN_TRY(tn_alloc(halves, sizeof *half, &half, error));
+    TN_TRY(TN_ALLOC(halves, &half, error));
     for (size_t i = 0; i < count; i++) {
         half[2 * i] = tiles[i] / 2;
         half[2 * i + 1] = tiles[i] - tiles[i] / 2;

@@ -21,8 +21,8 @@ static bool inference_wanted(const tn_model *model) {
 
 static tn_status inference_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
     bool *none, *logits;
-    TN_TRY(tn_arena_alloc(b->arena, operations, sizeof *none, &none, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, b->step->arrays, sizeof *logits, &logits, b->error));
+    TN_TRY(TN_NEW(b->arena, operations, &none, b->error));
+    TN_TRY(TN_NEW(b->arena, b->step->arrays, &logits, b->error));
     for (uint32_t i = 0; i < operations; i++)
         if (before[i].kind == TN_OP_CROSS_ENTROPY) logits[before[i].reads[0]] = true;
     return tn_builder_keep_needed(b, before, tn_recompute_forward(before, operations), none, logits);
@@ -56,8 +56,8 @@ tn_status tn_builder_close_ranks(tn_builder *b, bool keep_resident) {
     tn_step *step = b->step;
     uint32_t *place, arrays = 0;
     bool *used;
-    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *place, &place, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof *used, &used, b->error));
+    TN_TRY(TN_NEW(b->arena, step->arrays, &place, b->error));
+    TN_TRY(TN_NEW(b->arena, step->arrays, &used, b->error));
     for (uint32_t i = 0; i < step->operations; i++) mark(used, &step->operation[i]);
     step->optimizer_elements = 0;
     for (uint32_t i = 0; i < step->arrays; i++) {
@@ -83,8 +83,8 @@ tn_status tn_builder_close_ranks(tn_builder *b, bool keep_resident) {
 tn_status tn_builder_keep_needed(tn_builder *b, const tn_operation *before, uint32_t operations,
                                  const bool *wanted, const bool *array) {
     bool *needed, *kept;
-    TN_TRY(tn_arena_alloc(b->arena, b->step->arrays, sizeof *needed, &needed, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, operations, sizeof *kept, &kept, b->error));
+    TN_TRY(TN_NEW(b->arena, b->step->arrays, &needed, b->error));
+    TN_TRY(TN_NEW(b->arena, operations, &kept, b->error));
     for (uint32_t i = 0; i < b->step->arrays; i++) needed[i] = array && array[i];
     for (uint32_t i = operations; i-- > 0;) {
         if (before[i].phase == TN_UPDATE && !wanted[i]) continue;
@@ -133,7 +133,7 @@ static tn_status refuse_idle(tn_builder *b, const tn_text_list *patterns, const 
     for (size_t p = 0; p < patterns->count; p++) {
         if (used[p]) continue;
         const char **names;
-        TN_TRY(tn_arena_alloc(b->arena, b->step->layers, sizeof *names, &names, b->error));
+        TN_TRY(TN_NEW(b->arena, b->step->layers, &names, b->error));
         for (uint32_t i = 0; i < b->step->layers; i++) names[i] = b->step->layer[i].name;
         const char *near = tn_suggest(patterns->item[p], names, b->step->layers);
         return tn_fail_at(b->error, TN_INPUT, at,
@@ -148,8 +148,8 @@ static tn_status named_by(tn_builder *b, const tn_text_list *patterns, tn_positi
                           bool **named) {
     const tn_step *step = b->step;
     bool *used;
-    TN_TRY(tn_arena_alloc(b->arena, step->arrays, sizeof **named, named, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, patterns->count + 1, sizeof *used, &used, b->error));
+    TN_TRY(TN_NEW(b->arena, step->arrays, named, b->error));
+    TN_TRY(TN_NEW(b->arena, patterns->count + 1, &used, b->error));
     for (uint32_t i = 0; i < step->arrays; i++) {
         const char *name;
         if (step->array[i].role != TN_ARRAY_PARAMETER) continue;
@@ -167,7 +167,7 @@ tn_status tn_keep_updates(tn_builder *b, const tn_operation *before, uint32_t op
                           tn_position at) {
     uint32_t forward = tn_recompute_forward(before, operations), updates = 0;
     bool *kept;
-    TN_TRY(tn_arena_alloc(b->arena, operations, sizeof *kept, &kept, b->error));
+    TN_TRY(TN_NEW(b->arena, operations, &kept, b->error));
     for (uint32_t i = 0; i < operations; i++) {
         const tn_operation *o = &before[i];
         kept[i] = i < forward || o->kind == TN_OP_CROSS_ENTROPY || (o->phase == TN_UPDATE && update[i]);
@@ -184,7 +184,7 @@ static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t opera
     bool *trained, *frozen, *update, all = !model->keys.train_at.line;
     TN_TRY(named_by(b, &model->keys.train, model->keys.train_at, "train", &trained));
     TN_TRY(named_by(b, &model->keys.frozen, model->keys.frozen_at, "frozen", &frozen));
-    TN_TRY(tn_arena_alloc(b->arena, operations, sizeof *update, &update, b->error));
+    TN_TRY(TN_NEW(b->arena, operations, &update, b->error));
     for (uint32_t i = 0; i < operations; i++)
         update[i] = before[i].phase == TN_UPDATE && (all || trained[before[i].writes[0]]) &&
                     !frozen[before[i].writes[0]];

@@ -122,7 +122,7 @@ tn_status tn_memory_figure(const tn_explanation *why, tn_arena *arena, tn_buffer
                            tn_error *error) {
     const tn_memory_line **order;
     uint32_t shown = why->memories < MEMORIES_SHOWN ? why->memories : MEMORIES_SHOWN, rows = shown;
-    TN_TRY(tn_arena_alloc(arena, why->memories, sizeof *order, &order, error));
+    TN_TRY(TN_NEW(arena, why->memories, &order, error));
     for (uint32_t i = 0; i < why->memories; i++) order[i] = &why->memory[i];
     if (why->memories) qsort(order, why->memories, sizeof *order, by_capacity);
     double most = 1, capacity = 0, stored = 0;
@@ -230,7 +230,7 @@ tn_status tn_phases_figure(const tn_step *step, const tn_explanation *why, tn_ar
     layer_line *line, other = {.name = "other layers"};
     uint32_t lines = 0;
     double per_cycle = 1e-3 / why->clock_MHz, step_ms = per_cycle * (double)why->price.cycles_per_step;
-    TN_TRY(tn_arena_alloc(arena, step->layers, sizeof *line, &line, error));
+    TN_TRY(TN_NEW(arena, step->layers, &line, error));
     for (uint32_t l = 0; l < step->layers; l++) line_of(line, &lines, step->layer[l].name)->layers++;
     for (uint32_t i = 0; i < why->items; i++) {
         const tn_timeline_item *item = &why->item[i];

@@ -365,7 +365,7 @@ tn_status tn_formats_figure(const char *folder, const tn_rank_plan *plan, tn_err
     tn_arena arena = {0};
     bool *compared;
     char path[1200];
-    tn_status status = tn_arena_alloc(&arena, plan->layers, sizeof *compared, &compared, error);
+    tn_status status = TN_NEW(&arena, plan->layers, &compared, error);
     if (status == TN_OK) {
         size_t layers = 0;
         for (size_t l = 0; l < plan->layers; l++) layers += compared[l] = is_compared(plan, l);

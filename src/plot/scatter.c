@@ -107,8 +107,8 @@ static tn_status lay_out(layout *l, tn_arena *arena, tn_error *error) {
     uint64_t *elements = NULL, *macs = NULL;
     TN_TRY(tn_tree_tensors(figure->network, figure->tree, arena, &tensor, error));
     TN_TRY(tn_tree_merges(figure->network, figure->tree, arena, &elements, &macs, error));
-    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)n, sizeof *l->x, &l->x, error));
-    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)n, sizeof *l->y, &l->y, error));
+    TN_TRY(TN_NEW(arena, 2 * (size_t)n, &l->x, error));
+    TN_TRY(TN_NEW(arena, 2 * (size_t)n, &l->y, error));
     l->tensor = tensor;
     l->elements = elements;
     l->macs = macs;
@@ -210,7 +210,7 @@ static void define_marks(tn_buffer *definition, const char *axis, const tn_ticks
 static tn_status define_names(tn_buffer *definition, const char *axis, const tn_scatter_axis *of,
                               tn_error *error) {
     double *at;
-    TN_TRY(tn_alloc(of->names, sizeof *at, &at, error));
+    TN_TRY(TN_ALLOC(of->names, &at, error));
     for (size_t i = 0; i < of->names; i++) at[i] = (double)i;
     tn_define_marks(definition, axis, of->name, at, of->names);
     tn_free(at);

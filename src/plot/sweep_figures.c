@@ -81,7 +81,7 @@ static tn_status put_thinned(const front_figure *of, double epsilon, size_t *sho
     tn_point *point;
     bool *kept;
     TN_TRY(tn_result_points(result, of->arena, &point, error));
-    TN_TRY(tn_arena_alloc(of->arena, count, sizeof *kept, &kept, error));
+    TN_TRY(TN_NEW(of->arena, count, &kept, error));
     for (size_t i = 0; i < count; i++) kept[i] = point[i].id == result->recommended[0].id;
     TN_TRY(tn_thin(point, count, space->objectives, epsilon, kept, shown, error));
     for (size_t i = 0; i < count; i++)

@@ -341,9 +341,7 @@ tn_status tn_laid_cycles(tn_workload *workload, const tn_plan *plan, const tn_bu
     laid_operation with = {workload, plan, build, &workload->step->operation[operation], time, error};
     const double share = workload->work[workload->work_of[operation]].share;
     *time = (tn_laid_time){0};
-    if (!workload->laid_class)
-        TN_TRY(tn_arena_alloc(workload->arena, workload->works, sizeof *workload->laid_class,
-                              &workload->laid_class, error));
+    if (!workload->laid_class) TN_TRY(TN_NEW(workload->arena, workload->works, &workload->laid_class, error));
     TN_TRY(lay_operation(&with));
     time->cycles = tn_scaled_up(time->cycles, share);
     time->start_cycles = tn_scaled_up(time->start_cycles, share);

@@ -119,7 +119,7 @@ static void collect(tn_parting *parting, uint32_t array, uint32_t unit, tn_use u
 static tn_status list_users(tn_parting *parting, uint32_t at, tn_arena *arena, tn_error *error) {
     uint32_t *unit;
     tn_common_memory *shared = &parting->shared[at];
-    TN_TRY(tn_arena_alloc(arena, parting->units, sizeof *unit, &unit, error));
+    TN_TRY(TN_NEW(arena, parting->units, &unit, error));
     shared->unit = unit;
     for (uint32_t u = 0; u < parting->units; u++)
         if (parting->demand[at * (parting->units + 1) + u].count) unit[shared->users++] = u;
@@ -129,11 +129,10 @@ static tn_status list_users(tn_parting *parting, uint32_t at, tn_arena *arena, t
 static tn_status list_shared(tn_parting *parting, tn_arena *arena, tn_error *error) {
     const tn_step *step = parting->workload->step;
     uint32_t *place;
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *place, &place, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &place, error));
     for (uint32_t i = 0; i < step->arrays; i++) parting->shared_count += parting->owner[i] == SHARED;
-    TN_TRY(tn_arena_alloc(arena, parting->shared_count, sizeof *parting->shared, &parting->shared, error));
-    TN_TRY(tn_arena_alloc(arena, (size_t)parting->shared_count * (parting->units + 1),
-                          sizeof *parting->demand, &parting->demand, error));
+    TN_TRY(TN_NEW(arena, parting->shared_count, &parting->shared, error));
+    TN_TRY(TN_NEW(arena, (size_t)parting->shared_count * (parting->units + 1), &parting->demand, error));
     parting->fits = true;
     for (uint32_t i = 0, at = 0; i < step->arrays; i++) {
         const tn_array *array = &step->array[i];
@@ -157,11 +156,10 @@ tn_status tn_parting_make(tn_workload *workload, const uint32_t *unit_of, uint32
                           tn_parting **parting, tn_error *error) {
     const tn_step *step = workload->step;
     tn_parting *made;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
     *made = (tn_parting){.workload = workload, .units = units};
-    TN_TRY(tn_arena_alloc(arena, step->operations, sizeof *made->unit_of_operation, &made->unit_of_operation,
-                          error));
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *made->owner, &made->owner, error));
+    TN_TRY(TN_NEW(arena, step->operations, &made->unit_of_operation, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &made->owner, error));
     for (uint32_t i = 0; i < step->operations; i++)
         made->unit_of_operation[i] = unit_of[step->operation[i].layer];
     for (uint32_t i = 0; i < step->arrays; i++) made->owner[i] = NONE;
@@ -234,7 +232,7 @@ static tn_status price_memories(const tn_parting *parting, const tn_plan *plan, 
     const tn_step *step = parting->workload->step;
     tn_arena scratch = {0};
     tn_price_part *each;
-    tn_status status = tn_arena_alloc(&scratch, plan->map.memories, sizeof *each, &each, error);
+    tn_status status = TN_NEW(&scratch, plan->map.memories, &each, error);
     for (uint32_t m = 0; status == TN_OK && m < plan->map.memories; m++)
         status = one_copy(parting, &plan->map.memory[m], build, &each[m], error);
     for (uint32_t i = 0; status == TN_OK && i < step->arrays; i++) {

@@ -56,9 +56,8 @@ static tn_status list_transfers(tn_workload *workload, tn_plan *plan, tn_error *
     const uint64_t tile = tn_ceil_div(plan->options.tile_bytes, step->element_bytes);
     TN_TRY(count_off_chip(workload, plan, error));
     if (!plan->off_chip) return TN_OK;
-    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *plan->transfer_bytes,
-                          &plan->transfer_bytes, error));
-    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *plan->tiling, &plan->tiling, error));
+    TN_TRY(TN_NEW(workload->arena, step->operations, &plan->transfer_bytes, error));
+    TN_TRY(TN_NEW(workload->arena, step->operations, &plan->tiling, error));
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
         uint64_t bytes;
@@ -76,11 +75,11 @@ static tn_status make_plan(tn_workload *workload, const tn_map_options *options,
     const tn_step *step = workload->step;
     tn_arena *arena = workload->arena;
     tn_plan *made;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
     made->options = *options;
     TN_TRY(tn_map_make(step, options, arena, &made->map, error));
     TN_TRY(list_transfers(workload, made, error));
-    TN_TRY(tn_arena_alloc(arena, made->map.memories, sizeof *made->place, &made->place, error));
+    TN_TRY(TN_NEW(arena, made->map.memories, &made->place, error));
     TN_TRY(tn_share_memo_make(made->map.memories, arena, &made->shares, error));
     made->next = workload->plans;
     workload->plans = made;
@@ -108,10 +107,10 @@ tn_status tn_plan_tasks(tn_workload *workload, tn_plan *plan, tn_error *error) {
     if (resources > UINT32_MAX / TN_SERVERS_MOST)
         return tn_fail(error, TN_LIMIT, "step %s has too many memories to schedule", step->name);
     TN_TRY(tn_waits_make(step, &plan->map, workload->arena, &plan->waits, error));
-    TN_TRY(tn_arena_alloc(workload->arena, resources, sizeof *plan->servers, &plan->servers, error));
+    TN_TRY(TN_NEW(workload->arena, resources, &plan->servers, error));
     TN_TRY(tn_schedule_scratch_make(step->operations, (uint32_t)resources, workload->arena, &plan->scratch,
                                     error));
-    return tn_arena_alloc(workload->arena, step->operations, sizeof *plan->task, &plan->task, error);
+    return TN_NEW(workload->arena, step->operations, &plan->task, error);
 }
 
 static bool is_ideal(const tn_build *build) {

@@ -129,7 +129,7 @@ typedef struct tn_price_memo {
 } tn_price_memo;
 
 static tn_status memo_make(tn_arena *arena, tn_price_memo **memo, tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof **memo, memo, error));
+    TN_TRY(TN_NEW(arena, 1, memo, error));
     **memo = (tn_price_memo){.arena = arena,
                              .product = {sizeof(work_part), 128, 0, 0, NULL},
                              .vector = {sizeof(work_part), 16, 0, 0, NULL},

@@ -7,10 +7,9 @@ static const uint32_t NONE = UINT32_MAX;
 tn_status tn_schedule_scratch_make(uint32_t tasks, uint32_t resources, tn_arena *arena,
                                    tn_schedule_scratch *scratch, tn_error *error) {
     size_t servers = (size_t)resources * TN_SERVERS_MOST;
-    TN_TRY(tn_arena_alloc(arena, servers, sizeof *scratch->free_at, &scratch->free_at, error));
-    TN_TRY(tn_arena_alloc(arena, servers, sizeof *scratch->holder, &scratch->holder, error));
-    return tn_arena_alloc(arena, (size_t)tasks * TN_BLOCKS_MOST, sizeof *scratch->piece_end,
-                          &scratch->piece_end, error);
+    TN_TRY(TN_NEW(arena, servers, &scratch->free_at, error));
+    TN_TRY(TN_NEW(arena, servers, &scratch->holder, error));
+    return TN_NEW(arena, (size_t)tasks * TN_BLOCKS_MOST, &scratch->piece_end, error);
 }
 
 /* The server that is free first; of equals the lowest. */

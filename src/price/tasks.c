@@ -131,13 +131,13 @@ static tn_status make_room(lister *with, tn_waits *waits, tn_arena *arena, tn_er
     }
     /* A use is waited for at most by the array's next writer and by the first writer of the slot's next
      * array. */
-    TN_TRY(tn_arena_alloc(arena, after + 2 * users, sizeof *waits->after, &waits->after, error));
-    TN_TRY(tn_arena_alloc(arena, operations, sizeof *waits->first, &waits->first, error));
-    TN_TRY(tn_arena_alloc(arena, operations, sizeof *waits->count, &waits->count, error));
-    TN_TRY(tn_arena_alloc(arena, operations, sizeof *waits->streamable, &waits->streamable, error));
-    TN_TRY(tn_arena_alloc(arena, users, sizeof *with->user, &with->user, error));
-    TN_TRY(tn_arena_alloc(arena, with->step->arrays, sizeof *with->users_of, &with->users_of, error));
-    TN_TRY(tn_arena_alloc(arena, with->map->slots, sizeof *with->occupant, &with->occupant, error));
+    TN_TRY(TN_NEW(arena, after + 2 * users, &waits->after, error));
+    TN_TRY(TN_NEW(arena, operations, &waits->first, error));
+    TN_TRY(TN_NEW(arena, operations, &waits->count, error));
+    TN_TRY(TN_NEW(arena, operations, &waits->streamable, error));
+    TN_TRY(TN_NEW(arena, users, &with->user, error));
+    TN_TRY(TN_NEW(arena, with->step->arrays, &with->users_of, error));
+    TN_TRY(TN_NEW(arena, with->map->slots, &with->occupant, error));
     memset(with->users_of, 0xff, with->step->arrays * sizeof *with->users_of);
     memset(with->occupant, 0xff, with->map->slots * sizeof *with->occupant);
     return TN_OK;

@@ -255,7 +255,7 @@ static tn_status add_refreshes(tn_workload *workload, const tn_plan *plan, const
     double us_per_cycle = 1 / workload->device->clock_MHz;
     uint64_t *end, now = 0;
     if (step->retention_us <= 0) return TN_OK;
-    TN_TRY(tn_alloc(step->operations, sizeof *end, &end, error));
+    TN_TRY(TN_ALLOC(step->operations, &end, error));
     tn_status status = TN_OK;
     for (uint32_t i = 0; i < step->operations; i++) {
         now += workload->cycles[by_operation(plan, build) ? i : workload->work_of[i]];

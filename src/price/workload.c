@@ -75,7 +75,7 @@ typedef struct {
 static tn_status index_classes(uint32_t most, tn_arena *arena, class_index *index, tn_error *error) {
     index->slots = 2;
     while (index->slots <= most) index->slots *= 2;
-    return tn_arena_alloc(arena, index->slots, sizeof *index->slot, &index->slot, error);
+    return TN_NEW(arena, index->slots, &index->slot, error);
 }
 
 static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t count) {
@@ -145,11 +145,9 @@ static tn_status list_works(tn_workload *workload, tn_error *error) {
     bool used[TN_ARITHMETICS_MOST][TN_PHASES] = {{false}};
     class_index classes;
     TN_TRY(index_classes(step->operations, workload->arena, &classes, error));
-    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->work, &workload->work, error));
-    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->work_of, &workload->work_of,
-                          error));
-    TN_TRY(tn_arena_alloc(workload->arena, step->operations, sizeof *workload->unit_of, &workload->unit_of,
-                          error));
+    TN_TRY(TN_NEW(workload->arena, step->operations, &workload->work, error));
+    TN_TRY(TN_NEW(workload->arena, step->operations, &workload->work_of, error));
+    TN_TRY(TN_NEW(workload->arena, step->operations, &workload->unit_of, error));
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *operation = &step->operation[i];
         tn_work work;
@@ -225,7 +223,7 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     if (tn_device_kind_of(device) != TN_DEVICE_FPGA)
         return tn_fail(error, TN_INPUT, "device %s is no FPGA; a build is priced on devices of kind fpga",
                        tn_device_name(device));
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
     *made = (tn_workload){.step = step, .device = device, .arena = arena};
     made->built[TN_FUSION_NONE] = made;
     made->word_bits = 8 * step->element_bytes;
@@ -233,11 +231,11 @@ tn_status tn_workload_prepare(const tn_step *step, const tn_device *device, tn_a
     TN_TRY(list_works(made, error));
     TN_TRY(check_bounds(made, error));
     size_t operations = step->operations;
-    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->cycles, &made->cycles, error));
-    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->piece_cycles, &made->piece_cycles, error));
-    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->issues, &made->issues, error));
-    TN_TRY(tn_arena_alloc(arena, operations, sizeof *made->time, &made->time, error));
-    TN_TRY(tn_arena_alloc(arena, TN_ROUTES_KEPT, sizeof *made->route, &made->route, error));
+    TN_TRY(TN_NEW(arena, operations, &made->cycles, error));
+    TN_TRY(TN_NEW(arena, operations, &made->piece_cycles, error));
+    TN_TRY(TN_NEW(arena, operations, &made->issues, error));
+    TN_TRY(TN_NEW(arena, operations, &made->time, error));
+    TN_TRY(TN_NEW(arena, TN_ROUTES_KEPT, &made->route, error));
     tn_blocks descriptors;
     TN_TRY(tn_descriptor_blocks(device, operations, &descriptors, error));
     made->descriptor_bram18 = descriptors.bram18 + 2 * descriptors.bram36;
@@ -251,7 +249,7 @@ tn_status tn_workload_built(tn_workload *workload, const tn_build *build, tn_wor
     *built = workload->built[fusion];
     if (*built) return TN_OK;
     tn_step *step;
-    TN_TRY(tn_arena_alloc(workload->arena, 1, sizeof *step, &step, error));
+    TN_TRY(TN_NEW(workload->arena, 1, &step, error));
     TN_TRY(tn_step_fuse(workload->step, fusion == TN_FUSION_WRITE_BACK, workload->arena, step, error));
     TN_TRY(tn_workload_prepare(step, workload->device, workload->arena, built, error));
     for (int i = 0; i < TN_FUSIONS; i++) (*built)->built[i] = *built;

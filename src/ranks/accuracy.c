@@ -54,8 +54,8 @@ static tn_status add_curve(tn_accuracy *accuracy, const point *points, size_t co
         return tn_fail_at(error, TN_INPUT, points[0].at,
                           "a curve of %zu points%s%.100s; at least %d are needed", count,
                           whole ? "" : " for layer ", whole ? "" : points[0].layer, POINTS_LEAST);
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *c->rank, &c->rank, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *c->value, &c->value, error));
+    TN_TRY(TN_NEW(arena, count, &c->rank, error));
+    TN_TRY(TN_NEW(arena, count, &c->value, error));
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && points[i].rank == points[i - 1].rank)
             return tn_fail_at(error, TN_INPUT, points[i].at,
@@ -148,9 +148,9 @@ tn_status tn_accuracy_load(const char *path, tn_arena *arena, tn_accuracy **accu
     bool whole;
     size_t count;
     TN_TRY(tn_csv_load(path, arena, &csv, error));
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *points, &points, error));
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *made->curve, &made->curve, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &points, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &made->curve, error));
     made->path = path;
     TN_TRY(read_points(&csv, points, &count, &whole, error));
     if (count == 0)

@@ -103,7 +103,7 @@ static tn_status expand(const char *pattern, uint64_t number, tn_position where,
 static tn_status unknown_layer(const entry *e, const tn_model *model, tn_arena *arena, tn_error *error) {
     size_t count = tn_model_layers(model), named = 0;
     const char **names;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *names, &names, error));
+    TN_TRY(TN_NEW(arena, count, &names, error));
     for (size_t i = 0; i < count; i++) {
         tn_model_layer layer = tn_model_layer_at(model, i);
         if (layer.rows) names[named++] = layer.name;
@@ -165,7 +165,7 @@ static tn_status from_entry(const tn_checkpoint *checkpoint, const entry *e, uin
                                  .transposed = (convention != TN_ROWS_ARE_OUTPUT) != e->transpose};
     if (e->tensor_at.line) return expand(e->tensor, number, e->tensor_at, arena, &source->tensor, error);
     const char **core;
-    TN_TRY(tn_arena_alloc(arena, e->cores.count, sizeof *core, &core, error));
+    TN_TRY(TN_NEW(arena, e->cores.count, &core, error));
     for (size_t k = 0; k < e->cores.count; k++)
         TN_TRY(expand(e->cores.item[k], number, e->cores_at, arena, &core[k], error));
     source->core = core;

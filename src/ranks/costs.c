@@ -26,7 +26,7 @@ static tn_model_weight *entry_of(tn_rank_costs *costs, size_t layer) {
 
 static tn_status keep_flows(tn_rank_costs *costs, tn_error *error) {
     size_t layers = tn_model_layers(costs->own);
-    TN_TRY(tn_arena_alloc(&costs->fixed, layers, sizeof *costs->flow, &costs->flow, error));
+    TN_TRY(TN_NEW(&costs->fixed, layers, &costs->flow, error));
     for (size_t l = 0; l < layers; l++)
         if (tn_model_layer_at(costs->own, l).weight) costs->flow[l] = entry_of(costs, l)->flow;
     return TN_OK;
@@ -44,7 +44,7 @@ static void set_weight(tn_rank_costs *costs, size_t layer, const tn_weight *weig
 tn_status tn_rank_costs_new(const tn_model *shared, tn_model *own, const tn_device *device,
                             tn_rank_costs **costs, tn_error *error) {
     tn_rank_costs *made;
-    TN_TRY(tn_alloc(1, sizeof *made, &made, error));
+    TN_TRY(TN_ALLOC(1, &made, error));
     *made = (tn_rank_costs){.shared = shared, .own = own, .device = device};
     tn_status status = tn_program_cache_new(&made->cache, error);
     if (status == TN_OK) status = tn_build_decode(tn_model_build(own), &made->fixed, &made->build, error);
@@ -198,7 +198,7 @@ tn_status tn_rank_costs_find(tn_rank_costs *costs, tn_layer_options *candidates,
                              const tn_layer_option *const *base, double *cost, double *fixed,
                              tn_error *error) {
     finder f = {costs, candidates, layers, tn_rank_costs_count(costs), NULL, cost, error};
-    TN_TRY(tn_alloc(layers, sizeof *f.base, &f.base, error));
+    TN_TRY(TN_ALLOC(layers, &f.base, error));
     tn_status status = find_all(&f, base, fixed);
     tn_free(f.base);
     return status;

@@ -207,9 +207,9 @@ tn_status tn_rank_write_cores(const char *folder, const tn_rank_plan *plan, cons
     cores c = {0};
     char path[PATH];
     snprintf(path, sizeof path, "%.1000s/cores.npz", folder);
-    tn_status status = tn_alloc(plan->layers, sizeof *c.factored, &c.factored, error);
-    if (status == TN_OK) status = tn_alloc(plan->layers, sizeof *c.list, &c.list, error);
-    if (status == TN_OK) status = tn_alloc(plan->layers, sizeof *c.name, &c.name, error);
+    tn_status status = TN_ALLOC(plan->layers, &c.factored, error);
+    if (status == TN_OK) status = TN_ALLOC(plan->layers, &c.list, error);
+    if (status == TN_OK) status = TN_ALLOC(plan->layers, &c.name, error);
     if (status == TN_OK) status = make_cores(plan, choice, trained, rule, progress, &c, error);
     if (status == TN_OK) status = tn_factored_write_npz(path, c.list, c.name, plan->layers, error);
     snprintf(path, sizeof path, "%.1000s/cores.safetensors", folder);

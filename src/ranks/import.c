@@ -197,7 +197,7 @@ static tn_status check_complete(const tn_importer *with, tn_tensor_role r) {
 static tn_status assign(tn_importer *with) {
     tn_import *out = with->out;
     out->arrays = tn_arrays_count(with->arrays);
-    TN_TRY(tn_arena_alloc(with->arena, out->arrays, sizeof *out->array, &out->array, with->error));
+    TN_TRY(TN_NEW(with->arena, out->arrays, &out->array, with->error));
     for (size_t i = 0; i < out->arrays; i++) {
         out->array[i] = (tn_imported_array){.info = tn_arrays_info(with->arrays, i)};
         TN_TRY(assign_array(with, &out->array[i]));
@@ -339,7 +339,7 @@ static tn_status compare_rows(const tn_importer *with, const tn_array_info *head
     double *values;
     TN_TRY(tn_arrays_find(with->arrays, head->name, &at[0], with->error));
     TN_TRY(tn_arrays_find(with->arrays, words->name, &at[1], with->error));
-    TN_TRY(tn_alloc(2 * rows * width, sizeof *values, &values, with->error));
+    TN_TRY(TN_ALLOC(2 * rows * width, &values, with->error));
     tn_status status = tn_arrays_read_rows(with->arrays, at[0], 0, rows, values, with->error);
     if (status == TN_OK)
         status = tn_arrays_read_rows(with->arrays, at[1], 0, rows, values + rows * width, with->error);

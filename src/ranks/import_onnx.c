@@ -96,7 +96,7 @@ static tn_status find_losses(writer *w) {
 static tn_status find_owners(writer *w) {
     const tn_onnx_layers *l = &w->found;
     uint32_t *owner;
-    TN_TRY(tn_arena_alloc(w->arena, tn_arrays_count(w->arrays), sizeof *owner, &owner, w->error));
+    TN_TRY(TN_NEW(w->arena, tn_arrays_count(w->arrays), &owner, w->error));
     for (size_t i = 0; i < l->count; i++) {
         const tn_onnx_layer *layer = &l->layer[i];
         w->tied[i] = NONE;
@@ -298,8 +298,8 @@ static tn_status account(writer *w) {
     size_t left = 0, first = 0, several = 0;
     uint64_t *taken;
     out->arrays = tn_arrays_count(w->arrays);
-    TN_TRY(tn_arena_alloc(w->arena, out->arrays, sizeof *out->array, &out->array, w->error));
-    TN_TRY(tn_arena_alloc(w->arena, out->arrays, sizeof *taken, &taken, w->error));
+    TN_TRY(TN_NEW(w->arena, out->arrays, &out->array, w->error));
+    TN_TRY(TN_NEW(w->arena, out->arrays, &taken, w->error));
     count_taken(w, taken);
     for (size_t i = 0; i < out->arrays; i++) {
         const tn_array_info *info = out->array[i].info = tn_arrays_info(w->arrays, i);
@@ -352,11 +352,11 @@ tn_status tn_import_onnx(tn_arrays *arrays, const char *path, const tn_import_op
     *import = (tn_import){.family = "onnx"};
     TN_TRY(tn_onnx_layers_find(arrays, path, arena, &w.found, error));
     size_t count = w.found.count;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *w.name, &w.name, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *w.leads, &w.leads, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *w.tied, &w.tied, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *w.padded, &w.padded, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *w.lost, &w.lost, error));
+    TN_TRY(TN_NEW(arena, count, &w.name, error));
+    TN_TRY(TN_NEW(arena, count, &w.leads, error));
+    TN_TRY(TN_NEW(arena, count, &w.tied, error));
+    TN_TRY(TN_NEW(arena, count, &w.padded, error));
+    TN_TRY(TN_NEW(arena, count, &w.lost, error));
     tn_model_text_begin(&w.text, options->rank);
     tn_status status = write_model(&w, out);
     tn_model_text_free(&w.text);

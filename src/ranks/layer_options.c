@@ -137,7 +137,7 @@ static tn_status read_moments(const tn_trained *trained, const tn_layer_options 
                           " inputs of layer %.100s; an array of %" PRIu64 " x %" PRIu64
                           ", or its diagonal, is needed",
                           info->name, of->columns, of->name, of->columns, of->columns);
-    TN_TRY(tn_alloc(info->elements, sizeof **values, values, error));
+    TN_TRY(TN_ALLOC(info->elements, values, error));
     *covariance = (tn_covariance){.inputs = of->columns, .diagonal = diagonal};
     return tn_arrays_read(trained->moments, position, *values, error);
 }
@@ -152,7 +152,7 @@ static tn_status read_layer(const tn_trained *trained, const tn_layer_options *o
     if (order.format == TN_TTM) order.format = TN_TT; /* the order of the matrix */
     tn_status status =
         tn_checkpoint_find(&trained->checkpoint, of->name, trained->weights, &arena, &source, error);
-    if (status == TN_OK) status = tn_alloc(of->rows * of->columns, sizeof **w, w, error);
+    if (status == TN_OK) status = TN_ALLOC(of->rows * of->columns, w, error);
     if (status == TN_OK)
         status = tn_matrix_read(trained->weights, trained->weights_path, &source, &order, *w, error);
     if (status == TN_OK && trained->moments) status = read_moments(trained, of, covariance, moments, error);
@@ -250,8 +250,7 @@ static void list_own(tn_layer_options *of) {
 
 static tn_status list_candidates(tn_layer_options *of, const tn_layer_option_rule *rule, tn_arena *arena,
                                  tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, of->foldings * (rule->caps + rule->tolerances) + 2, sizeof *of->item,
-                          &of->item, error));
+    TN_TRY(TN_NEW(arena, of->foldings * (rule->caps + rule->tolerances) + 2, &of->item, error));
     for (uint32_t f = 0; f < of->foldings; f++) {
         if (of->folding[f].format == TN_DENSE) {
             of->item[of->count++] =
@@ -270,7 +269,7 @@ static tn_status list_candidates(tn_layer_options *of, const tn_layer_option_rul
 static tn_status list_layers(const tn_model *model, const tn_layer_option_rule *rule, tn_arena *arena,
                              tn_layer_options **list, size_t *count, tn_error *error) {
     tn_layer_options *of;
-    TN_TRY(tn_arena_alloc(arena, tn_model_layers(model), sizeof *of, &of, error));
+    TN_TRY(TN_NEW(arena, tn_model_layers(model), &of, error));
     *count = 0;
     for (size_t i = 0; i < tn_model_layers(model); i++) {
         tn_model_layer layer = tn_model_layer_at(model, i);
@@ -336,8 +335,8 @@ tn_status tn_layer_options_find(const tn_model *model, const tn_trained *trained
     outcomes out;
     TN_TRY(list_layers(model, rule, arena, candidates, count, error));
     TN_TRY(check_sources(trained, *candidates, *count, error));
-    TN_TRY(tn_arena_alloc(arena, *count, sizeof *out.status, &out.status, error));
-    TN_TRY(tn_arena_alloc(arena, *count, sizeof *out.error, &out.error, error));
+    TN_TRY(TN_NEW(arena, *count, &out.status, error));
+    TN_TRY(TN_NEW(arena, *count, &out.error, error));
     tn_status status = run_all(trained, rule, progress, *candidates, *count, &out);
     for (size_t i = 0; i < *count && status != TN_OK; i++) {
         if (out.status[i] == TN_OK) continue;
@@ -392,7 +391,7 @@ tn_status tn_layer_option_spectrum(const tn_trained *trained, const tn_layer_opt
     plain.moments = NULL;
     *bonds = 0;
     tn_status status = read_layer(&plain, of, &w, &covariance, &moments, error);
-    if (status == TN_OK) status = tn_alloc(of->rows * of->columns, sizeof *folded, &folded, error);
+    if (status == TN_OK) status = TN_ALLOC(of->rows * of->columns, &folded, error);
     if (status == TN_OK) status = tn_fold(folding, w, folded, error);
     while (status == TN_OK && *bonds + 1 < modes) {
         status = tn_unfolding_values(folded, mode, modes, *bonds + 1, &value[*bonds], &count[*bonds], error);

@@ -171,7 +171,7 @@ tn_status tn_onnx_add(tn_onnx_reader *r, const tn_onnx_layer *layer, tn_onnx_kno
     if (to->count == to->capacity) {
         tn_onnx_layer *grown;
         size_t capacity = to->capacity ? 2 * to->capacity : 64;
-        TN_TRY(tn_arena_alloc(r->arena, capacity, sizeof *grown, &grown, r->error));
+        TN_TRY(TN_NEW(r->arena, capacity, &grown, r->error));
         if (to->count) memcpy(grown, to->layer, to->count * sizeof *grown);
         to->layer = grown;
         to->capacity = capacity;
@@ -269,7 +269,7 @@ static tn_status read_input(tn_onnx_reader *r, const tn_onnx_value *in) {
 
 static tn_status read_outputs(tn_onnx_reader *r) {
     const tn_onnx *graph = r->graph;
-    TN_TRY(tn_arena_alloc(r->arena, graph->outputs, sizeof *r->to->output, &r->to->output, r->error));
+    TN_TRY(TN_NEW(r->arena, graph->outputs, &r->to->output, r->error));
     for (size_t i = 0; i < graph->outputs; i++) {
         const char *name = graph->output[i].name;
         uint32_t place = tn_name_index_find(&r->names, name);
@@ -288,7 +288,7 @@ static tn_status give_constants(tn_onnx_reader *r) {
     const tn_onnx *graph = r->graph;
     size_t count = tn_arrays_count(r->arrays);
     bool *of_node;
-    TN_TRY(tn_arena_alloc(r->arena, count, sizeof *of_node, &of_node, r->error));
+    TN_TRY(TN_NEW(r->arena, count, &of_node, r->error));
     for (size_t i = 0; i < graph->nodes; i++)
         for (size_t k = 0; k < graph->node[i].attributes; k++)
             if (graph->node[i].attribute[k].tensor != TN_ONNX_NONE)
@@ -307,7 +307,7 @@ static tn_status read_graph(tn_onnx_reader *r) {
     size_t most = tn_arrays_count(r->arrays) + graph->inputs;
     for (size_t i = 0; i < graph->nodes; i++) most += graph->node[i].outputs;
     TN_TRY(tn_name_index_new(&r->names, most, r->arena, r->error));
-    TN_TRY(tn_arena_alloc(r->arena, most, sizeof *r->value, &r->value, r->error));
+    TN_TRY(TN_NEW(r->arena, most, &r->value, r->error));
     TN_TRY(give_constants(r));
     for (size_t i = 0; i < graph->inputs; i++) TN_TRY(read_input(r, &graph->input[i]));
     for (size_t i = 0; i < graph->nodes; i++) {

@@ -37,7 +37,7 @@ static tn_status measure(tn_layer_weight *layer, const char *name, tn_error *err
         return check_squares(layer, name, error);
     }
     TN_TRY(tn_covariance_check(&layer->covariance, name, error));
-    TN_TRY(tn_alloc(count, sizeof *layer->image, &layer->image, error));
+    TN_TRY(TN_ALLOC(count, &layer->image, error));
     tn_blas_serial();
     tn_covariance_apply(&layer->covariance, layer->rows, layer->w, layer->image);
     tn_blas_restore();
@@ -97,7 +97,7 @@ static tn_status factor_alone(const tn_layer_weight *layer, const tn_weight *wei
     tn_factor_rule rule = {
         .capped = capped, .tolerance = tolerance, .method = layer->method, .seed = layer->seed};
     if (!tn_fold_moves(weight)) return tn_factor(weight, layer->w, &rule, factored, error);
-    TN_TRY(tn_alloc(layer->rows * layer->columns, sizeof *folded, &folded, error));
+    TN_TRY(TN_ALLOC(layer->rows * layer->columns, &folded, error));
     tn_status status = tn_fold(weight, layer->w, folded, error);
     if (status == TN_OK) status = tn_factor(weight, folded, &rule, factored, error);
     tn_free(folded);
@@ -128,9 +128,9 @@ typedef struct {
 
 static tn_status weigh_product(const tn_layer_weight *layer, product *p, double *squares, tn_error *error) {
     uint64_t m = layer->rows, n = layer->columns, r = p->rank;
-    TN_TRY(tn_alloc(r * n, sizeof *p->turned, &p->turned, error));
-    TN_TRY(tn_alloc(r * r, sizeof *p->left, &p->left, error));
-    TN_TRY(tn_alloc(r * r, sizeof *p->right, &p->right, error));
+    TN_TRY(TN_ALLOC(r * n, &p->turned, error));
+    TN_TRY(TN_ALLOC(r * r, &p->left, error));
+    TN_TRY(TN_ALLOC(r * r, &p->right, error));
     tn_dense_multiply(true, false, r, n, m, p->a, layer->image, p->turned);
     double cross = dot(p->turned, p->b, r * n);
     tn_covariance_apply(&layer->covariance, r, p->b, p->turned);
@@ -163,7 +163,7 @@ static tn_status weigh_difference(const tn_layer_weight *layer, const tn_factore
     double *tensor = NULL, *matrix = NULL;
     uint64_t count = layer->rows * layer->columns;
     TN_TRY(tn_factored_rebuild(f, &tensor, error));
-    tn_status status = tn_alloc(count, sizeof *matrix, &matrix, error);
+    tn_status status = TN_ALLOC(count, &matrix, error);
     if (status == TN_OK) status = tn_unfold(&f->weight, tensor, matrix, error);
     for (uint64_t i = 0; status == TN_OK && i < count; i++) matrix[i] = layer->w[i] - matrix[i];
     tn_blas_serial();
@@ -205,11 +205,11 @@ typedef struct {
 /* --- nodes --- */
 
 static tn_status new_node(const writer *w, tn_yaml_kind kind, size_t count, tn_yaml **node) {
-    TN_TRY(tn_arena_alloc(w->arena, 1, sizeof **node, node, w->error));
+    TN_TRY(TN_NEW(w->arena, 1, node, w->error));
     (*node)->kind = kind;
     (*node)->at = tn_model_root(w->model)->at; /* a place, so that it counts as given */
-    TN_TRY(tn_arena_alloc(w->arena, count, sizeof *(*node)->item, &(*node)->item, w->error));
-    return tn_arena_alloc(w->arena, count, sizeof *(*node)->key, &(*node)->key, w->error);
+    TN_TRY(TN_NEW(w->arena, count, &(*node)->item, w->error));
+    return TN_NEW(w->arena, count, &(*node)->key, w->error);
 }
 
 static tn_status new_text(const writer *w, const char *text, tn_yaml **node) {
@@ -318,8 +318,8 @@ static tn_status rewrite(const writer *w, tn_yaml **root) {
 
 static tn_status new_writer(const tn_model *model, tn_arena *arena, tn_error *error, writer *w) {
     *w = (writer){.model = model, .arena = arena, .error = error};
-    TN_TRY(tn_arena_alloc(arena, tn_model_layers(model), sizeof *w->name, &w->name, error));
-    return tn_arena_alloc(arena, tn_model_layers(model), sizeof *w->entry, &w->entry, error);
+    TN_TRY(TN_NEW(arena, tn_model_layers(model), &w->name, error));
+    return TN_NEW(arena, tn_model_layers(model), &w->entry, error);
 }
 
 /* --- one entry a layer --- */

@@ -33,7 +33,7 @@ static tn_status find_columns(loader *l) {
     l->cap = column[1];
     l->squares = column[2];
     l->label = tn_csv_column(l->csv, "ranks");
-    TN_TRY(tn_arena_alloc(l->arena, l->csv->columns, sizeof *p->cost_name, &p->cost_name, l->error));
+    TN_TRY(TN_NEW(l->arena, l->csv->columns, &p->cost_name, l->error));
     for (size_t i = 0; i < l->csv->columns; i++) {
         if (i == l->layer || i == l->cap || i == l->squares || is_label(l->csv->head[i].text)) continue;
         if (p->costs == TN_COSTS_MOST)
@@ -83,13 +83,13 @@ tn_status tn_rank_problem_load(const char *path, tn_arena *arena, tn_rank_proble
     if (csv.rows == 0)
         return tn_fail_at(error, TN_INPUT, csv.head[0].at,
                           "no candidates; add a row for each layer and rank");
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *problem->layer, &problem->layer, error));
-    TN_TRY(tn_arena_alloc(arena, csv.rows + 1, sizeof *problem->first, &problem->first, error));
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *problem->error, &problem->error, error));
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *problem->cap, &problem->cap, error));
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *problem->group, &problem->group, error));
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *problem->label, &problem->label, error));
-    TN_TRY(tn_arena_alloc(arena, csv.rows * problem->costs, sizeof *problem->cost, &problem->cost, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &problem->layer, error));
+    TN_TRY(TN_NEW(arena, csv.rows + 1, &problem->first, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &problem->error, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &problem->cap, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &problem->group, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &problem->label, error));
+    TN_TRY(TN_NEW(arena, csv.rows * problem->costs, &problem->cost, error));
     for (size_t row = 0; row < csv.rows; row++) {
         TN_TRY(note_layer(&l, row));
         TN_TRY(load_row(&l, row));
@@ -133,8 +133,8 @@ static tn_status build_problem(const tn_rank_problem *p, const tn_rank_goal *goa
     double *objective = NULL;
     if (costs > TN_COSTS_MOST)
         return tn_fail(error, TN_LIMIT, "more than %d bounds at once; give fewer", TN_COSTS_MOST);
-    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *objective, &objective, error));
-    TN_TRY(tn_arena_alloc(arena, candidates * costs, sizeof *q->cost, &q->cost, error));
+    TN_TRY(TN_NEW(arena, candidates, &objective, error));
+    TN_TRY(TN_NEW(arena, candidates * costs, &q->cost, error));
     for (size_t i = 0; i < candidates; i++) {
         const double *from = p->cost + i * p->costs;
         objective[i] = goal->least_cost ? from[goal->minimised] : p->error[i];
@@ -162,8 +162,7 @@ tn_status tn_rank_solve(const tn_rank_problem *problem, const tn_rank_goal *goal
     *solution = (tn_rank_solution){.least_error = NAN};
     TN_TRY(build_problem(problem, goal, arena, &q, error));
     tn_rank_way *ways[] = {&solution->best, &solution->greedy, &solution->uniform};
-    for (size_t i = 0; i < 3; i++)
-        TN_TRY(tn_arena_alloc(arena, problem->layers, sizeof *ways[i]->choice, &ways[i]->choice, error));
+    for (size_t i = 0; i < 3; i++) TN_TRY(TN_NEW(arena, problem->layers, &ways[i]->choice, error));
     tn_allocation a;
     TN_TRY(tn_allocate(&q.choices, q.budget, goal->most_states, &a, error));
     solution->best.met = a.found;

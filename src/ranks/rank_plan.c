@@ -119,14 +119,14 @@ static tn_status drop_uncovered(tn_rank_plan *plan, bool in_range, tn_error *err
 
 static tn_status make_room(tn_rank_plan *plan, size_t candidates, tn_arena *arena, tn_error *error) {
     tn_rank_problem *p = &plan->problem;
-    TN_TRY(tn_arena_alloc(arena, plan->layers, sizeof *p->layer, &p->layer, error));
-    TN_TRY(tn_arena_alloc(arena, plan->layers + 1, sizeof *p->first, &p->first, error));
-    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *p->error, &p->error, error));
-    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *p->cap, &p->cap, error));
-    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *p->group, &p->group, error));
-    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *p->label, &p->label, error));
-    TN_TRY(tn_arena_alloc(arena, candidates, sizeof *plan->candidate, &plan->candidate, error));
-    return tn_arena_alloc(arena, candidates * p->costs, sizeof *p->cost, &p->cost, error);
+    TN_TRY(TN_NEW(arena, plan->layers, &p->layer, error));
+    TN_TRY(TN_NEW(arena, plan->layers + 1, &p->first, error));
+    TN_TRY(TN_NEW(arena, candidates, &p->error, error));
+    TN_TRY(TN_NEW(arena, candidates, &p->cap, error));
+    TN_TRY(TN_NEW(arena, candidates, &p->group, error));
+    TN_TRY(TN_NEW(arena, candidates, &p->label, error));
+    TN_TRY(TN_NEW(arena, candidates, &plan->candidate, error));
+    return TN_NEW(arena, candidates * p->costs, &p->cost, error);
 }
 
 /* The candidates that can be used, as the problem's. */
@@ -165,7 +165,7 @@ static tn_status build_problem(tn_rank_plan *plan, bool in_range, tn_arena *aren
     p->cost_name = (const char **)tn_rank_cost_names;
     p->error_name = plan->accuracy ? "accuracy_loss" : "sqerr";
     TN_TRY(make_room(plan, candidates, arena, error));
-    TN_TRY(tn_arena_alloc(arena, candidates * p->costs, sizeof *plan->cost, &plan->cost, error));
+    TN_TRY(TN_NEW(arena, candidates * p->costs, &plan->cost, error));
     TN_TRY(
         tn_rank_costs_find(plan->costs, plan->candidates, plan->layers, NULL, plan->cost, p->fixed, error));
     for (size_t l = 0; l < plan->layers; l++) plan->squared_norm += plan->candidates[l].squared_norm;
@@ -244,8 +244,8 @@ static tn_status solve_near(tn_rank_plan *plan, const tn_rank_goal *goal, const 
     size_t costs = near.costs, candidates = near.first[near.layers];
     if (goal->budgets + 1 + goal->least_cost > TN_COSTS_MOST)
         return tn_fail(error, TN_LIMIT, "more than %d bounds at once; give fewer", TN_COSTS_MOST - 1);
-    TN_TRY(tn_arena_alloc(arena, candidates * (costs + 1), sizeof *near.cost, &near.cost, error));
-    TN_TRY(tn_arena_alloc(arena, costs + 1, sizeof *near.cost_name, &near.cost_name, error));
+    TN_TRY(TN_NEW(arena, candidates * (costs + 1), &near.cost, error));
+    TN_TRY(TN_NEW(arena, costs + 1, &near.cost_name, error));
     memcpy(near.cost_name, plan->problem.cost_name, costs * sizeof *near.cost_name);
     near.cost_name[costs] = moved;
     near.costs = costs + 1;
@@ -387,7 +387,7 @@ static tn_status solve(tn_rank_plan *plan, const tn_rank_goal *goal, tn_arena *a
     const tn_layer_option **choice;
     tn_rank_way *best = &outcome->solution.best;
     *outcome = (tn_rank_outcome){.rounds = 1};
-    TN_TRY(tn_arena_alloc(arena, plan->layers, sizeof *choice, &choice, error));
+    TN_TRY(TN_NEW(arena, plan->layers, &choice, error));
     TN_TRY(tn_rank_solve(&plan->problem, goal, arena, &outcome->solution, error));
     if (costs_interact(goal))
         TN_TRY(search(plan, goal, choice, arena, outcome, error));
@@ -410,7 +410,7 @@ static tn_status hold_against_device(tn_rank_plan *plan, const tn_rank_goal *goa
                                      tn_rank_outcome *outcome, tn_error *error) {
     const tn_layer_option **choice;
     const tn_resources has = tn_device_resources(plan->device);
-    TN_TRY(tn_arena_alloc(arena, plan->layers, sizeof *choice, &choice, error));
+    TN_TRY(TN_NEW(arena, plan->layers, &choice, error));
     TN_TRY(price(plan, goal, choice, &outcome->solution.best, error));
     outcome->used = tn_rank_costs_used(plan->costs);
     for (int i = 0; i < TN_RESOURCES; i++)

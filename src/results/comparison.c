@@ -18,7 +18,7 @@ static tn_status step_of(const char *model_name, const char *const *set, size_t 
                          tn_program_cache *cache, tn_arena *arena, tn_step *step, tn_error *error) {
     const char **all;
     tn_model *model;
-    TN_TRY(tn_arena_alloc(arena, sets + 1, sizeof *all, &all, error));
+    TN_TRY(TN_NEW(arena, sets + 1, &all, error));
     for (size_t i = 0; i < sets; i++) all[i] = set[i];
     all[sets] = "format=dense";
     TN_TRY(tn_model_load(model_name, all, sets + dense, arena, &model, error));
@@ -190,7 +190,7 @@ static tn_status knee_of(const tn_space *space, const tn_archive *front, tn_aren
     tn_point *point;
     *id = TN_NO_DESIGN;
     if (front->count == 0) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, front->count, sizeof *point, &point, error));
+    TN_TRY(TN_NEW(arena, front->count, &point, error));
     tn_archive_points(front, point);
     *id = point[tn_knee(point, front->count, space->objectives)].id;
     return TN_OK;
@@ -200,7 +200,7 @@ tn_status tn_compare_search(const char *model, const char *const *set, size_t se
                             tn_arena *arena, const tn_space **space, uint64_t *id, tn_error *error) {
     tn_archive front;
     tn_space *made;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
     TN_TRY(load_search(model, set, sets, device, arena, made, error));
     *space = made;
     tn_archive_begin(&front, (*space)->objectives);
@@ -327,8 +327,7 @@ tn_status tn_claims_judge(const tn_claims *claims, const tn_comparison_row *row,
     enum { NUMBERS_MOST = 3 }; /* of a claim and model */
     judging with = {row, rows, arena, verdicts, error};
     *verdicts = (tn_verdicts){0};
-    TN_TRY(tn_arena_alloc(arena, NUMBERS_MOST * claims->count * rows, sizeof *verdicts->verdict,
-                          &verdicts->verdict, error));
+    TN_TRY(TN_NEW(arena, NUMBERS_MOST * claims->count * rows, &verdicts->verdict, error));
     for (size_t c = 0; c < claims->count; c++)
         for (size_t i = 0; i < rows; i++) {
             const char *only_model = claims->claim[c].model, *model = row[i].model;

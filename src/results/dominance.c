@@ -115,12 +115,12 @@ tn_status tn_dominance_of(const tn_result *source, size_t sources, const char *c
     TN_TRY(objectives ? named_objectives(objective, objectives, &made, error)
                       : common_objectives(source, sources, &made, error));
     for (size_t s = 0; s < sources; s++) made.count += source[s].front_count;
-    TN_TRY(tn_arena_alloc(arena, made.count, sizeof *made.rival, &made.rival, error));
-    TN_TRY(tn_arena_alloc(arena, made.count, sizeof *sorted, &sorted, error));
-    TN_TRY(tn_arena_alloc(arena, sources, sizeof *covered, &covered, error));
-    TN_TRY(tn_arena_alloc(arena, sources, sizeof *made.designs, &made.designs, error));
-    TN_TRY(tn_arena_alloc(arena, sources, sizeof *made.best, &made.best, error));
-    TN_TRY(tn_arena_alloc(arena, sources * sources, sizeof *made.covered, &made.covered, error));
+    TN_TRY(TN_NEW(arena, made.count, &made.rival, error));
+    TN_TRY(TN_NEW(arena, made.count, &sorted, error));
+    TN_TRY(TN_NEW(arena, sources, &covered, error));
+    TN_TRY(TN_NEW(arena, sources, &made.designs, error));
+    TN_TRY(TN_NEW(arena, sources, &made.best, error));
+    TN_TRY(TN_NEW(arena, sources * sources, &made.covered, error));
     for (size_t s = 0; s < sources; s++) made.designs[s] = source[s].front_count;
     TN_TRY(fill(source, &made, error));
     for (size_t i = 0; i < made.count; i++) sorted[i] = &made.rival[i];

@@ -141,8 +141,8 @@ static tn_status write_folder(merging *all, const char *const *part, size_t part
 static tn_status merge_all(merging *all, const char *const *part, size_t parts, const char *folder,
                            tn_arena *arena, tn_summary *summary, const char **missing, tn_error *error) {
     TN_TRY(tn_chunk_count(all->space, &all->chunks, error));
-    TN_TRY(tn_alloc(all->chunks, sizeof *all->done, &all->done, error));
-    TN_TRY(tn_alloc(all->chunks, sizeof *all->done_here, &all->done_here, error));
+    TN_TRY(TN_ALLOC(all->chunks, &all->done, error));
+    TN_TRY(TN_ALLOC(all->chunks, &all->done_here, error));
     for (size_t i = 0; i < parts; i++) TN_TRY(add_part(all, part[i], i == 0, error));
     TN_TRY(find_missing(all, arena, missing, error));
     return write_folder(all, part, parts, folder, summary, error);

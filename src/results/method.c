@@ -76,8 +76,8 @@ static tn_status write_found(const tn_space *space, const tn_sweep_options *opti
     placed *order = NULL;
     tn_evaluation *known = NULL;
     TN_TRY(tn_sweep_db_open(folder, space, options, &store, error));
-    tn_status status = tn_alloc(found->count, sizeof *order, &order, error);
-    if (status == TN_OK) status = tn_alloc(found->count, sizeof *known, &known, error);
+    tn_status status = TN_ALLOC(found->count, &order, error);
+    if (status == TN_OK) status = TN_ALLOC(found->count, &known, error);
     if (status == TN_OK) status = take_front(space, found, order, known, outcome, error);
     if (status == TN_OK) status = tn_result_write(store, folder, space, options, outcome, summary, error);
     tn_free(order);

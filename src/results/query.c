@@ -24,8 +24,8 @@ static tn_status take(void *user, uint64_t id, const double *value, tn_error *er
     double *kept;
     answer->asked++;
     if (with->query->where && !tn_condition_holds(with->query->where, &found)) return TN_OK;
-    TN_TRY(tn_grow(&with->design, &with->capacity, answer->matched + 1, sizeof *with->design, error));
-    TN_TRY(tn_arena_alloc(with->arena, tn_quantities_count, sizeof *kept, &kept, error));
+    TN_TRY(TN_GROW(&with->design, &with->capacity, answer->matched + 1, error));
+    TN_TRY(TN_NEW(with->arena, tn_quantities_count, &kept, error));
     memcpy(kept, value, tn_quantities_count * sizeof *kept);
     with->design[answer->matched++] = (tn_design){.id = id, .value = kept};
     return TN_OK;
@@ -71,11 +71,11 @@ static tn_status order(asking *with, tn_error *error) {
     tn_query_answer *answer = with->answer;
     size_t count = answer->matched;
     keyed *sorted;
-    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *sorted, &sorted, error));
+    TN_TRY(TN_NEW(with->arena, count, &sorted, error));
     for (size_t i = 0; i < count; i++) sorted[i] = (keyed){key_of(with, &with->design[i]), with->design[i]};
     qsort(sorted, count, sizeof *sorted, by_key);
     answer->count = count < with->query->most ? count : with->query->most;
-    TN_TRY(tn_arena_alloc(with->arena, answer->count, sizeof *answer->design, &answer->design, error));
+    TN_TRY(TN_NEW(with->arena, answer->count, &answer->design, error));
     for (size_t i = 0; i < answer->count; i++) answer->design[i] = sorted[i].design;
     return TN_OK;
 }

@@ -73,8 +73,8 @@ static tn_status make_device(study *of, const tn_device *given, figures under, t
     tn_external_memory *external;
     if (under == OPERATORS_LEAST || under == OPERATORS_MOST)
         return tn_operators_extreme(given, most, of->arena, device, error);
-    TN_TRY(tn_arena_alloc(of->arena, 1, sizeof **device, device, error));
-    TN_TRY(tn_arena_alloc(of->arena, 1, sizeof *external, &external, error));
+    TN_TRY(TN_NEW(of->arena, 1, device, error));
+    TN_TRY(TN_NEW(of->arena, 1, &external, error));
     **device = tn_energy_extreme(given, most, external);
     return TN_OK;
 }
@@ -99,7 +99,7 @@ static tn_status evaluate_design(study *of, size_t at, tn_evaluator *evaluator, 
 static tn_status evaluate_all(study *of, tn_error *error) {
     tn_device *(*device)[FIGURES]; /* by device */
     tn_evaluator *evaluator;
-    TN_TRY(tn_arena_alloc(of->arena, of->space->devices, sizeof *device, &device, error));
+    TN_TRY(TN_NEW(of->arena, of->space->devices, &device, error));
     for (figures under = AS_GIVEN; under < FIGURES; under++) {
         TN_TRY(tn_arena_alloc(of->arena, of->count, sizeof **of->evaluation, &of->evaluation[under], error));
         TN_TRY(tn_arena_alloc(of->arena, of->count, sizeof **of->fits, &of->fits[under], error));
@@ -219,7 +219,7 @@ tn_status tn_robustness_of(const tn_space *space, const uint64_t *id, size_t cou
     study of = {.space = space, .id = id, .count = count, .knee = knee, .arena = arena, .out = robustness};
     objectives own = own_objectives(space);
     *robustness = (tn_robustness){0};
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *of.point, &of.point, error));
+    TN_TRY(TN_NEW(arena, count, &of.point, error));
     TN_TRY(evaluate_all(&of, error));
     TN_TRY(add_further(&of, &own, error));
     add_other_unit(&of, &own);

@@ -429,7 +429,7 @@ static int largest_first(const void *a, const void *b) {
 static tn_status try_weights(search *with) {
     size_t all = tn_model_weights(with->model), count = 0;
     sized *weight;
-    TN_TRY(tn_arena_alloc(with->arena, all, sizeof *weight, &weight, with->error));
+    TN_TRY(TN_NEW(with->arena, all, &weight, with->error));
     for (size_t i = 0; i < all; i++) {
         const tn_weight *of = &tn_model_weight_at(with->model, i)->weight;
         if (of->format == TN_DENSE) continue;
@@ -457,8 +457,7 @@ static tn_status try_weights(search *with) {
 
 static tn_status try_all(search *with) {
     tn_price given;
-    TN_TRY(tn_arena_alloc(with->arena, REMEDIES_MOST, sizeof *with->out->remedy, &with->out->remedy,
-                          with->error));
+    TN_TRY(TN_NEW(with->arena, REMEDIES_MOST, &with->out->remedy, with->error));
     TN_TRY(tn_step_build(with->model, with->cache, with->arena, &with->step, with->error));
     TN_TRY(tn_workload_prepare(&with->step, with->device, with->arena, &with->workload, with->error));
     TN_TRY(tn_price_step(with->workload, with->build, &given, with->error));

@@ -153,7 +153,7 @@ static tn_status find_tree(const reading *from, const char *stem, const char **p
 static tn_status find_all(const reading *from, const char *kind, const char *const **paths, size_t *count,
                           tn_error *error) {
     const char **path, *next;
-    TN_TRY(tn_arena_alloc(from->arena, TN_VARIANTS_MOST, sizeof *path, &path, error));
+    TN_TRY(TN_NEW(from->arena, TN_VARIANTS_MOST, &path, error));
     TN_TRY(find_tree(from, kind, &path[0], error));
     for (*count = 1; *count < TN_VARIANTS_MOST; ++*count) {
         char stem[STEM_TEXT];
@@ -267,8 +267,8 @@ static tn_status price_all(pricing *with, const tn_sweep_options *options, tn_er
 static tn_status front_rows(const tn_sweep_db *store, const tn_space *space, const tn_sweep_options *options,
                             const tn_outcome *outcome, rows *of, tn_point **point, tn_error *error) {
     of->count = outcome->front.count;
-    TN_TRY(tn_alloc(of->count, sizeof *of->item, &of->item, error));
-    TN_TRY(tn_alloc(of->count, sizeof **point, point, error));
+    TN_TRY(TN_ALLOC(of->count, &of->item, error));
+    TN_TRY(TN_ALLOC(of->count, point, error));
     tn_archive_points(&outcome->front, *point);
     pricing with = {.store = store, .space = space, .point = *point, .count = of->count, .item = of->item};
     if (!outcome->known) return price_all(&with, options, error);
@@ -284,7 +284,7 @@ static tn_status recommended_rows(const tn_space *space, const rows *front, cons
                                   uint64_t *knee, tn_error *error) {
     size_t at = tn_default_by(space), values = at < space->choices.count ? space->choices.axis[at].count : 0;
     if (front->count == 0) return TN_OK;
-    TN_TRY(tn_alloc(values + 1, sizeof *of->item, &of->item, error));
+    TN_TRY(TN_ALLOC(values + 1, &of->item, error));
     const row *best = &front->item[tn_knee(point, front->count, space->objectives)];
     *knee = best->id;
     of->item[0] = *best;
@@ -507,8 +507,8 @@ static tn_status summarise(const tn_space *space, const tn_sweep_options *option
 static tn_status store_front(tn_sweep_db *store, const rows *front, tn_error *error) {
     uint64_t *id = NULL;
     tn_evaluation *evaluation = NULL;
-    tn_status status = tn_alloc(front->count, sizeof *id, &id, error);
-    if (status == TN_OK) status = tn_alloc(front->count, sizeof *evaluation, &evaluation, error);
+    tn_status status = TN_ALLOC(front->count, &id, error);
+    if (status == TN_OK) status = TN_ALLOC(front->count, &evaluation, error);
     for (size_t i = 0; status == TN_OK && i < front->count; i++) {
         id[i] = front->item[i].id;
         evaluation[i] = front->item[i].evaluation;

@@ -101,7 +101,7 @@ tn_status tn_result_space(const char *folder, tn_arena *arena, tn_space **space,
     json_t *json;
     tn_result ignored;
     TN_TRY(check_folder(folder, error));
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof **space, space, error));
+    TN_TRY(TN_NEW(arena, 1, space, error));
     TN_TRY(tn_arena_format(arena, &path, error, "%s/sweep.json", folder));
     TN_TRY(load_json(path, &json, error));
     tn_status status = read_completion(json, path, result ? result : &ignored, error);
@@ -130,14 +130,14 @@ static tn_status load_rows(const char *folder, const char *name, const tn_space 
     TN_TRY(tn_arena_format(arena, &path, error, "%s/%s", folder, name));
     TN_TRY(tn_csv_load(path, arena, &csv, error));
     TN_TRY(tn_csv_columns(&csv, &id_name, 1, false, &id_column, error));
-    TN_TRY(tn_arena_alloc(arena, tn_quantities_count, sizeof *column, &column, error));
+    TN_TRY(TN_NEW(arena, tn_quantities_count, &column, error));
     for (size_t q = 0; q < tn_quantities_count; q++)
         TN_TRY(tn_csv_columns(&csv, &tn_quantities[q].name, 1, false, &column[q], error));
     size_t reason = tn_csv_column(&csv, "reason");
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &made, error));
     for (size_t i = 0; i < csv.rows; i++) {
         double *value;
-        TN_TRY(tn_arena_alloc(arena, tn_quantities_count, sizeof *value, &value, error));
+        TN_TRY(TN_NEW(arena, tn_quantities_count, &value, error));
         uint64_t last = space->choices.is_vast ? space->choices.listed->count : space->choices.designs;
         if (last == 0)
             return tn_fail_at(error, TN_INPUT, tn_csv_at(&csv, i, id_column)->at, "no such design");
@@ -184,7 +184,7 @@ tn_status tn_result_design(const tn_result *result, tn_evaluator *evaluator, con
         *row = *known;
         return TN_OK;
     }
-    TN_TRY(tn_arena_alloc(arena, tn_quantities_count, sizeof *value, &value, error));
+    TN_TRY(TN_NEW(arena, tn_quantities_count, &value, error));
     for (size_t q = 0; q < tn_quantities_count; q++) value[q] = tn_quantities[q].get(&evaluation);
     *row = (tn_result_row){.id = *id, .reason = "", .value = value};
     return TN_OK;
@@ -198,7 +198,7 @@ double tn_result_value(const tn_result_row *row, const char *quantity) {
 
 tn_status tn_result_points(const tn_result *result, tn_arena *arena, tn_point **point, tn_error *error) {
     const tn_space *space = result->space;
-    TN_TRY(tn_arena_alloc(arena, result->front_count, sizeof **point, point, error));
+    TN_TRY(TN_NEW(arena, result->front_count, point, error));
     for (size_t i = 0; i < result->front_count; i++) {
         tn_point *next = &(*point)[i];
         next->id = result->front[i].id;

@@ -26,7 +26,7 @@ typedef struct {
 
 static tn_status keep(void *to, uint64_t id, const tn_evaluation *evaluation, tn_error *error) {
     worker *with = to;
-    TN_TRY(tn_grow(&with->kept, &with->kept_capacity, with->kept_count + 1, sizeof *with->kept, error));
+    TN_TRY(TN_GROW(&with->kept, &with->kept_capacity, with->kept_count + 1, error));
     with->kept[with->kept_count++] = (kept_design){.id = id, .evaluation = *evaluation};
     return TN_OK;
 }
@@ -62,8 +62,7 @@ typedef struct {
 
 static tn_status tell(run *all, const tn_archive *entered, tn_error *error) {
     if (entered->count == 0) return TN_OK;
-    TN_TRY(
-        tn_grow(&all->told, &all->told_capacity, all->told_count + entered->count, sizeof *all->told, error));
+    TN_TRY(TN_GROW(&all->told, &all->told_capacity, all->told_count + entered->count, error));
     tn_archive_points(entered, all->told + all->told_count);
     all->told_count += entered->count;
     return TN_OK;
@@ -143,7 +142,7 @@ static void count_work(run *all) {
 
 static tn_status run_all(run *all, tn_error *error) {
     TN_TRY(tn_sweep_plan_make(all->space, all->options, &all->plan, error));
-    TN_TRY(tn_alloc(all->plan.chunks, sizeof *all->done, &all->done, error));
+    TN_TRY(TN_ALLOC(all->plan.chunks, &all->done, error));
     TN_TRY(tn_sweep_db_load(all->store, all->outcome, all->done, all->plan.chunks, error));
     TN_TRY(tell(all, &all->outcome->front, error));
     count_work(all);

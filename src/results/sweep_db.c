@@ -226,7 +226,7 @@ static tn_status open_folder(tn_sweep_db *store, const char *folder, tn_error *e
 }
 
 static tn_status new_store(const tn_space *space, tn_sweep_db **store, tn_error *error) {
-    TN_TRY(tn_alloc(1, sizeof **store, store, error));
+    TN_TRY(TN_ALLOC(1, store, error));
     (*store)->space = space;
     (*store)->folder = -1;
     (*store)->lock.descriptor = -1;

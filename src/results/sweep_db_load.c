@@ -123,7 +123,7 @@ static tn_status begin_reading(reading *with, tn_sweep_db *store, tn_database *f
                                tn_error *error) {
     *with = (reading){.store = store, .from = from, .chunks = chunks};
     tn_outcome_begin(store->space, &with->found);
-    return store->keep_all ? tn_alloc(2 * chunks, sizeof *with->sum, &with->sum, error) : TN_OK;
+    return store->keep_all ? TN_ALLOC(2 * chunks, &with->sum, error) : TN_OK;
 }
 
 static void end_reading(reading *with) {
@@ -165,7 +165,7 @@ typedef struct {
 static tn_status points_hold(reading *with, tn_evaluator *evaluator, bool *hold, tn_error *error) {
     const tn_archive *front = &with->found.front;
     tn_point *point;
-    TN_TRY(tn_alloc(front->count, sizeof *point, &point, error));
+    TN_TRY(TN_ALLOC(front->count, &point, error));
     tn_archive_points(front, point);
     tn_status status = TN_OK;
     *hold = true;
@@ -301,7 +301,7 @@ tn_status tn_sweep_db_each(tn_sweep_db *store, tn_kept_design *take, void *user,
     handing to = {.take = take, .user = user};
     uint64_t chunks;
     TN_TRY(tn_chunk_count(store->space, &chunks, error));
-    TN_TRY(tn_alloc(tn_quantities_count, sizeof *to.value, &to.value, error));
+    TN_TRY(TN_ALLOC(tn_quantities_count, &to.value, error));
     tn_error why = {0};
     tn_status status = begin_reading(&with, store, &store->database, chunks, &why);
     if (status == TN_OK) status = each_design(&with, sum_design, NULL, &why);

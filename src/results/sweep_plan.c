@@ -33,7 +33,7 @@ static tn_status spread(tn_sweep_plan *plan, tn_error *error) {
     uint64_t *ordered, stride = (uint64_t)((double)plan->chosen * 0.6180339887498949);
     if (plan->chosen < 3) return TN_OK;
     while (common_factor(plan->chosen, stride) != 1) stride++;
-    TN_TRY(tn_alloc(plan->chosen, sizeof *ordered, &ordered, error));
+    TN_TRY(TN_ALLOC(plan->chosen, &ordered, error));
     for (uint64_t i = 0, at = 0; i < plan->chosen; i++, at = (at + stride) % plan->chosen)
         ordered[i] = plan->chunk[at];
     tn_free(plan->chunk);
@@ -66,7 +66,7 @@ tn_status tn_sweep_plan_make(const tn_space *space, const tn_sweep_options *opti
     if (options->shards && (options->shard == 0 || options->shard > options->shards))
         return tn_fail(error, TN_INPUT, "no such shard; shards are numbered from 1 to their number");
     TN_TRY(tn_chunk_count(space, &plan->chunks, error));
-    TN_TRY(tn_alloc(plan->chunks, sizeof *plan->chunk, &plan->chunk, error));
+    TN_TRY(TN_ALLOC(plan->chunks, &plan->chunk, error));
     tn_status status = choose(space, options, plan, error);
     if (status != TN_OK) tn_sweep_plan_free(plan);
     return status;

@@ -207,8 +207,8 @@ static tn_status keep_surface(const search *s, const tn_kriging *surface, tn_are
 static tn_status find_surface(search *s, tn_arena *arena, tn_error *error) {
     double *x, *y;
     tn_kriging surface;
-    TN_TRY(tn_arena_alloc(arena, s->rows * TN_ROOFLINE_FEATURES, sizeof *x, &x, error));
-    TN_TRY(tn_arena_alloc(arena, s->rows, sizeof *y, &y, error));
+    TN_TRY(TN_NEW(arena, s->rows * TN_ROOFLINE_FEATURES, &x, error));
+    TN_TRY(TN_NEW(arena, s->rows, &y, error));
     for (size_t row = 0; row < s->rows; row++) {
         tn_roofline_features(&s->product[row], x + row * TN_ROOFLINE_FEATURES);
         y[row] = left_over(s, &s->law, row);
@@ -221,8 +221,8 @@ static tn_status find_surface(search *s, tn_arena *arena, tn_error *error) {
 static tn_status collect(search *s, const tn_roofline_measurements *data, const bool *skip,
                          tn_roofline_time time, tn_arena *arena, tn_error *error) {
     size_t measured = 0;
-    TN_TRY(tn_arena_alloc(arena, data->count, sizeof *s->product, &s->product, error));
-    TN_TRY(tn_arena_alloc(arena, data->count, sizeof *s->log_us, &s->log_us, error));
+    TN_TRY(TN_NEW(arena, data->count, &s->product, error));
+    TN_TRY(TN_NEW(arena, data->count, &s->log_us, error));
     for (size_t i = 0; i < data->count; i++) {
         const tn_roofline_measurement *row = &data->row[i];
         if (row->precision != s->precision || row->us[time] == 0) continue;

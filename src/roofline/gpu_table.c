@@ -61,7 +61,7 @@ tn_status tn_roofline_measurements_load(const char *path, const tn_roofline *roo
     TN_TRY(find_columns(&csv, &at, error));
     if (csv.rows > MOST_ROWS)
         return tn_fail(error, TN_LIMIT, "%s: %zu rows; at most %d are read", path, csv.rows, MOST_ROWS);
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *made.row, &made.row, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &made.row, error));
     made.count = csv.rows;
     /* The bare name: a device file says what it was fitted to, not where that lay. */
     const char *slash = strrchr(path, '/');
@@ -78,7 +78,7 @@ tn_status tn_roofline_error(const tn_roofline *roofline, const tn_roofline_measu
                             double *median, size_t *rows, tn_error *error) {
     double *errors;
     size_t count = 0;
-    TN_TRY(tn_arena_alloc(arena, data->count, sizeof *errors, &errors, error));
+    TN_TRY(TN_NEW(arena, data->count, &errors, error));
     for (size_t i = 0; i < data->count; i++) {
         const tn_roofline_measurement *row = &data->row[i];
         double us;
@@ -100,7 +100,7 @@ static void hold_out_every_second(const size_t *order, size_t count, size_t firs
 tn_status tn_roofline_split(const tn_roofline_measurements *data, uint64_t number, uint64_t seed,
                             bool *held_out, tn_arena *arena, tn_error *error) {
     size_t *order;
-    TN_TRY(tn_arena_alloc(arena, data->count, sizeof *order, &order, error));
+    TN_TRY(TN_NEW(arena, data->count, &order, error));
     tn_random *random;
     TN_TRY(tn_random_open(seed * 1000 + number, &random, error));
     memset(held_out, 0, data->count * sizeof *held_out);
@@ -403,7 +403,7 @@ tn_status tn_roofline_of(const tn_device *device, tn_arena *arena, tn_roofline *
                           "device %s is no roofline device; h200, a100 and others are",
                           tn_device_name(device));
     roofline_device *whole;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *whole, &whole, error));
+    TN_TRY(TN_NEW(arena, 1, &whole, error));
     TN_TRY(tn_schema_decode(&tn_roofline_device_schema, root, arena, whole, error));
     whole->roofline.name = tn_device_name(device);
     const tn_yaml *laws = tn_yaml_get(tn_yaml_get(root, "roofline"), "laws");

@@ -66,7 +66,7 @@ static double median(double *sorted, const double *values, size_t count, bool ab
 static tn_status open_work(work *w, tn_error *error) {
     size_t n = w->points;
     double **const vectors[] = {&w->trust, &w->weight, &w->residual, &w->sorted};
-    for (size_t i = 0; i < 4; i++) TN_TRY(tn_alloc(n, sizeof **vectors[i], vectors[i], error));
+    for (size_t i = 0; i < 4; i++) TN_TRY(TN_ALLOC(n, vectors[i], error));
     w->covariances = gsl_matrix_alloc(n, n);
     w->inverse = gsl_matrix_alloc(n, n);
     if (!w->covariances || !w->inverse)
@@ -161,9 +161,9 @@ static tn_status search(work *w, double *parameter, tn_error *error) {
 static tn_status keep(const work *w, const double *parameter, tn_arena *arena, tn_kriging *s,
                       tn_error *error) {
     tn_kriging made = {.points = w->points, .dimensions = w->dimensions, .mean = w->mean};
-    TN_TRY(tn_arena_alloc(arena, made.points * made.dimensions, sizeof *made.x, &made.x, error));
-    TN_TRY(tn_arena_alloc(arena, made.points, sizeof *made.weight, &made.weight, error));
-    TN_TRY(tn_arena_alloc(arena, made.dimensions, sizeof *made.scale, &made.scale, error));
+    TN_TRY(TN_NEW(arena, made.points * made.dimensions, &made.x, error));
+    TN_TRY(TN_NEW(arena, made.points, &made.weight, error));
+    TN_TRY(TN_NEW(arena, made.dimensions, &made.scale, error));
     memcpy(made.x, w->x, made.points * made.dimensions * sizeof *made.x);
     memcpy(made.weight, w->weight, made.points * sizeof *made.weight);
     for (size_t i = 0; i < made.dimensions; i++) made.scale[i] = exp(parameter[i]);
@@ -293,7 +293,7 @@ tn_status tn_roofline_surface_make(tn_roofline_surface *lists, tn_position at, t
                       .scale = lists->scale.item,
                       .mean = lists->mean,
                       .noise = lists->noise};
-    TN_TRY(tn_arena_alloc(arena, points * TN_ROOFLINE_FEATURES, sizeof *s->x, &s->x, error));
+    TN_TRY(TN_NEW(arena, points * TN_ROOFLINE_FEATURES, &s->x, error));
     for (size_t i = 0; i < points; i++) {
         tn_roofline_product p = {1, lists->m.item[i], lists->n.item[i], lists->k.item[i]};
         tn_roofline_features(&p, s->x + i * TN_ROOFLINE_FEATURES);

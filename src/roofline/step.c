@@ -103,7 +103,7 @@ tn_status tn_roofline_step_predict(const tn_roofline *roofline, const tn_step *s
     const tn_roofline_precision *known;
     TN_TRY(tn_roofline_precision_find(roofline, p.precision, &known, error));
     TN_TRY(tn_roofline_law_find(roofline, p.precision, TN_TIME_GRAPH, &p.law, error));
-    TN_TRY(tn_arena_alloc(arena, step->operations, sizeof *made.kernel, &made.kernel, error));
+    TN_TRY(TN_NEW(arena, step->operations, &made.kernel, error));
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *o = &step->operation[i];
         if (!o->batch || !o->rows || !o->columns) continue;

@@ -207,8 +207,8 @@ tn_status tn_rtl_pattern_make(const tn_bank_layout *layout, const tn_rtl_block *
     *pattern = (tn_rtl_pattern){.phases = (uint32_t)phases,
                                 .lanes = (uint32_t)(block->lanes[0] * block->lanes[1]),
                                 .banks = (uint32_t)with.strides.banks};
-    TN_TRY(tn_arena_alloc(arena, pattern->lanes, sizeof *pattern->lane, &pattern->lane, error));
-    TN_TRY(tn_arena_alloc(arena, phases * with.strides.banks, sizeof *pattern->word, &pattern->word, error));
+    TN_TRY(TN_NEW(arena, pattern->lanes, &pattern->lane, error));
+    TN_TRY(TN_NEW(arena, phases * with.strides.banks, &pattern->word, error));
     memset(with.taken, 0, sizeof with.taken);
     for (uint64_t n = 0; n < words; n++) {
         nth_word(&with, n, c);

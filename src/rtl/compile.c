@@ -30,8 +30,8 @@ static tn_status add_host(compiler *with) {
     for (int i = 0; i < TN_RTL_PORTS; i++) { /* passes and write-backs leave ports alone with it, too */
         if (i >= 2 && !(i < 4 ? engine->circuits > 0 : engine->stages > 0)) continue;
         tn_rtl_pattern made = {.phases = 1, .lanes = 1, .banks = 1};
-        TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made.lane, &made.lane, with->error));
-        TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *made.word, &made.word, with->error));
+        TN_TRY(TN_NEW(with->arena, 1, &made.lane, with->error));
+        TN_TRY(TN_NEW(with->arena, 1, &made.word, with->error));
         made.lane->present = made.word->used = true;
         TN_TRY(tn_rtl_place_pattern(with, &engine->port[ports[i]], &made, &engine->host_block[ports[i]]));
     }
@@ -63,10 +63,8 @@ static tn_status add_form(compiler *with, uint32_t first, const tn_rtl_form *for
 static tn_status list_forms(compiler *with) {
     const tn_rtl_design *design = with->design;
     tn_rtl_engine *engine = with->engine;
-    TN_TRY(
-        tn_arena_alloc(with->arena, TN_RTL_MEMORIES_MOST, sizeof *engine->form, &engine->form, with->error));
-    TN_TRY(
-        tn_arena_alloc(with->arena, design->arrays, sizeof *engine->form_of, &engine->form_of, with->error));
+    TN_TRY(TN_NEW(with->arena, TN_RTL_MEMORIES_MOST, &engine->form, with->error));
+    TN_TRY(TN_NEW(with->arena, design->arrays, &engine->form_of, with->error));
     for (uint32_t m = 0; m < design->memories; m++) {
         const tn_rtl_memory *memory = &design->memory[m];
         const uint32_t first = engine->forms;
@@ -148,7 +146,7 @@ tn_status tn_rtl_compile(const tn_rtl_design *design, const uint64_t *index_size
     count_ports(engine);
     engine->tile_levels = 2 * engine->cuts;
     engine->group_levels = engine->cuts;
-    TN_TRY(tn_arena_alloc(arena, (size_t)design->operations + 1, sizeof *engine->step, &engine->step, error));
+    TN_TRY(TN_NEW(arena, (size_t)design->operations + 1, &engine->step, error));
     for (uint32_t i = 0; i < design->operations; i++) {
         const tn_rtl_operation *operation = &design->operation[i];
         tn_rtl_step *step = &engine->step[i];

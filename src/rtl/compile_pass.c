@@ -11,7 +11,7 @@ typedef tn_rtl_compiler compile_blocks_compiler;
 
 static tn_status append(compile_blocks_compiler *with, uint32_t **list, uint32_t count, uint32_t value) {
     uint32_t *grown;
-    TN_TRY(tn_arena_alloc(with->arena, (size_t)count + 1, sizeof *grown, &grown, with->error));
+    TN_TRY(TN_NEW(with->arena, (size_t)count + 1, &grown, with->error));
     if (count > 0) memcpy(grown, *list, count * sizeof *grown);
     grown[count] = value;
     *list = grown;
@@ -24,7 +24,7 @@ static tn_status find_pattern(compile_blocks_compiler *with, tn_rtl_patterns *li
     for (*at = 0; *at < list->count; ++*at)
         if (tn_rtl_pattern_equal(&list->pattern[*at], made)) return TN_OK;
     tn_rtl_pattern *grown;
-    TN_TRY(tn_arena_alloc(with->arena, (size_t)list->count + 1, sizeof *grown, &grown, with->error));
+    TN_TRY(TN_NEW(with->arena, (size_t)list->count + 1, &grown, with->error));
     if (list->count > 0) memcpy(grown, list->pattern, list->count * sizeof *grown);
     grown[list->count] = *made;
     list->pattern = grown;
@@ -134,8 +134,8 @@ static tn_status trip_pattern(compile_words_compiler *with, const tn_rtl_strides
                               const word_trip *trip, tn_rtl_pattern *made) {
     *made = (tn_rtl_pattern){
         .phases = 1, .lanes = (uint32_t)with->design->vector, .banks = (uint32_t)strides->banks};
-    TN_TRY(tn_arena_alloc(with->arena, made->lanes, sizeof *made->lane, &made->lane, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, made->banks, sizeof *made->word, &made->word, with->error));
+    TN_TRY(TN_NEW(with->arena, made->lanes, &made->lane, with->error));
+    TN_TRY(TN_NEW(with->arena, made->banks, &made->word, with->error));
     for (uint64_t b = 0; b < trip->banks; b++) made->word[b].used = true;
     for (uint64_t v = 0; v < trip->banks * trip->part; v++)
         made->lane[v] = (tn_rtl_lane){0, (uint16_t)(v / trip->part), (uint16_t)(v % trip->part), true};
@@ -385,8 +385,7 @@ static uint32_t find_circuit(const tn_rtl_engine *engine, const tn_rtl_pass *pas
 tn_status tn_rtl_list_circuits(tn_rtl_compiler *with) {
     tn_rtl_engine *engine = with->engine;
     const tn_rtl_design *design = with->design;
-    TN_TRY(tn_arena_alloc(with->arena, (size_t)TN_OPERATION_KINDS * TN_PASSES_MOST, sizeof *engine->circuit,
-                          &engine->circuit, with->error));
+    TN_TRY(TN_NEW(with->arena, (size_t)TN_OPERATION_KINDS * TN_PASSES_MOST, &engine->circuit, with->error));
     for (uint32_t i = 0; i < design->operations; i++) {
         const tn_rtl_pass *pass = design->operation[i].pass;
         if (!pass || find_circuit(engine, pass) < engine->circuits) continue;

@@ -354,11 +354,11 @@ tn_status tn_rtl_columns_find(const tn_rtl_engine *engine, tn_arena *arena, tn_r
     uint64_t *first; /* the column of each stored bit */
     list_fields(engine, list);
     *columns = (tn_rtl_columns){.bits = descriptor_bits(list)};
-    TN_TRY(tn_arena_alloc(arena, columns->bits * bytes, sizeof *column, &column, error));
-    TN_TRY(tn_arena_alloc(arena, bytes, sizeof *none, &none, error));
-    TN_TRY(tn_arena_alloc(arena, bytes, sizeof *all, &all, error));
-    TN_TRY(tn_arena_alloc(arena, columns->bits, sizeof *first, &first, error));
-    TN_TRY(tn_arena_alloc(arena, columns->bits, sizeof *columns->of, &columns->of, error));
+    TN_TRY(TN_NEW(arena, columns->bits * bytes, &column, error));
+    TN_TRY(TN_NEW(arena, bytes, &none, error));
+    TN_TRY(TN_NEW(arena, bytes, &all, error));
+    TN_TRY(TN_NEW(arena, columns->bits, &first, error));
+    TN_TRY(TN_NEW(arena, columns->bits, &columns->of, error));
     for (uint64_t i = 0; i < rows; i++) all[i / 8] |= (uint8_t)(1 << i % 8);
     TN_TRY(list_columns(engine, columns->bits, bytes, column, error));
     for (uint64_t b = 0; b < columns->bits; b++) {

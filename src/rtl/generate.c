@@ -66,8 +66,7 @@ static tn_status generate_step_tell_operations(tn_rtl_step_run *with) {
     const tn_step *step = with->request->step;
     TN_TRY(tn_rtl_tell_memories(answer, &with->engine, with->request->device, with->arena, with->error));
     answer->cycles_predicted = with->engine.cycles;
-    TN_TRY(tn_arena_alloc(with->arena, design->operations, sizeof *answer->operation, &answer->operation,
-                          with->error));
+    TN_TRY(TN_NEW(with->arena, design->operations, &answer->operation, with->error));
     for (uint32_t i = 0; i < design->operations; i++) {
         uint32_t of = with->program.of_operation[i];
         if (i == 0 || of != with->program.of_operation[i - 1]) {
@@ -236,7 +235,7 @@ static tn_status draw_values(generator *with) {
     const tn_rtl_design *design = &with->layer.design;
     TN_TRY(tn_trial_draw(with->of->weight, with->of->tokens, with->request->seed, with->arena, &with->trial,
                          with->error));
-    TN_TRY(tn_arena_alloc(with->arena, design->arrays, sizeof *with->values, &with->values, with->error));
+    TN_TRY(TN_NEW(with->arena, design->arrays, &with->values, with->error));
     for (uint32_t t = 0; t < design->arrays; t++) {
         uint64_t elements = elements_of(&design->array[t]);
         TN_TRY(tn_arena_alloc(with->arena, elements, sizeof **with->values, &with->values[t], with->error));
@@ -273,7 +272,7 @@ static tn_status write_array(generator *with, const char *part, uint32_t t, cons
     double *wide;
     TN_TRY(tn_arena_format(with->arena, &path, with->error, "%s/%s/%s.npy", with->request->folder, part,
                            array->name));
-    TN_TRY(tn_arena_alloc(with->arena, elements, sizeof *wide, &wide, with->error));
+    TN_TRY(TN_NEW(with->arena, elements, &wide, with->error));
     for (uint64_t i = 0; i < elements; i++) wide[i] = (double)values[i];
     uint64_t shape[TN_BANK_LAYOUT_AXES];
     memcpy(shape, array->layout.dims, sizeof shape);
@@ -329,7 +328,7 @@ static tn_status compare(generator *with, const tn_rtl_simulation *simulation) {
     const tn_rtl_design *design = &with->layer.design;
     tn_rtl_answer *answer = with->answer;
     float **found;
-    TN_TRY(tn_arena_alloc(with->arena, design->arrays, sizeof *found, &found, with->error));
+    TN_TRY(TN_NEW(with->arena, design->arrays, &found, with->error));
     for (uint32_t t = 0; t < design->arrays; t++) {
         uint64_t elements = elements_of(&design->array[t]);
         TN_TRY(tn_arena_alloc(with->arena, elements, sizeof **found, &found[t], with->error));
@@ -365,8 +364,7 @@ static tn_status tell_operations(generator *with) {
     answer->operations = with->layer.design.operations;
     TN_TRY(tn_rtl_tell_memories(answer, &with->engine, with->request->device, with->arena, with->error));
     answer->cycles_predicted = with->engine.cycles;
-    TN_TRY(tn_arena_alloc(with->arena, answer->operations, sizeof *answer->operation, &answer->operation,
-                          with->error));
+    TN_TRY(TN_NEW(with->arena, answer->operations, &answer->operation, with->error));
     for (uint32_t i = 0; i < answer->operations; i++)
         answer->operation[i] = (tn_rtl_line){.name = with->layer.design.operation[i].name,
                                              .kind = tn_phase_names[with->layer.phase[i]],

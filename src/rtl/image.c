@@ -8,11 +8,10 @@
 tn_status tn_rtl_image_make(const tn_rtl_design *design, tn_arena *arena, tn_rtl_image *image,
                             tn_error *error) {
     image->memories = design->memories;
-    TN_TRY(tn_arena_alloc(arena, design->memories, sizeof *image->memory, &image->memory, error));
+    TN_TRY(TN_NEW(arena, design->memories, &image->memory, error));
     for (uint32_t m = 0; m < design->memories; m++) {
         const tn_rtl_memory *memory = &design->memory[m];
-        TN_TRY(tn_arena_alloc(arena, memory->banks * memory->depth * memory->word, sizeof *image->memory[m],
-                              &image->memory[m], error));
+        TN_TRY(TN_NEW(arena, memory->banks * memory->depth * memory->word, &image->memory[m], error));
     }
     return TN_OK;
 }

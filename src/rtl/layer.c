@@ -90,8 +90,8 @@ static tn_status list_roles(maker *with) {
     uint32_t *core, *gradient, cores = 0;
     for (uint32_t t = 0; t < with->program->tensors; t++)
         cores += with->program->tensor[t].role == TN_ROLE_CORE;
-    TN_TRY(tn_arena_alloc(with->arena, cores, sizeof *core, &core, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, cores, sizeof *gradient, &gradient, with->error));
+    TN_TRY(TN_NEW(with->arena, cores, &core, with->error));
+    TN_TRY(TN_NEW(with->arena, cores, &gradient, with->error));
     layer->x = layer->y = layer->dx = layer->dy = TN_RTL_NONE;
     for (uint32_t k = 0; k < cores; k++) gradient[k] = TN_RTL_NONE;
     for (uint32_t t = 0; t < with->program->tensors; t++) {
@@ -112,9 +112,9 @@ static tn_status list_roles(maker *with) {
 static tn_status make_room(maker *with) {
     uint32_t tensors = with->program->tensors;
     size_t operations = (size_t)with->program->steps + tensors;
-    TN_TRY(tn_arena_alloc(with->arena, tensors, sizeof *with->array, &with->array, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, operations, sizeof *with->operation, &with->operation, with->error));
-    return tn_arena_alloc(with->arena, operations, sizeof *with->phase, &with->phase, with->error);
+    TN_TRY(TN_NEW(with->arena, tensors, &with->array, with->error));
+    TN_TRY(TN_NEW(with->arena, operations, &with->operation, with->error));
+    return TN_NEW(with->arena, operations, &with->phase, with->error);
 }
 
 tn_status tn_rtl_layer_make(const tn_program *program, bool dense, const tn_rtl_layer_options *options,

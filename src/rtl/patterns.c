@@ -107,11 +107,11 @@ static void add_source(multiplexer *to, uint32_t choice, uint32_t source) {
 static tn_status make_multiplexers(writer *to) {
     const tn_rtl_engine *e = to->engine;
     const tn_rtl_patterns *list = to->list;
-    TN_TRY(tn_arena_alloc(to->arena, to->outputs, sizeof *to->output, &to->output, NULL));
+    TN_TRY(TN_NEW(to->arena, to->outputs, &to->output, NULL));
     for (uint32_t n = 0; n < to->outputs; n++) {
         multiplexer *m = &to->output[n];
-        TN_TRY(tn_arena_alloc(to->arena, list->choices, sizeof *m->source, &m->source, NULL));
-        TN_TRY(tn_arena_alloc(to->arena, list->choices, sizeof *m->taken, &m->taken, NULL));
+        TN_TRY(TN_NEW(to->arena, list->choices, &m->source, NULL));
+        TN_TRY(TN_NEW(to->arena, list->choices, &m->taken, NULL));
         for (uint32_t c = 0; c < list->choices; c++) m->taken[c] = NOTHING;
     }
     for (uint32_t p = 0; p < list->count; p++)

@@ -239,8 +239,8 @@ static tn_status check_lives(const placer *with) {
 tn_status tn_rtl_place_arrays(tn_rtl_design *design, tn_rtl_array *array, const tn_rtl_placing *how,
                               tn_arena *arena, tn_error *error) {
     placer with = {.design = design, .how = how, .array = array, .error = error};
-    TN_TRY(tn_arena_alloc(arena, TN_RTL_MEMORIES_MOST, sizeof *with.memory, &with.memory, error));
-    TN_TRY(tn_arena_alloc(arena, design->arrays, sizeof *with.life, &with.life, error));
+    TN_TRY(TN_NEW(arena, TN_RTL_MEMORIES_MOST, &with.memory, error));
+    TN_TRY(TN_NEW(arena, design->arrays, &with.life, error));
     design->memory = with.memory;
     find_lives(&with);
     for (uint32_t a = 0; a < design->arrays; a++)

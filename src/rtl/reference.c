@@ -314,10 +314,10 @@ static uint64_t elements_of(const tn_rtl_array *array) {
 static tn_status widened(const tn_rtl_design *design, const uint64_t *index_size, float *const *values,
                          tn_rtl_image *image, tn_arena *arena, tn_error *error) {
     double **wide;
-    TN_TRY(tn_arena_alloc(arena, design->arrays, sizeof *wide, &wide, error));
+    TN_TRY(TN_NEW(arena, design->arrays, &wide, error));
     for (uint32_t t = 0; t < design->arrays; t++) {
         uint64_t elements = elements_of(&design->array[t]);
-        TN_TRY(tn_arena_alloc(arena, elements, sizeof *wide[t], &wide[t], error));
+        TN_TRY(TN_NEW(arena, elements, &wide[t], error));
         for (uint64_t i = 0; i < elements; i++) wide[t][i] = (double)values[t][i];
     }
     TN_TRY(

@@ -105,7 +105,7 @@ tn_status tn_rtl_tell_memories(tn_rtl_answer *answer, const tn_rtl_engine *engin
     tn_rtl_memory_line *all = &answer->all;
     answer->memories = design->memories;
     *all = (tn_rtl_memory_line){.of_price = true};
-    TN_TRY(tn_arena_alloc(arena, design->memories, sizeof *answer->memory, &answer->memory, error));
+    TN_TRY(TN_NEW(arena, design->memories, &answer->memory, error));
     for (uint32_t m = 0; m < design->memories; m++) {
         tn_rtl_memory_line *line = &answer->memory[m];
         TN_TRY(tell_memory(&design->memory[m], device, line, error));

@@ -56,7 +56,7 @@ static const char *tail(const tn_buffer *text) {
 static tn_status read_cycles(const tn_rtl_engine *engine, const char *printed, tn_arena *arena,
                              tn_rtl_simulation *simulation, tn_error *error) {
     uint32_t operations = engine->design->operations, seen = 0;
-    TN_TRY(tn_arena_alloc(arena, operations, sizeof *simulation->cycles, &simulation->cycles, error));
+    TN_TRY(TN_NEW(arena, operations, &simulation->cycles, error));
     for (const char *line = printed; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         uint32_t operation;
         uint64_t cycles;

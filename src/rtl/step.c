@@ -125,7 +125,7 @@ static tn_status lower_all(maker *with) {
         if (with->at->phase == TN_UPDATE && !with->options->update) continue;
         TN_TRY(lower(with));
         uint32_t *grown;
-        TN_TRY(tn_arena_alloc(with->arena, (size_t)with->operations + 1, sizeof *grown, &grown, with->error));
+        TN_TRY(TN_NEW(with->arena, (size_t)with->operations + 1, &grown, with->error));
         if (first > 0) memcpy(grown, with->to->of_operation, first * sizeof *grown);
         for (uint32_t k = first; k < with->operations; k++) grown[k] = i;
         with->to->of_operation = grown;
@@ -156,9 +156,9 @@ tn_status tn_rtl_program_make(const tn_model *model, const tn_step *step, const 
         .model = model, .step = step, .options = options, .arena = arena, .error = error, .to = program};
     *program = (tn_rtl_program){0};
     TN_TRY(check_step(&with));
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *program->array_of, &program->array_of, error));
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *with.rows_of, &with.rows_of, error));
-    TN_TRY(tn_arena_alloc(arena, step->layers, sizeof *program->head, &program->head, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &program->array_of, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &with.rows_of, error));
+    TN_TRY(TN_NEW(arena, step->layers, &program->head, error));
     for (uint32_t a = 0; a < step->arrays; a++) {
         program->array_of[a] = TN_RTL_NONE;
         with.rows_of[a] = UINT64_MAX;

@@ -161,7 +161,7 @@ tn_status tn_rtl_step_add_pass(maker *with, const pass_of *of) {
                                   .term = tn_rtl_step_cut(TN_RTL_NONE, 1)};
     const view *views[] = {of->a, of->b, of->result, of->c};
     uint32_t *arrays[] = {&operation.left, &operation.right, &operation.result, &operation.extra};
-    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *pass, &pass, with->error));
+    TN_TRY(TN_NEW(with->arena, 1, &pass, with->error));
     *pass = (tn_rtl_pass){.kind = of->kind,
                           .pass = of->pass,
                           .reads = {of->a != NULL, of->b != NULL, of->c != NULL},

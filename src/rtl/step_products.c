@@ -39,7 +39,7 @@ static tn_status tensor_view(maker *with, uint32_t array, uint32_t t, const uint
 }
 
 static tn_status new_indices(maker *with, const tn_program *program, uint32_t **index) {
-    TN_TRY(tn_arena_alloc(with->arena, program->indices, sizeof **index, index, with->error));
+    TN_TRY(TN_NEW(with->arena, program->indices, index, with->error));
     for (uint32_t i = 0; i < program->indices; i++)
         TN_TRY(tn_rtl_step_new_index(with, program->index_size[i], &(*index)[i]));
     return TN_OK;

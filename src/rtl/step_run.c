@@ -36,8 +36,8 @@ static tn_status draw_example(tn_rtl_step_run *with, tn_example *to, uint64_t *s
     uint32_t tokens = (uint32_t)with->request->model->keys.sequence, *token;
     int32_t *slot;
     uint64_t labels = outputs_of(with, false), classes = outputs_of(with, true);
-    TN_TRY(tn_arena_alloc(with->arena, tokens, sizeof *token, &token, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, tokens, sizeof *slot, &slot, with->error));
+    TN_TRY(TN_NEW(with->arena, tokens, &token, with->error));
+    TN_TRY(TN_NEW(with->arena, tokens, &slot, with->error));
     for (uint32_t i = 0; i < tokens; i++) {
         token[i] = (uint32_t)draw(state, vocabulary_of(with->request->model));
         slot[i] = labels == 0 || i == 0 ? -1 : (int32_t)draw(state, labels);
@@ -59,9 +59,9 @@ static tn_status fill_sample(tn_rtl_step_run *with, const tn_example *example, t
     uint64_t *word;
     uint32_t *label;
     double *share;
-    TN_TRY(tn_arena_alloc(with->arena, design->sample_words, sizeof *word, &word, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, design->sample_labels, sizeof *label, &label, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, design->sample_labels, sizeof *share, &share, with->error));
+    TN_TRY(TN_NEW(with->arena, design->sample_words, &word, with->error));
+    TN_TRY(TN_NEW(with->arena, design->sample_labels, &label, with->error));
+    TN_TRY(TN_NEW(with->arena, design->sample_labels, &share, with->error));
     for (uint32_t i = 0; i < design->sample_words; i++) {
         const tn_rtl_slot *slot = &with->program.slot[i];
         uint64_t token = slot->value < example->tokens ? example->token[slot->value] : 0;
@@ -87,8 +87,8 @@ static tn_status fill_sample(tn_rtl_step_run *with, const tn_example *example, t
 
 tn_status tn_rtl_run_samples(tn_rtl_step_run *with) {
     uint64_t state = with->request->seed;
-    TN_TRY(tn_arena_alloc(with->arena, with->runs, sizeof *with->example, &with->example, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, with->runs, sizeof *with->sample, &with->sample, with->error));
+    TN_TRY(TN_NEW(with->arena, with->runs, &with->example, with->error));
+    TN_TRY(TN_NEW(with->arena, with->runs, &with->sample, with->error));
     for (uint32_t i = 0; i < with->runs; i++) {
         if (with->request->example)
             with->example[i] = with->request->example[i];
@@ -119,7 +119,7 @@ static uint64_t rtl_run_elements(const tn_rtl_array *array) {
 /* [design.arrays]: room for all elements; views share their storage's. */
 static tn_status rtl_run_new_values(tn_rtl_step_run *with, double ***values) {
     const tn_rtl_design *design = &with->program.design;
-    TN_TRY(tn_arena_alloc(with->arena, design->arrays, sizeof **values, values, with->error));
+    TN_TRY(TN_NEW(with->arena, design->arrays, values, with->error));
     for (uint32_t a = 0; a < design->arrays; a++) {
         if (design->array[a].view_of) {
             (*values)[a] = (*values)[design->array[a].view_of - 1];
@@ -134,8 +134,8 @@ static tn_status rtl_run_new_values(tn_rtl_step_run *with, double ***values) {
 /* What an operation reads before any writes it is an operand of the program. */
 static tn_status find_written(tn_rtl_step_run *with) {
     const tn_rtl_design *design = &with->program.design;
-    TN_TRY(tn_arena_alloc(with->arena, design->arrays, sizeof *with->written, &with->written, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, design->arrays, sizeof *with->operand, &with->operand, with->error));
+    TN_TRY(TN_NEW(with->arena, design->arrays, &with->written, with->error));
+    TN_TRY(TN_NEW(with->arena, design->arrays, &with->operand, with->error));
     for (uint32_t i = 0; i < design->operations; i++) {
         const tn_rtl_operation *o = &design->operation[i];
         uint32_t reads[TN_RTL_READS], count = tn_rtl_reads(o, reads);
@@ -194,7 +194,7 @@ static tn_status put_operands(tn_rtl_step_run *with, tn_rtl_image *image) {
         uint64_t elements = rtl_run_elements(&design->array[a]);
         float *single;
         if (design->array[a].view_of || !with->operand[a]) continue;
-        TN_TRY(tn_arena_alloc(with->arena, elements, sizeof *single, &single, with->error));
+        TN_TRY(TN_NEW(with->arena, elements, &single, with->error));
         for (uint64_t i = 0; i < elements; i++) single[i] = (float)with->begin[a][i];
         tn_rtl_image_put(design, &design->array[a], single, image);
     }
@@ -208,10 +208,9 @@ tn_status tn_rtl_run_start(tn_rtl_step_run *with) {
     TN_TRY(rtl_run_new_values(with, &with->begin));
     TN_TRY(rtl_run_new_values(with, &with->values));
     TN_TRY(rtl_run_new_values(with, &with->exact));
-    TN_TRY(tn_arena_alloc(with->arena, scalars, sizeof *with->scalars, &with->scalars, with->error));
-    TN_TRY(
-        tn_arena_alloc(with->arena, scalars, sizeof *with->exact_scalars, &with->exact_scalars, with->error));
-    TN_TRY(tn_arena_alloc(with->arena, scalars, sizeof *with->no_scalars, &with->no_scalars, with->error));
+    TN_TRY(TN_NEW(with->arena, scalars, &with->scalars, with->error));
+    TN_TRY(TN_NEW(with->arena, scalars, &with->exact_scalars, with->error));
+    TN_TRY(TN_NEW(with->arena, scalars, &with->no_scalars, with->error));
     if (with->layer != UINT32_MAX || tn_model_is_inference(with->request->model)) draw_operands(with);
     if (with->layer == UINT32_MAX) TN_TRY(start_training(with));
     for (uint32_t a = 0; a < design->arrays; a++) {
@@ -250,12 +249,12 @@ static tn_status train(tn_rtl_step_run *with, uint32_t run, double *loss, int wh
 /* Whether an array's elements are where they were put, or another's by now. */
 static tn_status find_intact(tn_rtl_step_run *with) {
     const tn_rtl_design *design = &with->program.design;
-    TN_TRY(tn_arena_alloc(with->arena, design->arrays, sizeof *with->intact, &with->intact, with->error));
+    TN_TRY(TN_NEW(with->arena, design->arrays, &with->intact, with->error));
     for (uint32_t a = 0; a < design->arrays; a++) {
         uint64_t elements = rtl_run_elements(&design->array[a]);
         float *found;
         if (design->array[a].view_of) continue;
-        TN_TRY(tn_arena_alloc(with->arena, elements, sizeof *found, &found, with->error));
+        TN_TRY(TN_NEW(with->arena, elements, &found, with->error));
         tn_rtl_image_get(design, &design->array[a], &with->last, found);
         with->intact[a] = true;
         for (uint64_t i = 0; i < elements; i++) {
@@ -270,7 +269,7 @@ tn_status tn_rtl_run_expect(tn_rtl_step_run *with) {
     tn_rtl_answer *answer = with->answer;
     if (with->layer == UINT32_MAX && !tn_model_is_inference(with->request->model)) {
         answer->losses = with->runs;
-        TN_TRY(tn_arena_alloc(with->arena, with->runs, sizeof *answer->loss, &answer->loss, with->error));
+        TN_TRY(TN_NEW(with->arena, with->runs, &answer->loss, with->error));
     }
     for (uint32_t run = 0; run < with->runs; run++) {
         TN_TRY(tn_rtl_reference_walk(&with->program.design, with->program.index_size, &tn_hardware_arithmetic,
@@ -372,7 +371,7 @@ static tn_status read_back(tn_rtl_step_run *with, const tn_rtl_simulation *simul
         if (design->array[a].view_of) continue;
         uint64_t elements = rtl_run_elements(&design->array[a]);
         float *single;
-        TN_TRY(tn_arena_alloc(with->arena, elements, sizeof *single, &single, with->error));
+        TN_TRY(TN_NEW(with->arena, elements, &single, with->error));
         tn_rtl_image_get(design, &design->array[a], &simulation->memories, single);
         for (uint64_t i = 0; i < elements; i++) found[a][i] = (double)single[i];
     }
@@ -385,7 +384,7 @@ tn_status tn_rtl_run_compare(tn_rtl_step_run *with, const tn_rtl_simulation *sim
     double **found, *scalars;
     uint64_t count = with->engine.circuits ? TN_ROW_SCALARS * design->scalar_rows : 0;
     TN_TRY(rtl_run_new_values(with, &found));
-    TN_TRY(tn_arena_alloc(with->arena, count, sizeof *scalars, &scalars, with->error));
+    TN_TRY(TN_NEW(with->arena, count, &scalars, with->error));
     TN_TRY(read_back(with, simulation, found));
     if (count > 0)
         TN_TRY(tn_rtl_vector_files_read(&with->engine, with->request->folder, with->arena, scalars,

@@ -70,7 +70,7 @@ static tn_status read_at(tn_case_files *files, tn_arrays *arrays, size_t positio
     array->axes = info->axes;
     array->elements = info->elements;
     memcpy(array->shape, info->shape, sizeof array->shape);
-    TN_TRY(tn_arena_alloc(files->arena, info->elements, sizeof *values, &values, error));
+    TN_TRY(TN_NEW(files->arena, info->elements, &values, error));
     TN_TRY(tn_arrays_read(arrays, position, values, error));
     array->values = values;
     files->epsilon = fmax(files->epsilon, roundoff(info->type));
@@ -260,7 +260,7 @@ static tn_status read_matrix(loading *l, const char *name, bool required, uint64
 static tn_status draw(loading *l, uint64_t seed, uint64_t columns, tn_case_array *array) {
     double *values;
     array->shape[0] = DRAWN_TOKENS;
-    TN_TRY(tn_arena_alloc(l->files.arena, DRAWN_TOKENS * columns, sizeof *values, &values, l->error));
+    TN_TRY(TN_NEW(l->files.arena, DRAWN_TOKENS * columns, &values, l->error));
     TN_TRY(tn_random_fill_normal(seed, values, DRAWN_TOKENS * columns, l->error));
     array->values = values;
     return TN_OK;
@@ -313,7 +313,7 @@ static tn_status read_results(loading *l) {
     TN_TRY(tn_weight_columns(&l->trial->weight, &columns, l->error));
     TN_TRY(read_matrix(l, "y", false, l->trial->tokens, rows, &y));
     TN_TRY(read_matrix(l, "dx", false, l->trial->tokens, columns, &dx));
-    TN_TRY(tn_arena_alloc(l->files.arena, l->cores, sizeof *dcore, &dcore, l->error));
+    TN_TRY(TN_NEW(l->files.arena, l->cores, &dcore, l->error));
     TN_TRY(read_core_gradients(l, dcore, &any));
     *given = (tn_given){.y = y.values,
                         .dx = dx.values,
@@ -341,7 +341,7 @@ static tn_status load(loading *l, const uint64_t *seed) {
     TN_TRY(read_results(l));
     TN_TRY(name_of(l, &trial->name));
     trial->cores = l->cores;
-    TN_TRY(tn_arena_alloc(l->files.arena, l->cores + 2, sizeof *trial->input, &trial->input, l->error));
+    TN_TRY(TN_NEW(l->files.arena, l->cores + 2, &trial->input, l->error));
     trial->input[0] = l->x.values;
     for (uint32_t k = 0; k < l->cores; k++) trial->input[k + 1] = l->core[k].values;
     trial->input[l->cores + 1] = l->dy.values;

@@ -71,9 +71,9 @@ static tn_status measure(tn_cpu_rates *rates, tn_real real, const arrays *on, tn
 
 static tn_status allocate(arrays *on, tn_error *error) {
     size_t elements = (size_t)SIDE * SIDE;
-    TN_TRY(tn_alloc(elements, sizeof *on->a, &on->a, error));
-    TN_TRY(tn_alloc(elements, sizeof *on->b, &on->b, error));
-    return tn_alloc(elements, sizeof *on->c, &on->c, error);
+    TN_TRY(TN_ALLOC(elements, &on->a, error));
+    TN_TRY(TN_ALLOC(elements, &on->b, error));
+    return TN_ALLOC(elements, &on->c, error);
 }
 
 tn_status tn_cpu_measure(tn_cpu_rates *rates, tn_error *error) {
@@ -188,7 +188,7 @@ static void compare(checking *c) {
 
 static tn_status execute(checking *c) {
     const tn_program *program = c->program;
-    TN_TRY(tn_arena_alloc(c->scratch, program->tensors, sizeof *c->output, &c->output, c->error));
+    TN_TRY(TN_NEW(c->scratch, program->tensors, &c->output, c->error));
     for (uint32_t t = program->inputs; t < program->tensors; t++)
         if (is_output(&program->tensor[t]))
             TN_TRY(
@@ -220,8 +220,8 @@ static tn_status central_difference(checking *c, uint32_t t, const double *direc
     uint64_t elements = elements_of(c->program, t);
     const double **input;
     double *moved, sides[2];
-    TN_TRY(tn_arena_alloc(c->scratch, c->program->inputs, sizeof *input, &input, c->error));
-    TN_TRY(tn_arena_alloc(c->scratch, elements, sizeof *moved, &moved, c->error));
+    TN_TRY(TN_NEW(c->scratch, c->program->inputs, &input, c->error));
+    TN_TRY(TN_NEW(c->scratch, elements, &moved, c->error));
     memcpy(input, c->trial->input, c->program->inputs * sizeof *input);
     input[t] = moved;
     for (int side = 0; side < 2; side++) {
@@ -238,7 +238,7 @@ static tn_status check_difference(checking *c, uint32_t gradient) {
     uint32_t t = tensor->role == TN_ROLE_DX ? 0 : tensor->core + 1;
     uint64_t elements = elements_of(c->program, gradient);
     double *direction, difference;
-    TN_TRY(tn_arena_alloc(c->scratch, elements, sizeof *direction, &direction, c->error));
+    TN_TRY(TN_NEW(c->scratch, elements, &direction, c->error));
     TN_TRY(tn_random_fill_normal(c->trial->seed + 1000 + t, direction, elements, c->error));
     /* As long as the input itself, so that neither side of the difference drowns in the other. */
     double length = norm_of(direction, elements), scale = norm_of(c->trial->input[t], elements) / length;
@@ -291,7 +291,7 @@ static tn_check judge(const checking *c, tn_phase phase, const tn_cpu_rates *rat
 
 static tn_status append(tn_checks *checks, tn_check check, const char *name, const char *flow,
                         tn_error *error) {
-    TN_TRY(tn_grow(&checks->item, &checks->capacity, checks->count + 1, sizeof *checks->item, error));
+    TN_TRY(TN_GROW(&checks->item, &checks->capacity, checks->count + 1, error));
     TN_TRY(tn_arena_copy_text(&checks->arena, name, strlen(name), &check.name, error));
     TN_TRY(tn_arena_copy_text(&checks->arena, flow, strlen(flow), &check.flow, error));
     checks->item[checks->count++] = check;

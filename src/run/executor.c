@@ -13,8 +13,8 @@
 
 static tn_status live_tensors_begin(tn_live_tensors *store, tn_real real, uint32_t tensors, tn_error *error) {
     *store = (tn_live_tensors){.real = real, .tensors = tensors};
-    TN_TRY(tn_alloc(tensors, sizeof *store->values, &store->values, error));
-    return tn_alloc(tensors, sizeof *store->elements, &store->elements, error);
+    TN_TRY(TN_ALLOC(tensors, &store->values, error));
+    return TN_ALLOC(tensors, &store->elements, error);
 }
 
 /* Makes tensor t of that many elements, in `phase`. */
@@ -247,9 +247,9 @@ static tn_status run_body(execution *e) {
 static tn_status begin(execution *e, tn_real real) {
     const tn_program *program = e->program;
     TN_TRY(live_tensors_begin(&e->store, real, program->tensors, e->error));
-    TN_TRY(tn_alloc(program->tensors, sizeof *e->body_reads, &e->body_reads, e->error));
-    TN_TRY(tn_alloc(program->tensors, sizeof *e->once_reads, &e->once_reads, e->error));
-    TN_TRY(tn_alloc(program->tensors, sizeof *e->reads_left, &e->reads_left, e->error));
+    TN_TRY(TN_ALLOC(program->tensors, &e->body_reads, e->error));
+    TN_TRY(TN_ALLOC(program->tensors, &e->once_reads, e->error));
+    TN_TRY(TN_ALLOC(program->tensors, &e->reads_left, e->error));
     for (uint32_t s = 0; s < program->steps; s++) {
         uint32_t *reads = program->step[s].once ? e->once_reads : e->body_reads;
         reads[program->step[s].a]++;

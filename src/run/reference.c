@@ -95,7 +95,7 @@ static tn_status contract(const tn_network *network, const double *const *values
     uint32_t n = network->tensors;
     TN_TRY(tn_search(network, NULL, arena, &best, error));
     TN_TRY(tn_tree_tensors(network, &best.tree, arena, &indices, error));
-    TN_TRY(tn_arena_alloc(arena, 2 * (size_t)n, sizeof *value, &value, error));
+    TN_TRY(TN_NEW(arena, 2 * (size_t)n, &value, error));
     memcpy(value, values, n * sizeof *value);
     indices[2 * n - 2] = network->output;
     for (uint32_t i = 0; i + 1 < n; i++) {
@@ -104,7 +104,7 @@ static tn_status contract(const tn_network *network, const double *const *values
         tn_axes b = tn_axes_of(network->index_size, indices[merge.b]);
         tn_axes to = tn_axes_of(network->index_size, indices[n + i]);
         double *made = out;
-        if (i + 2 < n) TN_TRY(tn_arena_alloc(arena, tn_axes_elements(&to), sizeof *made, &made, error));
+        if (i + 2 < n) TN_TRY(TN_NEW(arena, tn_axes_elements(&to), &made, error));
         contract_pair(&a, value[merge.a], &b, value[merge.b], &to, made);
         value[n + i] = made;
     }
@@ -143,8 +143,8 @@ static tn_status begin(making *m) {
         return tn_fail(m->error, TN_LIMIT, "a dense product with a side over %d; the check needs less",
                        INT_MAX);
     TN_TRY(tn_weight_matrix(m->weight, m->scratch, &m->matrix, m->error));
-    TN_TRY(tn_arena_alloc(m->scratch, m->rows * m->columns, sizeof *m->w, &m->w, m->error));
-    return tn_arena_alloc(m->scratch, m->rows * m->columns, sizeof *m->dw, &m->dw, m->error);
+    TN_TRY(TN_NEW(m->scratch, m->rows * m->columns, &m->w, m->error));
+    return TN_NEW(m->scratch, m->rows * m->columns, &m->dw, m->error);
 }
 
 static tn_status multiply_dense(making *m, const double *x, const double *dy, tn_reference *reference) {
@@ -165,14 +165,14 @@ static tn_status core_gradient(making *m, uint32_t k, const double *const *core,
     tn_network network = m->matrix;
     const double *values[TN_TENSORS_MOST];
     uint64_t elements;
-    TN_TRY(tn_arena_alloc(m->scratch, network.tensors, sizeof *network.tensor, &network.tensor, m->error));
+    TN_TRY(TN_NEW(m->scratch, network.tensors, &network.tensor, m->error));
     memcpy(network.tensor, m->matrix.tensor, network.tensors * sizeof *network.tensor);
     memcpy(values, core, network.tensors * sizeof *values);
     network.tensor[k] = m->matrix.output;
     network.output = m->matrix.tensor[k];
     values[k] = m->dw;
     TN_TRY(tn_network_elements(&network, network.output, &elements, m->error));
-    TN_TRY(tn_arena_alloc(m->arena, elements, sizeof **gradient, gradient, m->error));
+    TN_TRY(TN_NEW(m->arena, elements, gradient, m->error));
     return tn_contract_plainly(&network, values, *gradient, m->error);
 }
 
@@ -182,7 +182,7 @@ static tn_status make(making *m, const double *x, const double *dy, const double
     TN_TRY(tn_contract_plainly(&m->matrix, core, m->w, m->error));
     TN_TRY(multiply_dense(m, x, dy, reference));
     reference->cores = m->matrix.tensors;
-    TN_TRY(tn_arena_alloc(m->arena, reference->cores, sizeof *reference->dcore, &reference->dcore, m->error));
+    TN_TRY(TN_NEW(m->arena, reference->cores, &reference->dcore, m->error));
     for (uint32_t k = 0; k < reference->cores; k++) TN_TRY(core_gradient(m, k, core, &reference->dcore[k]));
     return TN_OK;
 }

@@ -26,7 +26,7 @@ static tn_status core_elements(const tn_weight *weight, uint32_t core, uint64_t 
 tn_status tn_trial_draw_values(uint64_t seed, uint64_t elements, double scale, tn_arena *arena,
                                double **values, tn_error *error) {
     double *drawn;
-    TN_TRY(tn_arena_alloc(arena, elements, sizeof *drawn, &drawn, error));
+    TN_TRY(TN_NEW(arena, elements, &drawn, error));
     TN_TRY(tn_random_fill_normal(seed, drawn, elements, error));
     for (uint64_t i = 0; i < elements; i++) drawn[i] *= scale;
     *values = drawn;
@@ -53,7 +53,7 @@ tn_status tn_trial_draw(const tn_weight *weight, uint64_t tokens, uint64_t seed,
     trial->cores = tn_weight_cores(weight);
     uint32_t cores = trial->cores;
     double scale = tn_trial_core_scale(weight, columns, cores);
-    TN_TRY(tn_arena_alloc(arena, cores + 2, sizeof *trial->input, &trial->input, error));
+    TN_TRY(TN_NEW(arena, cores + 2, &trial->input, error));
     if (!tn_mul(tokens, columns, &elements) || !tn_mul(tokens, rows, &rows))
         return tn_fail(error, TN_OVERFLOW, "X or Y has more than 2^64 elements; use smaller sizes");
     TN_TRY(draw(trial, 0, elements, 1.0, arena, error));
@@ -86,7 +86,7 @@ typedef struct drawing {
 static tn_status draw_words(drawing *d) {
     double *number;
     uint64_t tokens = d->trial->tokens;
-    TN_TRY(tn_arena_alloc(d->scratch, tokens, sizeof *d->word, &d->word, d->error));
+    TN_TRY(TN_NEW(d->scratch, tokens, &d->word, d->error));
     TN_TRY(tn_trial_draw_values(d->trial->seed + 1, tokens, 1e6, d->scratch, &number, d->error));
     for (uint64_t t = 0; t < tokens; t++) {
         uint64_t size = (uint64_t)(number[t] < 0 ? -number[t] : number[t]);
@@ -98,7 +98,7 @@ static tn_status draw_words(drawing *d) {
 static tn_status draw_cores(drawing *d) {
     uint32_t cores = d->network.tensors;
     double scale = tn_trial_core_scale(d->weight, d->columns, cores);
-    TN_TRY(tn_arena_alloc(d->scratch, cores, sizeof *d->core, &d->core, d->error));
+    TN_TRY(TN_NEW(d->scratch, cores, &d->core, d->error));
     for (uint32_t k = 0; k < cores; k++) {
         uint64_t shape[TN_RANKS_MOST], elements;
         double *values;
@@ -128,7 +128,7 @@ static tn_status cut_core(drawing *d, uint32_t k, const double **cut) {
     while (at < on.count && on.index[at] != TOKEN) outer *= d->network.index_size[on.index[at++]];
     if (at == on.count) return TN_OK;
     for (uint32_t i = at + 1; i < on.count; i++) inner *= d->network.index_size[on.index[i]];
-    TN_TRY(tn_arena_alloc(d->arena, outer * tokens * inner, sizeof *values, &values, d->error));
+    TN_TRY(TN_NEW(d->arena, outer * tokens * inner, &values, d->error));
     for (uint64_t o = 0; o < outer; o++)
         for (uint64_t t = 0; t < tokens; t++) {
             uint64_t from = o * d->weight->m[k] + digit_of(d->weight, d->word[t], k);
@@ -146,9 +146,9 @@ static tn_status expect_rows(drawing *d) {
     if (!tn_mul(d->rows, d->columns, &elements))
         return tn_fail(d->error, TN_OVERFLOW, "the table has more than 2^64 elements; use smaller sizes");
     TN_TRY(tn_weight_matrix(d->weight, d->scratch, &matrix, d->error));
-    TN_TRY(tn_arena_alloc(d->scratch, elements, sizeof *w, &w, d->error));
+    TN_TRY(TN_NEW(d->scratch, elements, &w, d->error));
     TN_TRY(tn_contract_plainly(&matrix, d->core, w, d->error));
-    TN_TRY(tn_arena_alloc(d->arena, tokens * d->columns, sizeof *y, &y, d->error));
+    TN_TRY(TN_NEW(d->arena, tokens * d->columns, &y, d->error));
     for (uint64_t t = 0; t < tokens; t++)
         memcpy(y + t * d->columns, w + d->word[t] * d->columns, d->columns * sizeof *y);
     d->trial->reference.y = y;
@@ -160,14 +160,14 @@ static tn_status expect_gradient(drawing *d, uint32_t k, double **gradient) {
     tn_network network = d->network;
     const double *values[TN_TENSORS_MOST];
     uint64_t elements;
-    TN_TRY(tn_arena_alloc(d->scratch, network.tensors, sizeof *network.tensor, &network.tensor, d->error));
+    TN_TRY(TN_NEW(d->scratch, network.tensors, &network.tensor, d->error));
     memcpy(network.tensor, d->network.tensor, network.tensors * sizeof *network.tensor);
     memcpy(values, d->cut, network.tensors * sizeof *values);
     network.tensor[k] = d->network.output;
     network.output = d->network.tensor[k];
     values[k] = d->trial->input[d->network.tensors];
     TN_TRY(tn_network_elements(&network, network.output, &elements, d->error));
-    TN_TRY(tn_arena_alloc(d->arena, elements, sizeof **gradient, gradient, d->error));
+    TN_TRY(TN_NEW(d->arena, elements, gradient, d->error));
     return tn_contract_plainly(&network, values, *gradient, d->error);
 }
 
@@ -177,7 +177,7 @@ static tn_status draw_inputs(drawing *d) {
     uint64_t elements;
     TN_TRY(draw_words(d));
     TN_TRY(draw_cores(d));
-    TN_TRY(tn_arena_alloc(d->arena, cores + 1, sizeof *d->trial->input, &d->trial->input, d->error));
+    TN_TRY(TN_NEW(d->arena, cores + 1, &d->trial->input, d->error));
     d->cut = d->trial->input;
     for (uint32_t k = 0; k < cores; k++) TN_TRY(cut_core(d, k, &d->cut[k]));
     TN_TRY(tn_network_elements(&d->network, d->network.output, &elements, d->error));
@@ -194,7 +194,7 @@ static tn_status trial_lookup_draw(drawing *d) {
     TN_TRY(draw_inputs(d));
     TN_TRY(expect_rows(d));
     uint32_t others = d->trial->cores = reference->cores = d->network.tensors - 1;
-    TN_TRY(tn_arena_alloc(d->arena, others, sizeof *reference->dcore, &reference->dcore, d->error));
+    TN_TRY(TN_NEW(d->arena, others, &reference->dcore, d->error));
     TN_TRY(expect_gradient(d, 0, &reference->dx));
     for (uint32_t k = 0; k < others; k++) TN_TRY(expect_gradient(d, k + 1, &reference->dcore[k]));
     return TN_OK;

@@ -103,7 +103,7 @@ static bool was_executed(const tn_executed *executed, const tn_step_layer *layer
 
 static tn_status note_executed(tn_executed *executed, const tn_step_layer *layer, uint64_t tokens,
                                tn_error *error) {
-    TN_TRY(tn_grow(&executed->item, &executed->capacity, executed->count + 1, sizeof *executed->item, error));
+    TN_TRY(TN_GROW(&executed->item, &executed->capacity, executed->count + 1, error));
     executed->item[executed->count++] = (executed_program){.weight = *layer->weight,
                                                            .tokens = tokens,
                                                            .flow = layer->flow,
@@ -126,7 +126,7 @@ static tn_status forward_of(const tn_step_layer *layer, tn_arena *arena, const t
     *program = layer->program;
     while (strcmp(tn_flow_names[flow], layer->flow) != 0) flow++;
     if (is_lookup(layer) || tn_flow_is_training((tn_flow_name)flow)) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
     TN_TRY(tn_program_named(layer->weight, tokens_of(layer->program), (tn_flow_name)flow, &options, arena,
                             made, error));
     *program = made;

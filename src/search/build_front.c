@@ -207,7 +207,7 @@ static tn_status merge_unit(finder *with, uint32_t u, const tn_sums *before, tn_
     tn_sums options;
     tn_status status = list_options(with, u, &options, error);
     if (status == TN_OK) status = set_shifts(with, u + 1, error);
-    if (status == TN_OK) status = tn_alloc(options.count, sizeof *with->option[u], &with->option[u], error);
+    if (status == TN_OK) status = TN_ALLOC(options.count, &with->option[u], error);
     if (status == TN_OK) {
         memcpy(with->option[u], options.left, options.count * sizeof *options.left);
         status = tn_sums_merge(before, &options, &with->boxes, tn_watched_join, &with->watches,
@@ -262,11 +262,9 @@ static tn_status put_point(finder *with, uint32_t at, tn_build_front *front, tn_
 static tn_status list_points(finder *with, tn_build_front *front, tn_error *error) {
     uint32_t units = with->table->units;
     const tn_sums *last = &with->level[units - 1];
-    for (int c = 0; c < TN_COSTS; c++)
-        TN_TRY(tn_alloc(last->count, sizeof *front->cost[c], &front->cost[c], error));
-    TN_TRY(tn_alloc(units, sizeof *front->option, &front->option, error));
-    for (uint32_t u = 0; u < units; u++)
-        TN_TRY(tn_alloc(last->count, sizeof *front->option[u], &front->option[u], error));
+    for (int c = 0; c < TN_COSTS; c++) TN_TRY(TN_ALLOC(last->count, &front->cost[c], error));
+    TN_TRY(TN_ALLOC(units, &front->option, error));
+    for (uint32_t u = 0; u < units; u++) TN_TRY(TN_ALLOC(last->count, &front->option[u], error));
     for (size_t i = 0; i < last->count; i++) TN_TRY(put_point(with, (uint32_t)i, front, error));
     front->slack = with->options->epsilon > 0 ? pow(1 + with->boxes.width, rounds_of(with)) : 1;
     return TN_OK;
@@ -284,8 +282,8 @@ tn_status tn_build_front_find(const tn_space *space, const tn_units *units, cons
                    .digit = digit};
     tn_sums start = {0};
     *front = (tn_build_front){0};
-    tn_status status = tn_alloc(table->units, sizeof *with.level, &with.level, error);
-    if (status == TN_OK) status = tn_alloc(table->units, sizeof *with.option, &with.option, error);
+    tn_status status = TN_ALLOC(table->units, &with.level, error);
+    if (status == TN_OK) status = TN_ALLOC(table->units, &with.option, error);
     if (status == TN_OK) status = tn_watched_begin(&with.watches, table, with.build, space->device, error);
     if (status == TN_OK) status = choose_dimensions(&with, error);
     if (status == TN_OK) status = begin_with_rest(&with, &start, error);

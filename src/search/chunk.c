@@ -76,8 +76,7 @@ tn_status tn_outcome_add_undefined(tn_outcome *outcome, const tn_undefined_flow 
         outcome->undefined[at].designs += designs;
         return TN_OK;
     }
-    TN_TRY(tn_grow(&outcome->undefined, &outcome->undefined_capacity, outcome->undefined_count + 1,
-                   sizeof *outcome->undefined, error));
+    TN_TRY(TN_GROW(&outcome->undefined, &outcome->undefined_capacity, outcome->undefined_count + 1, error));
     memmove(&outcome->undefined[at + 1], &outcome->undefined[at],
             (outcome->undefined_count - at) * sizeof *outcome->undefined);
     outcome->undefined[at] = (tn_undefined_count){.flow = *flow, .designs = designs};
@@ -135,7 +134,7 @@ tn_status tn_chunk_record_write(const tn_space *space, const tn_outcome *found, 
                                 tn_buffer *out, tn_error *error) {
     tn_point *point;
     size_t points = found->front.count;
-    TN_TRY(tn_alloc(points, sizeof *point, &point, error));
+    TN_TRY(TN_ALLOC(points, &point, error));
     tn_archive_points(&found->front, point);
     put(out, found->evaluated);
     put_causes(found, out);

@@ -25,7 +25,7 @@ void tn_chunk_search_free(tn_chunk_search *search) {
 static tn_status add_candidate(tn_chunk_search *with, const tn_point *bound, uint64_t inner,
                                tn_error *error) {
     if (tn_archive_refuses(&with->known, bound)) return TN_OK;
-    TN_TRY(tn_grow(&with->candidate, &with->capacity, with->candidates + 1, sizeof *with->candidate, error));
+    TN_TRY(TN_GROW(&with->candidate, &with->capacity, with->candidates + 1, error));
     with->candidate[with->candidates++] = (tn_chunk_candidate){*bound, inner};
     return TN_OK;
 }

@@ -101,7 +101,7 @@ static tn_status list_keys(search *with, tn_error *error) {
         with->refused = "its options, builds and model keys make tables of over 4 GiB";
         return TN_OK;
     }
-    TN_TRY(tn_arena_alloc(&with->arena, with->keys, sizeof *with->key_digit, &with->key_digit, error));
+    TN_TRY(TN_NEW(&with->arena, with->keys, &with->key_digit, error));
     for (uint64_t k = 0; k < with->keys; k++) {
         uint64_t rest = k;
         for (size_t i = with->key_axes; i-- > 0;) {
@@ -117,10 +117,10 @@ static tn_status make_tables(search *with, tn_error *error) {
     const tn_space *space = with->space;
     uint64_t *inner;
     size_t builds = (size_t)space->inner_count;
-    TN_TRY(tn_arena_alloc(&with->arena, builds, sizeof *inner, &inner, error));
+    TN_TRY(TN_NEW(&with->arena, builds, &inner, error));
     for (size_t b = 0; b < builds; b++) inner[b] = b;
-    TN_TRY(tn_arena_alloc(&with->arena, with->keys, sizeof *with->table, &with->table, error));
-    TN_TRY(tn_arena_alloc(&with->arena, with->keys * builds, sizeof *with->task, &with->task, error));
+    TN_TRY(TN_NEW(&with->arena, with->keys, &with->table, error));
+    TN_TRY(TN_NEW(&with->arena, with->keys * builds, &with->task, error));
     for (uint64_t k = 0; k < with->keys && !with->refused; k++) {
         tn_layer_table *table = &with->table[k];
         TN_TRY(tn_layer_table_make(space, &with->units, with->key_digit[k], inner, builds,
@@ -327,8 +327,8 @@ static tn_status evaluate_chosen(search *with, tn_error *error) {
     tn_free(with->cause);
     with->evaluation = NULL;
     with->cause = NULL;
-    TN_TRY(tn_alloc(with->chosen.count, sizeof *with->evaluation, &with->evaluation, error));
-    TN_TRY(tn_alloc(with->chosen.count, sizeof *with->cause, &with->cause, error));
+    TN_TRY(TN_ALLOC(with->chosen.count, &with->evaluation, error));
+    TN_TRY(TN_ALLOC(with->chosen.count, &with->cause, error));
 #pragma omp parallel num_threads(threads)
     evaluate_some(with, &next, &status, error);
     with->evaluated += with->chosen.count;
@@ -344,8 +344,8 @@ static tn_status keep_members(search *with, double slack, tn_decomposed *found, 
     uint32_t *own = NULL, digit[TN_AXES_MOST];
     tn_archive archive;
     tn_archive_begin(&archive, space->objectives);
-    tn_status status = tn_alloc(with->chosen.count, sizeof *point, &point, error);
-    if (status == TN_OK) status = tn_alloc(with->chosen.count, sizeof *own, &own, error);
+    tn_status status = TN_ALLOC(with->chosen.count, &point, error);
+    if (status == TN_OK) status = TN_ALLOC(with->chosen.count, &own, error);
     for (size_t i = 0; status == TN_OK && i < with->chosen.count; i++) {
         own[i] = UINT32_MAX;
         if (with->cause[i] != TN_CAUSE_NONE) continue;
@@ -353,7 +353,7 @@ static tn_status keep_members(search *with, double slack, tn_decomposed *found, 
         own[i] = (uint32_t)feasible++;
         status = tn_archive_offer(&archive, &point[i], error);
     }
-    if (status == TN_OK) status = tn_alloc(archive.count, sizeof *member, &member, error);
+    if (status == TN_OK) status = TN_ALLOC(archive.count, &member, error);
     if (status == TN_OK) {
         size_t all = 0;
         for (size_t i = 0; i < with->chosen.count; i++) /* those that are feasible, one behind the other */
@@ -361,10 +361,9 @@ static tn_status keep_members(search *with, double slack, tn_decomposed *found, 
         tn_certify(space, &with->chosen, slack, point, feasible, own, found->factor, &found->exact);
         tn_archive_points(&archive, member);
         found->count = archive.count;
-        status = tn_alloc(found->count * space->choices.count, sizeof *found->digit, &found->digit, error);
+        status = TN_ALLOC(found->count * space->choices.count, &found->digit, error);
     }
-    if (status == TN_OK)
-        status = tn_alloc(found->count, sizeof *found->evaluation, &found->evaluation, error);
+    if (status == TN_OK) status = TN_ALLOC(found->count, &found->evaluation, error);
     for (size_t i = 0; status == TN_OK && i < found->count; i++) {
         size_t at = (size_t)member[i].id;
         digits_of(with, &with->task[with->chosen.left[at]], with->chosen.right[at], digit);

@@ -25,7 +25,7 @@ static bool is_bounded(const tn_space *space) {
 
 tn_status tn_evaluator_new(const tn_space *space, tn_evaluator **evaluator, tn_error *error) {
     tn_evaluator *made;
-    TN_TRY(tn_alloc(1, sizeof *made, &made, error));
+    TN_TRY(TN_ALLOC(1, &made, error));
     made->space = made->whole = space;
     made->is_bounded = is_bounded(space);
     *evaluator = made;

@@ -59,10 +59,9 @@ static size_t slot_of(const evolution *with, const uint32_t *digit) {
 
 static tn_status note(evolution *with, const uint32_t *digit, size_t *at, tn_error *error) {
     size_t choices = with->space->choices.count;
-    TN_TRY(tn_grow(&with->digit, &with->capacity, (with->count + 1) * choices, sizeof *with->digit, error));
-    TN_TRY(tn_grow(&with->evaluation, &with->evaluation_capacity, with->count + 1, sizeof *with->evaluation,
-                   error));
-    TN_TRY(tn_grow(&with->cause, &with->value_capacity, with->count + 1, sizeof *with->cause, error));
+    TN_TRY(TN_GROW(&with->digit, &with->capacity, (with->count + 1) * choices, error));
+    TN_TRY(TN_GROW(&with->evaluation, &with->evaluation_capacity, with->count + 1, error));
+    TN_TRY(TN_GROW(&with->cause, &with->value_capacity, with->count + 1, error));
     memcpy(with->digit + with->count * choices, digit, choices * sizeof *digit);
     *at = with->count++;
     with->slot[slot_of(with, digit)] = (uint32_t)*at + 1;
@@ -257,9 +256,9 @@ static tn_status begin(evolution *with, tn_error *error) {
     with->slots = 1024;
     while (with->slots < 2 * with->options->budget) with->slots *= 2;
     with->state = with->options->seed;
-    TN_TRY(tn_alloc(with->slots, sizeof *with->slot, &with->slot, error));
-    TN_TRY(tn_alloc(2 * POPULATION, sizeof *with->item, &with->item, error));
-    TN_TRY(tn_alloc(2 * POPULATION * choices, sizeof *with->digits, &with->digits, error));
+    TN_TRY(TN_ALLOC(with->slots, &with->slot, error));
+    TN_TRY(TN_ALLOC(2 * POPULATION, &with->item, error));
+    TN_TRY(TN_ALLOC(2 * POPULATION * choices, &with->digits, error));
     for (size_t i = 0; i < 2 * POPULATION; i++) with->item[i].digit = with->digits + i * choices;
     return TN_OK;
 }
@@ -289,10 +288,9 @@ static tn_status keep_front(evolution *with, tn_evolved *found, tn_error *error)
         tn_space_point(space, &with->evaluation[i], i, &own);
         status = tn_archive_offer(&front, &own, error);
     }
-    if (status == TN_OK) status = tn_alloc(front.count, sizeof *point, &point, error);
-    if (status == TN_OK)
-        status = tn_alloc(front.count * space->choices.count, sizeof *found->digit, &found->digit, error);
-    if (status == TN_OK) status = tn_alloc(front.count, sizeof *found->evaluation, &found->evaluation, error);
+    if (status == TN_OK) status = TN_ALLOC(front.count, &point, error);
+    if (status == TN_OK) status = TN_ALLOC(front.count * space->choices.count, &found->digit, error);
+    if (status == TN_OK) status = TN_ALLOC(front.count, &found->evaluation, error);
     if (status == TN_OK) {
         tn_archive_points(&front, point);
         found->count = front.count;

@@ -49,7 +49,7 @@ static size_t join_weight(const tn_space *space, size_t weight, size_t *set) {
 static tn_status fill_unit(const tn_space *space, size_t *set, size_t root, tn_arena *arena, tn_unit *unit,
                            tn_error *error) {
     *unit = (tn_unit){.options = 1};
-    TN_TRY(tn_arena_alloc(arena, space->choices.count, sizeof *unit->axis, &unit->axis, error));
+    TN_TRY(TN_NEW(arena, space->choices.count, &unit->axis, error));
     for (size_t i = 0; i < space->choices.count; i++) {
         if (!tn_axis_is_of_weight(&space->choices.axis[i]) || find(set, i) != root) continue;
         unit->axis[unit->axes++] = i;
@@ -62,11 +62,11 @@ tn_status tn_units_find(const tn_space *space, tn_arena *arena, tn_units *units,
     size_t *set, *unit_of, *root;
     uint32_t layers = (uint32_t)tn_model_layers(space->model);
     *units = (tn_units){.layers = layers};
-    TN_TRY(tn_arena_alloc(arena, space->choices.count, sizeof *set, &set, error));
-    TN_TRY(tn_arena_alloc(arena, space->choices.count, sizeof *unit_of, &unit_of, error));
-    TN_TRY(tn_arena_alloc(arena, layers, sizeof *root, &root, error));
-    TN_TRY(tn_arena_alloc(arena, space->choices.count, sizeof *units->unit, &units->unit, error));
-    TN_TRY(tn_arena_alloc(arena, layers, sizeof *units->of_layer, &units->of_layer, error));
+    TN_TRY(TN_NEW(arena, space->choices.count, &set, error));
+    TN_TRY(TN_NEW(arena, space->choices.count, &unit_of, error));
+    TN_TRY(TN_NEW(arena, layers, &root, error));
+    TN_TRY(TN_NEW(arena, space->choices.count, &units->unit, error));
+    TN_TRY(TN_NEW(arena, layers, &units->of_layer, error));
     for (size_t i = 0; i < space->choices.count; i++) {
         set[i] = i;
         unit_of[i] = NONE;
@@ -300,8 +300,8 @@ static tn_status fill(job *all, worker *with, uint64_t at, tn_error *error) {
     tn_parting *parting;
     tn_step_kind kind;
     tn_arena_reset(&with->arena);
-    TN_TRY(tn_arena_alloc(&with->arena, table->units, sizeof *option, &option, error));
-    TN_TRY(tn_arena_alloc(&with->arena, table->units, sizeof *own, &own, error));
+    TN_TRY(TN_NEW(&with->arena, table->units, &option, error));
+    TN_TRY(TN_NEW(&with->arena, table->units, &own, error));
     TN_TRY(load_step(all, with, at, option, &whole, error));
     if (!whole) return TN_OK;
     for (uint32_t u = 0; u < table->units; u++) own[u] = option[u] == at || all->good[u] == UINT64_MAX;
@@ -318,9 +318,8 @@ static tn_status fill(job *all, worker *with, uint64_t at, tn_error *error) {
 
 static tn_status worker_begin(const job *all, worker *with, tn_error *error) {
     *with = (worker){0};
-    TN_TRY(tn_alloc(all->table->units + 1, sizeof *with->part, &with->part, error));
-    TN_TRY(tn_alloc((size_t)TN_STAGINGS * (all->table->units + 1), sizeof *with->staging, &with->staging,
-                    error));
+    TN_TRY(TN_ALLOC(all->table->units + 1, &with->part, error));
+    TN_TRY(TN_ALLOC((size_t)TN_STAGINGS * (all->table->units + 1), &with->staging, error));
     return tn_evaluator_new(all->space, &with->evaluator, error);
 }
 
@@ -335,10 +334,10 @@ static void worker_end(worker *with) {
 
 static tn_status make_room(job *all, tn_arena *arena, tn_error *error) {
     tn_layer_table *table = all->table;
-    TN_TRY(tn_arena_alloc(arena, table->units, sizeof *table->unit, &table->unit, error));
-    TN_TRY(tn_arena_alloc(arena, table->units, sizeof *all->good, &all->good, error));
-    TN_TRY(tn_arena_alloc(arena, table->builds, sizeof *table->rest, &table->rest, error));
-    TN_TRY(tn_arena_alloc(arena, table->builds, sizeof *table->kernels, &table->kernels, error));
+    TN_TRY(TN_NEW(arena, table->units, &table->unit, error));
+    TN_TRY(TN_NEW(arena, table->units, &all->good, error));
+    TN_TRY(TN_NEW(arena, table->builds, &table->rest, error));
+    TN_TRY(TN_NEW(arena, table->builds, &table->kernels, error));
     for (size_t b = 0; b < table->builds; b++) table->rest[b].operations = -1;
     for (int s = TN_SUM_PARAMETERS; s < TN_LAYER_SUMS; s++) table->rest_sum[s] = -1;
     all->steps = 1;
@@ -347,11 +346,10 @@ static tn_status make_room(job *all, tn_arena *arena, tn_error *error) {
         all->good[u] = UINT64_MAX;
         unit->options = all->units->unit[u].options;
         if (unit->options > all->steps) all->steps = unit->options;
-        TN_TRY(tn_arena_alloc(arena, unit->options, sizeof *unit->defined, &unit->defined, error));
+        TN_TRY(TN_NEW(arena, unit->options, &unit->defined, error));
         memset(unit->defined, 1, unit->options);
-        for (int s = 0; s < TN_LAYER_SUMS; s++)
-            TN_TRY(tn_arena_alloc(arena, unit->options, sizeof *unit->sum[s], &unit->sum[s], error));
-        TN_TRY(tn_arena_alloc(arena, table->builds, sizeof *unit->part, &unit->part, error));
+        for (int s = 0; s < TN_LAYER_SUMS; s++) TN_TRY(TN_NEW(arena, unit->options, &unit->sum[s], error));
+        TN_TRY(TN_NEW(arena, table->builds, &unit->part, error));
         for (size_t b = 0; b < table->builds; b++)
             TN_TRY(tn_arena_alloc(arena, unit->options, sizeof **unit->part, &unit->part[b], error));
     }
@@ -361,7 +359,7 @@ static tn_status make_room(job *all, tn_arena *arena, tn_error *error) {
 /* One for each size over which arrays live off chip in some build. */
 static tn_status list_stagings(job *all, tn_arena *arena, tn_error *error) {
     const tn_layer_table *table = all->table;
-    TN_TRY(tn_arena_alloc(arena, table->builds, sizeof *all->staging, &all->staging, error));
+    TN_TRY(TN_NEW(arena, table->builds, &all->staging, error));
     for (size_t b = 0; b < table->builds; b++) {
         size_t k = 0;
         if (table->build[b].off_chip_over_bytes == 0) continue;
@@ -380,14 +378,13 @@ static tn_status keep_common(job *all, worker *with, tn_parting *parting, tn_are
     TN_TRY(list_stagings(all, arena, error));
     table->shared = tn_parting_shared(parting, &shared);
     table->common = table->shared + (uint32_t)all->stagings * TN_STAGINGS;
-    TN_TRY(tn_arena_alloc(arena, table->common, sizeof *table->memory, &table->memory, error));
+    TN_TRY(TN_NEW(arena, table->common, &table->memory, error));
     for (uint32_t i = 0; i < table->common; i++)
-        TN_TRY(tn_arena_alloc(arena, table->units, sizeof *table->memory[i].user, &table->memory[i].user,
-                              error));
+        TN_TRY(TN_NEW(arena, table->units, &table->memory[i].user, error));
     for (uint32_t i = 0; i < table->shared; i++) {
         tn_table_memory *memory = &table->memory[i];
         uint32_t *unit;
-        TN_TRY(tn_arena_alloc(arena, shared[i].users, sizeof *unit, &unit, error));
+        TN_TRY(TN_NEW(arena, shared[i].users, &unit, error));
         memcpy(unit, shared[i].unit, shared[i].users * sizeof *unit);
         memory->of = shared[i];
         memory->of.unit = unit;
@@ -410,7 +407,7 @@ static tn_status keep_common(job *all, worker *with, tn_parting *parting, tn_are
     }
     for (uint32_t u = 0; u < table->units; u++) {
         tn_unit_table *of = &table->unit[u];
-        TN_TRY(tn_arena_alloc(arena, of->options * table->common, sizeof *of->demand, &of->demand, error));
+        TN_TRY(TN_NEW(arena, of->options * table->common, &of->demand, error));
     }
     return TN_OK;
 }
@@ -421,7 +418,7 @@ static tn_status first_step(job *all, worker *with, tn_arena *arena, tn_error *e
     bool whole;
     tn_build *build;
     tn_parting *parting;
-    TN_TRY(tn_arena_alloc(arena, table->units, sizeof *option, &option, error));
+    TN_TRY(TN_NEW(arena, table->units, &option, error));
     TN_TRY(load_step(all, with, 0, option, &whole, error));
     if (!whole) return TN_OK;
     for (uint32_t u = 0; u < table->units; u++) all->good[u] = option[u];
@@ -429,7 +426,7 @@ static tn_status first_step(job *all, worker *with, tn_arena *arena, tn_error *e
     tn_step_kind_of(workload, &all->kind);
     table->word_bits = 8 * tn_evaluator_step(with->evaluator)->element_bytes;
     table->steps_per_epoch = tn_evaluator_step(with->evaluator)->steps_per_epoch;
-    TN_TRY(tn_arena_alloc(arena, table->builds, sizeof *build, &build, error));
+    TN_TRY(TN_NEW(arena, table->builds, &build, error));
     table->build = build;
     for (size_t b = 0; b < table->builds; b++) {
         tn_evaluator_take_build(with->evaluator, all->inner[b]);

@@ -20,7 +20,7 @@ static bool is_all_dense(const tn_model *model) {
 static tn_status find_shares(tn_evaluator *with, tn_error *error) {
     size_t weights = tn_model_weights(with->model);
     uint64_t *layers;
-    TN_TRY(tn_arena_alloc(&with->model_arena, weights, sizeof *layers, &layers, error));
+    TN_TRY(TN_NEW(&with->model_arena, weights, &layers, error));
     for (size_t i = 0; i < weights; i++) layers[tn_model_weight_base(with->model, i)] += with->use[i].layers;
     for (size_t i = 0; i < weights; i++)
         if (with->use[i].layers)
@@ -31,7 +31,7 @@ static tn_status find_shares(tn_evaluator *with, tn_error *error) {
 
 static tn_status find_uses(tn_evaluator *with, tn_error *error) {
     size_t weights = tn_model_weights(with->model);
-    TN_TRY(tn_arena_alloc(&with->model_arena, weights, sizeof *with->use, &with->use, error));
+    TN_TRY(TN_NEW(&with->model_arena, weights, &with->use, error));
     bool in_cores = !is_all_dense(with->model);
     for (size_t i = 0; i < tn_model_layers(with->model); i++) {
         const tn_model_layer layer = tn_model_layer_at(with->model, i);
@@ -52,7 +52,7 @@ static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t ke
     with->has_model = false;
     const char **set;
     size_t count = 0;
-    TN_TRY(tn_arena_alloc(&with->model_arena, space->outers, sizeof *set, &set, error));
+    TN_TRY(TN_NEW(&with->model_arena, space->outers, &set, error));
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *choice = &space->choices.axis[space->outer[i]];
         if (choice->kind > TN_AXIS_MODEL_KEY) break;

@@ -72,7 +72,7 @@ static tn_status find_stands(const tn_watched_list *with, tn_watched *of, const 
                              tn_error *error) {
     const tn_common_memory *memory = &with->table->memory[of->memory].of;
     tn_price_part above = {0};
-    TN_TRY(tn_alloc(of->sizes, sizeof *of->stands, &of->stands, error));
+    TN_TRY(TN_ALLOC(of->sizes, &of->stands, error));
     for (size_t i = of->sizes; i-- > 0;) {
         tn_demand demand = *like;
         tn_price_part part = {0};
@@ -105,7 +105,7 @@ static tn_status list_sizes(const tn_watched_list *with, tn_watched *of, tn_dema
             if (first) *like = demand;
             first = false;
             of->same_uses &= same_uses(like, &demand);
-            TN_TRY(tn_grow(&of->size, &capacity, of->sizes + 1, sizeof *of->size, error));
+            TN_TRY(TN_GROW(&of->size, &capacity, of->sizes + 1, error));
             of->size[of->sizes++] = demand.elements;
         }
     if (of->sizes) qsort(of->size, of->sizes, sizeof *of->size, by_size);
@@ -171,7 +171,7 @@ tn_status tn_watched_begin(tn_watched_list *with, const tn_layer_table *table, c
     for (uint32_t m = 0; m < with->table->common; m++)
         if (is_of_build(with, &with->table->memory[m])) TN_TRY(begin_watch(with, m, error));
     /* Label 0: nothing asked yet. */
-    TN_TRY(tn_grow(&with->label, &with->label_capacity, 1, sizeof *with->label, error));
+    TN_TRY(TN_GROW(&with->label, &with->label_capacity, 1, error));
     with->labels = 1;
     return TN_OK;
 }
@@ -181,7 +181,7 @@ static tn_status number_of(tn_watched *of, const tn_demand *demand, uint16_t *nu
     while (i < of->count && memcmp(&of->demand[i], demand, sizeof *demand) != 0) i++;
     if (i == of->count) {
         if (i + 1 >= UINT16_MAX) return tn_fail(error, TN_LIMIT, "a memory has over 65,000 different uses");
-        TN_TRY(tn_grow(&of->demand, &of->capacity, i + 1, sizeof *of->demand, error));
+        TN_TRY(TN_GROW(&of->demand, &of->capacity, i + 1, error));
         of->demand[of->count++] = *demand;
     }
     *number = (uint16_t)(i + 1);
@@ -193,7 +193,7 @@ static tn_status label_number(tn_watched_list *with, const tn_watched_numbers *o
     size_t i = 0;
     while (i < with->labels && memcmp(&with->label[i], of, sizeof *of) != 0) i++;
     if (i == with->labels) {
-        TN_TRY(tn_grow(&with->label, &with->label_capacity, i + 1, sizeof *with->label, error));
+        TN_TRY(TN_GROW(&with->label, &with->label_capacity, i + 1, error));
         with->label[with->labels++] = *of;
     }
     *number = i;
@@ -231,7 +231,7 @@ tn_status tn_watched_join(void *user, uint64_t a, uint64_t b, uint64_t *joined, 
         tn_free(with->joined);
         with->joined = NULL;
         with->join_side = 0;
-        TN_TRY(tn_alloc(grown * grown, sizeof *with->joined, &with->joined, error));
+        TN_TRY(TN_ALLOC(grown * grown, &with->joined, error));
         with->join_side = side = grown;
     }
     if (a < side && b < side) with->joined[a * side + b] = (uint32_t)*joined + 1;
@@ -258,7 +258,7 @@ static tn_status close_watch(tn_watched_list *with, uint32_t w, const tn_layer_c
     tn_watched *of = &with->watch[w];
     const tn_common_memory *memory = &with->table->memory[of->memory].of;
     tn_price_part *part = NULL;
-    TN_TRY(tn_alloc(of->count, sizeof *part, &part, error));
+    TN_TRY(TN_ALLOC(of->count, &part, error));
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < of->count; i++)
         status = tn_common_price(with->device, with->table->word_bits, with->build, memory, &of->demand[i],

@@ -84,7 +84,7 @@ static size_t rank_choice(const tn_axis *choice, size_t choices) {
 
 static tn_status find_columns(reader *r, tn_arena *arena, tn_error *error) {
     static const char *const value = "accuracy";
-    TN_TRY(tn_arena_alloc(arena, r->choices, sizeof *r->column, &r->column, error));
+    TN_TRY(TN_NEW(arena, r->choices, &r->column, error));
     for (size_t i = 0; i < r->choices; i++) {
         if (!tn_accuracy_depends_on(&r->choice[i])) continue;
         const char *name = tn_accuracy_column(r->choice, r->choices, i);
@@ -161,9 +161,9 @@ static int by_key_and_rank(const void *a, const void *b) {
 static tn_status make_curves(tn_accuracy_table *table, const point *points, size_t count, tn_arena *arena,
                              tn_error *error) {
     double *rank, *value;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *table->curve, &table->curve, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *rank, &rank, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *value, &value, error));
+    TN_TRY(TN_NEW(arena, count, &table->curve, error));
+    TN_TRY(TN_NEW(arena, count, &rank, error));
+    TN_TRY(TN_NEW(arena, count, &value, error));
     for (size_t i = 0; i < count; i++) {
         bool same = i > 0 && points[i].key == points[i - 1].key;
         if (same && points[i].rank == points[i - 1].rank)
@@ -199,7 +199,7 @@ tn_status tn_accuracy_table_load(const char *path, const tn_axis *choice, size_t
     TN_TRY(tn_csv_parse(path, table->text, table->length, arena, &csv, error));
     TN_TRY(find_columns(&r, arena, error));
     TN_TRY(most_epochs(&r, &epochs, error));
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *points, &points, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &points, error));
     for (size_t i = 0; i < csv.rows; i++) {
         bool does, here;
         TN_TRY(counts(&r, i, epochs, &does, error));

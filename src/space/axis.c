@@ -49,7 +49,7 @@ static tn_status expand_range(const tn_yaml *values, tn_arena *arena, tn_axis *c
     if (count > TN_AXIS_VALUES_MOST)
         return tn_fail_at(error, TN_LIMIT, values->at, "a range of over %d values; take a larger step",
                           TN_AXIS_VALUES_MOST);
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *choice->number, &choice->number, error));
+    TN_TRY(TN_NEW(arena, count, &choice->number, error));
     choice->count = count;
     choice->number[0] = over.from;
     for (size_t i = 1; i < count; i++)
@@ -66,8 +66,8 @@ static tn_status decode_list(const tn_yaml *values, item_reader *read, const voi
     if (values->kind != TN_YAML_SEQUENCE)
         return tn_fail_at(error, TN_INPUT, values->at, "a choice needs the list of its values, as [a, b]");
     choice->count = values->count;
-    TN_TRY(tn_arena_alloc(arena, choice->count, sizeof *choice->number, &choice->number, error));
-    TN_TRY(tn_arena_alloc(arena, choice->count, sizeof *choice->text, &choice->text, error));
+    TN_TRY(TN_NEW(arena, choice->count, &choice->number, error));
+    TN_TRY(TN_NEW(arena, choice->count, &choice->text, error));
     for (size_t i = 0; i < values->count; i++) {
         if (values->item[i]->kind != TN_YAML_SCALAR)
             return tn_fail_at(error, TN_INPUT, values->item[i]->at, "a value must be one word or number");
@@ -326,8 +326,8 @@ static tn_status check_distinct(const tn_yaml *values, const tn_axis *choice, tn
     const char **text;
     placed_text *sorted;
     if (ascends(choice)) return TN_OK;
-    tn_status status = tn_arena_alloc(&arena, choice->count, sizeof *text, &text, error);
-    if (status == TN_OK) status = tn_arena_alloc(&arena, choice->count, sizeof *sorted, &sorted, error);
+    tn_status status = TN_NEW(&arena, choice->count, &text, error);
+    if (status == TN_OK) status = TN_NEW(&arena, choice->count, &sorted, error);
     if (status == TN_OK) status = refuse_twice(values, choice, sorted, text, &arena, error);
     tn_arena_free(&arena);
     return status;
@@ -430,7 +430,7 @@ static tn_status add_pair(pair_list *list, const tn_folding *m, const tn_folding
     if (list->count == TN_AXIS_VALUES_MOST)
         return tn_fail(error, TN_LIMIT, "over %d foldings; narrow the bounds of the factors",
                        TN_AXIS_VALUES_MOST);
-    TN_TRY(tn_grow(&list->item, &list->capacity, list->count + 1, sizeof *list->item, error));
+    TN_TRY(TN_GROW(&list->item, &list->capacity, list->count + 1, error));
     list->item[list->count++] = (tn_folding_pair){*m, *n};
     return TN_OK;
 }

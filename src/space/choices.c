@@ -22,7 +22,7 @@ static tn_status list_design(const tn_choices *choices, const uint32_t *digit, u
     if (listed->count == listed->capacity) {
         uint32_t *grown;
         uint64_t capacity = listed->capacity ? 2 * listed->capacity : 1024;
-        TN_TRY(tn_arena_alloc(listed->arena, capacity * choices->count, sizeof *grown, &grown, error));
+        TN_TRY(TN_NEW(listed->arena, capacity * choices->count, &grown, error));
         if (listed->count) memcpy(grown, listed->digit, listed->count * choices->count * sizeof *grown);
         listed->digit = grown;
         listed->capacity = capacity;

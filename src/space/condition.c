@@ -8,9 +8,9 @@ struct tn_condition {
 tn_status tn_condition_parse(const char *text, tn_position at, const tn_space *space, tn_arena *arena,
                              const tn_condition **condition, tn_error *error) {
     tn_condition *made;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
     made->space = space;
-    TN_TRY(tn_arena_alloc(arena, space->devices, sizeof *made->expression, &made->expression, error));
+    TN_TRY(TN_NEW(arena, space->devices, &made->expression, error));
     for (size_t i = 0; i < space->devices; i++) {
         tn_design_columns columns;
         const tn_resources has = tn_device_resources(tn_space_variant(space, 0, i)->device);

@@ -65,7 +65,7 @@ tn_status tn_error_table_load(const char *path, tn_arena *arena, tn_error_table 
     TN_TRY(tn_csv_parse(path, table->text, table->length, arena, &csv, error));
     TN_TRY(tn_csv_columns(&csv, names, NEEDED, false, column, error));
     size_t norm = tn_csv_column(&csv, "norm");
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *row, &row, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &row, error));
     for (size_t i = 0; i < csv.rows; i++) TN_TRY(read_row(&csv, i, column, norm, &row[i], error));
     qsort(row, csv.rows, sizeof *row, by_key);
     TN_TRY(check_rows(&csv, norm, row, error));

@@ -41,7 +41,7 @@ static tn_design_column column_of_choice(const tn_axis *choice, size_t place) {
 tn_status tn_design_columns_of(const tn_choices *choices, const tn_resources *has, tn_arena *arena,
                                tn_design_columns *columns, tn_error *error) {
     *columns = (tn_design_columns){.count = 1 + choices->count + tn_quantities_count};
-    TN_TRY(tn_arena_alloc(arena, columns->count, sizeof *columns->column, &columns->column, error));
+    TN_TRY(TN_NEW(arena, columns->count, &columns->column, error));
     tn_design_column *next = columns->column;
     *next++ = (tn_design_column){.name = "id", .kind = TN_DESIGN_ID, .has_numbers = true, .whole = NAN};
     for (size_t i = 0; i < choices->count; i++) *next++ = column_of_choice(&choices->axis[i], i);
@@ -71,7 +71,7 @@ tn_status tn_design_column_find(const tn_design_columns *columns, const char *na
     if (*column) return TN_OK;
     if (length > SHOWN_DESIGN_COLUMNS) length = SHOWN_DESIGN_COLUMNS;
     tn_status status = tn_arena_copy_text(&scratch, name, length, &given, error);
-    if (status == TN_OK) status = tn_arena_alloc(&scratch, columns->count, sizeof *known, &known, error);
+    if (status == TN_OK) status = TN_NEW(&scratch, columns->count, &known, error);
     if (status == TN_OK) {
         for (size_t i = 0; i < columns->count; i++) known[i] = columns->column[i].name;
         near = tn_suggest(given, known, columns->count);
@@ -361,7 +361,7 @@ static tn_status resolve(const parser *with, const written *of, const tn_design_
 
 static tn_status new_node(parser *with, node_kind kind, const node *a, const node *b, const node **made) {
     node *next;
-    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *next, &next, with->error));
+    TN_TRY(TN_NEW(with->arena, 1, &next, with->error));
     *next = (node){.kind = kind, .a = a, .b = b};
     *made = next;
     return TN_OK;
@@ -384,7 +384,7 @@ static tn_status read_sign(parser *with, comparator *sign) {
 static tn_status compare(parser *with, const written *left, comparator sign, const written *right,
                          const node **made) {
     node *next;
-    TN_TRY(tn_arena_alloc(with->arena, 1, sizeof *next, &next, with->error));
+    TN_TRY(TN_NEW(with->arena, 1, &next, with->error));
     next->kind = NODE_COMPARE;
     next->sign = sign;
     if (left->column && right->column && (!left->column->has_numbers || !right->column->has_numbers))
@@ -487,7 +487,7 @@ tn_status tn_expression_parse(const char *text, tn_position at, const tn_design_
                    .next = {.kind = OPEN, .text = text}};
     tn_expression *made;
     const node *root;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, 1, &made, error));
     tn_status status = parse_all(&with, &root);
     if (status == TN_OK && with.canonical.status != TN_OK)
         status = tn_fail(error, with.canonical.status, "no memory for an expression");

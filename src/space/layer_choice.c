@@ -107,7 +107,7 @@ static tn_status join(tn_space *space, size_t first, size_t other, tn_arena *are
     tn_axis *into = &space->choices.axis[first];
     const tn_axis *from = &space->choices.axis[other];
     size_t *more, count = into->more + 1 + from->more;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *more, &more, error));
+    TN_TRY(TN_NEW(arena, count, &more, error));
     if (into->more) memcpy(more, into->more_weight, into->more * sizeof *more);
     more[into->more] = from->weight;
     if (from->more) memcpy(more + into->more + 1, from->more_weight, from->more * sizeof *more);

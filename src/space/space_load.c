@@ -279,8 +279,8 @@ static tn_status find_named(const char *key, const char *single, tn_position sin
     if (choice && (choice->kind != TN_YAML_SEQUENCE || choice->count == 0))
         return tn_fail_at(error, TN_INPUT, choice->at, "a choice needs the list of its values, as [a, b]");
     of->count = choice ? choice->count : 1;
-    TN_TRY(tn_arena_alloc(arena, of->count, sizeof *of->name, &of->name, error));
-    TN_TRY(tn_arena_alloc(arena, of->count, sizeof *of->at, &of->at, error));
+    TN_TRY(TN_NEW(arena, of->count, &of->name, error));
+    TN_TRY(TN_NEW(arena, of->count, &of->at, error));
     for (size_t i = 0; i < of->count; i++) {
         of->at[i] = choice ? choice->item[i]->at : single_at;
         of->name[i] = choice ? choice->item[i]->text : single;
@@ -353,8 +353,8 @@ static tn_status set_key(tn_yaml *root, const char *set, tn_arena *arena, tn_err
     TN_TRY(check_no_choice(root, set, error));
     const tn_yaml *before = tn_yaml_get(root, "set");
     size_t count = before && before->kind == TN_YAML_SEQUENCE ? before->count : 0;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *text, &text, error));
-    TN_TRY(tn_arena_alloc(arena, count + 1, sizeof *item, &item, error));
+    TN_TRY(TN_NEW(arena, 1, &text, error));
+    TN_TRY(TN_NEW(arena, count + 1, &item, error));
     *text = (tn_yaml){.kind = TN_YAML_SCALAR, .at = {"--set", 1, 1}, .text = set, .quoted = true};
     if (count) memcpy(item, before->item, count * sizeof *item);
     item[count] = text;
@@ -429,7 +429,7 @@ static tn_status of_variant(tn_status status, const tn_space *variant, tn_error 
 
 static tn_status load_variants(const sources *from, tn_arena *arena, tn_space *space, tn_error *error) {
     tn_space *variant;
-    TN_TRY(tn_arena_alloc(arena, space->models * space->devices, sizeof *variant, &variant, error));
+    TN_TRY(TN_NEW(arena, space->models * space->devices, &variant, error));
     for (size_t m = 0; m < space->models; m++)
         for (size_t d = 0; d < space->devices; d++) {
             tn_space *next = &variant[m * space->devices + d];
@@ -464,7 +464,7 @@ tn_status tn_space_load(const char *name, const char *const *set, size_t set_cou
     space->set = from.file.set.item;
     space->set_count = from.file.set.count;
     space->hypervolume_samples = from.file.hypervolume_samples;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *space->choices.listed, &space->choices.listed, error));
+    TN_TRY(TN_NEW(arena, 1, &space->choices.listed, error));
     space->choices.listed->arena = arena;
     space->models = from.model.count;
     space->devices = from.device.count;

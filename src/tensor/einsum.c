@@ -111,8 +111,7 @@ static size_t bytes_of_list(const char *text) {
 static tn_status read_list(parser *p, uint32_t list, tn_indices *indices) {
     bool output = list > p->network->tensors;
     indices->count = 0;
-    TN_TRY(tn_arena_alloc(p->arena, bytes_of_list(p->in.text), sizeof *indices->index, &indices->index,
-                          p->in.error));
+    TN_TRY(TN_NEW(p->arena, bytes_of_list(p->in.text), &indices->index, p->in.error));
     for (skip_blanks(&p->in); is_index(&p->in); step(&p->in), skip_blanks(&p->in)) {
         uint32_t index = 0, known = p->network->indices;
         TN_TRY(read_index(p, &index));
@@ -161,8 +160,7 @@ static void sort_by_name(const tn_network *network, tn_indices *indices) {
 /* Every index that occurs just once. */
 static tn_status implied_output(parser *p) {
     tn_network *network = p->network;
-    TN_TRY(tn_arena_alloc(p->arena, network->indices, sizeof *network->output.index, &network->output.index,
-                          p->in.error));
+    TN_TRY(TN_NEW(p->arena, network->indices, &network->output.index, p->in.error));
     for (uint32_t i = 0; i < network->indices; i++)
         if (p->uses[i] == 1) network->output.index[network->output.count++] = i;
     sort_by_name(network, &network->output);
@@ -205,18 +203,17 @@ tn_status tn_einsum_parse(const char *expression, tn_position at, tn_arena *aren
                           tn_error *error) {
     parser p = {.in = read_from(expression, at, error), .arena = arena, .network = network};
     *network = (tn_network){0};
-    TN_TRY(tn_arena_alloc(arena, (size_t)1 << TABLE_BITS, sizeof *p.table, &p.table, error));
-    TN_TRY(tn_arena_alloc(arena, TN_INDICES_MOST, sizeof *p.uses, &p.uses, error));
-    TN_TRY(tn_arena_alloc(arena, TN_INDICES_MOST, sizeof *p.last, &p.last, error));
-    TN_TRY(tn_arena_alloc(arena, TN_INDICES_MOST, sizeof *network->index_name, &network->index_name, error));
-    TN_TRY(tn_arena_alloc(arena, TN_TENSORS_MOST, sizeof *network->tensor, &network->tensor, error));
-    TN_TRY(
-        tn_arena_alloc(arena, TN_TENSORS_MOST, sizeof *network->tensor_name, &network->tensor_name, error));
+    TN_TRY(TN_NEW(arena, (size_t)1 << TABLE_BITS, &p.table, error));
+    TN_TRY(TN_NEW(arena, TN_INDICES_MOST, &p.uses, error));
+    TN_TRY(TN_NEW(arena, TN_INDICES_MOST, &p.last, error));
+    TN_TRY(TN_NEW(arena, TN_INDICES_MOST, &network->index_name, error));
+    TN_TRY(TN_NEW(arena, TN_TENSORS_MOST, &network->tensor, error));
+    TN_TRY(TN_NEW(arena, TN_TENSORS_MOST, &network->tensor_name, error));
     skip_blanks(&p.in);
     if (*p.in.text == '\0') return unexpected(&p.in, "an einsum looks like ab,bc->ac");
     TN_TRY(read_tensors(&p));
     TN_TRY(read_output(&p));
-    TN_TRY(tn_arena_alloc(arena, network->indices, sizeof *network->index_size, &network->index_size, error));
+    TN_TRY(TN_NEW(arena, network->indices, &network->index_size, error));
     return name_tensors(&p);
 }
 

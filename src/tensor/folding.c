@@ -221,8 +221,7 @@ static tn_status find_divisors(enumeration *all, uint64_t size, uint64_t smalles
         if (size % low != 0) continue;
         const uint64_t pair[] = {low, size / low};
         for (int i = 0; i < (pair[0] == pair[1] ? 1 : 2); i++) {
-            TN_TRY(tn_grow(&all->divisor, &all->divisor_capacity, all->divisors + 1, sizeof *all->divisor,
-                           error));
+            TN_TRY(TN_GROW(&all->divisor, &all->divisor_capacity, all->divisors + 1, error));
             all->divisor[all->divisors++] = pair[i];
         }
     }
@@ -230,13 +229,13 @@ static tn_status find_divisors(enumeration *all, uint64_t size, uint64_t smalles
     while (all->first < all->divisors && all->divisor[all->first] < smallest) all->first++;
     for (all->last = all->first; all->last < all->divisors && all->divisor[all->last] <= largest;)
         all->last++;
-    return tn_alloc((all->d + 1) * all->divisors, sizeof *all->dead, &all->dead, error);
+    return TN_ALLOC((all->d + 1) * all->divisors, &all->dead, error);
 }
 
 static tn_status keep(enumeration *all, tn_error *error) {
     if (all->count == FOLDINGS_MOST)
         return tn_fail(error, TN_LIMIT, "over %d foldings; narrow the bounds of the factors", FOLDINGS_MOST);
-    TN_TRY(tn_grow(&all->item, &all->capacity, all->count + 1, sizeof *all->item, error));
+    TN_TRY(TN_GROW(&all->item, &all->capacity, all->count + 1, error));
     all->item[all->count++] = all->current;
     return TN_OK;
 }
@@ -276,7 +275,7 @@ tn_status tn_foldings_all(uint64_t size, uint32_t d, uint64_t smallest, uint64_t
     tn_status status = find_divisors(&all, size, smallest, largest, error);
     if (status == TN_OK) status = place(&all, 0, size, error);
     tn_folding *kept = NULL;
-    if (status == TN_OK) status = tn_arena_alloc(arena, all.count, sizeof *kept, &kept, error);
+    if (status == TN_OK) status = TN_NEW(arena, all.count, &kept, error);
     if (status == TN_OK) {
         if (all.count) memcpy(kept, all.item, all.count * sizeof *kept);
         *foldings = (tn_foldings){.count = all.count, .item = kept};

@@ -92,9 +92,9 @@ static tn_status decode_sizes(decoder *d) {
     if (sizes->count > TN_INDICES_MOST)
         return tn_fail_at(d->error, TN_LIMIT, sizes->at, "more than %d indices", TN_INDICES_MOST);
     uint32_t count = (uint32_t)sizes->count;
-    TN_TRY(tn_arena_alloc(d->arena, count, sizeof *network->index_size, &network->index_size, d->error));
-    TN_TRY(tn_arena_alloc(d->arena, count, sizeof *network->index_name, &network->index_name, d->error));
-    TN_TRY(tn_arena_alloc(d->arena, count, sizeof *d->sorted, &d->sorted, d->error));
+    TN_TRY(TN_NEW(d->arena, count, &network->index_size, d->error));
+    TN_TRY(TN_NEW(d->arena, count, &network->index_name, d->error));
+    TN_TRY(TN_NEW(d->arena, count, &d->sorted, d->error));
     for (uint32_t i = 0; i < count; i++) {
         TN_TRY(decode_size(d, sizes->key[i], sizes->item[i], &network->index_size[i]));
         network->index_name[i] = sizes->key[i]->text;
@@ -114,7 +114,7 @@ static tn_status decode_indices(const decoder *d, const tn_yaml *node, const cha
                           what);
     if (node->count > TN_INDICES_MOST)
         return tn_fail_at(d->error, TN_LIMIT, node->at, "more than %d indices", TN_INDICES_MOST);
-    TN_TRY(tn_arena_alloc(d->arena, node->count, sizeof *indices->index, &indices->index, d->error));
+    TN_TRY(TN_NEW(d->arena, node->count, &indices->index, d->error));
     bool seen[TN_INDICES_MOST] = {false};
     for (size_t i = 0; i < node->count; i++) {
         const tn_yaml *item = node->item[i];
@@ -151,8 +151,8 @@ static tn_status decode_tensors(const decoder *d) {
     if (count == 0)
         return tn_fail_at(d->error, TN_INPUT, d->entry->tensors_at,
                           "\"tensors\" is empty; list at least one");
-    TN_TRY(tn_arena_alloc(d->arena, count, sizeof *network->tensor, &network->tensor, d->error));
-    TN_TRY(tn_arena_alloc(d->arena, count, sizeof *network->tensor_name, &network->tensor_name, d->error));
+    TN_TRY(TN_NEW(d->arena, count, &network->tensor, d->error));
+    TN_TRY(TN_NEW(d->arena, count, &network->tensor_name, d->error));
     for (uint32_t t = 0; t < count; t++) {
         TN_TRY(unique_name(d, &entry[t], t));
         network->tensor_name[t] = entry[t].name;

@@ -387,13 +387,10 @@ static tn_status begin(writer *w, uint64_t tokens) {
     number_labels(w);
     tn_network *network = w->network;
     uint32_t most_tensors = w->layout.cores + 2;
-    TN_TRY(tn_arena_alloc(w->arena, network->indices, sizeof *network->index_size, &network->index_size,
-                          w->error));
-    TN_TRY(tn_arena_alloc(w->arena, network->indices, sizeof *network->index_name, &network->index_name,
-                          w->error));
-    TN_TRY(tn_arena_alloc(w->arena, most_tensors, sizeof *network->tensor, &network->tensor, w->error));
-    TN_TRY(tn_arena_alloc(w->arena, most_tensors, sizeof *network->tensor_name, &network->tensor_name,
-                          w->error));
+    TN_TRY(TN_NEW(w->arena, network->indices, &network->index_size, w->error));
+    TN_TRY(TN_NEW(w->arena, network->indices, &network->index_name, w->error));
+    TN_TRY(TN_NEW(w->arena, most_tensors, &network->tensor, w->error));
+    TN_TRY(TN_NEW(w->arena, most_tensors, &network->tensor_name, w->error));
     network->index_size[0] = tokens;
     for (uint32_t label = 0; label < w->layout.labels; label++)
         if (w->index_of[label] != NO_INDEX) network->index_size[w->index_of[label]] = w->layout.size[label];
@@ -404,7 +401,7 @@ static tn_status begin(writer *w, uint64_t tokens) {
 static tn_status token_indices(writer *w, bool input_side, tn_indices *indices) {
     uint32_t d = w->weight->d;
     indices->count = d + 1;
-    TN_TRY(tn_arena_alloc(w->arena, d + 1, sizeof *indices->index, &indices->index, w->error));
+    TN_TRY(TN_NEW(w->arena, d + 1, &indices->index, w->error));
     for (uint32_t k = 0; k < d; k++) indices->index[1 + k] = (input_side ? 1 : 1 + d) + k;
     return TN_OK;
 }
@@ -412,7 +409,7 @@ static tn_status token_indices(writer *w, bool input_side, tn_indices *indices) 
 static tn_status core_indices(writer *w, uint32_t core, tn_indices *indices) {
     const tn_core_axes *axes = &w->layout.core[core];
     indices->count = 0;
-    TN_TRY(tn_arena_alloc(w->arena, axes->count, sizeof *indices->index, &indices->index, w->error));
+    TN_TRY(TN_NEW(w->arena, axes->count, &indices->index, w->error));
     for (uint32_t i = 0; i < axes->count; i++)
         if (w->index_of[axes->label[i]] != NO_INDEX)
             indices->index[indices->count++] = w->index_of[axes->label[i]];
@@ -478,7 +475,7 @@ tn_status tn_weight_matrix(const tn_weight *weight, tn_arena *arena, tn_network 
     TN_TRY(add_cores(&w, NO_INDEX));
     uint32_t modes = 2 * weight->d;
     network->output.count = modes;
-    TN_TRY(tn_arena_alloc(arena, modes, sizeof *network->output.index, &network->output.index, error));
+    TN_TRY(TN_NEW(arena, modes, &network->output.index, error));
     for (uint32_t k = 0; k < modes; k++) network->output.index[k] = w.index_of[k];
     return TN_OK;
 }

@@ -222,7 +222,7 @@ static tn_status check_size(const tn_arrays *arrays, tn_array_entry *entry, tn_e
  * checks that its values take up the rest of the span. entry->info.name is set. */
 static tn_status npy_entry(tn_arrays *arrays, tn_array_entry *entry, tn_error *error) {
     tn_byte_stream *stream;
-    TN_TRY(tn_alloc(1, sizeof *stream, &stream, error));
+    TN_TRY(TN_ALLOC(1, &stream, error));
     tn_status status =
         tn_byte_stream_open(stream, &arrays->source, &entry->span, entry->info.name, false, error);
     if (status == TN_OK) {
@@ -244,7 +244,7 @@ static tn_status name_from_path(tn_arrays *arrays, const char **name, tn_error *
 /* Each fills entries from the open source. */
 static tn_status npy_open(tn_arrays *arrays, tn_error *error) {
     uint64_t size = arrays->source.size_bytes;
-    TN_TRY(tn_arena_alloc(&arrays->arena, 1, sizeof *arrays->entry, &arrays->entry, error));
+    TN_TRY(TN_NEW(&arrays->arena, 1, &arrays->entry, error));
     tn_array_entry *entry = arrays->entry;
     entry->span = (tn_byte_span){.stored_bytes = size, .bytes = size};
     TN_TRY(name_from_path(arrays, &entry->info.name, error));
@@ -293,7 +293,7 @@ static tn_status npz_open(tn_arrays *arrays, tn_error *error) {
     tn_zip_member *member;
     size_t count;
     TN_TRY(tn_zip_directory(&arrays->source, &arrays->arena, &member, &count, error));
-    TN_TRY(tn_arena_alloc(&arrays->arena, count, sizeof *arrays->entry, &arrays->entry, error));
+    TN_TRY(TN_NEW(&arrays->arena, count, &arrays->entry, error));
     for (size_t i = 0; i < count; i++) TN_TRY(set_entry(arrays, &member[i], &arrays->entry[i], error));
     arrays->count = count;
     return tn_array_names(arrays, error);
@@ -331,7 +331,7 @@ static tn_status open_by_content(tn_arrays *arrays, tn_array_part_opener *open_p
 static tn_status open_source(tn_byte_source source, tn_array_part_opener *open_part, tn_arrays **arrays,
                              tn_error *error) {
     tn_arrays *opened;
-    tn_status status = tn_alloc(1, sizeof *opened, &opened, error);
+    tn_status status = TN_ALLOC(1, &opened, error);
     if (status != TN_OK) {
         tn_byte_source_close(&source);
         return status;

@@ -32,7 +32,7 @@ static int by_name(const void *a, const void *b) {
 
 tn_status tn_array_names(const tn_arrays *arrays, tn_error *error) {
     const char **name;
-    TN_TRY(tn_alloc(arrays->count, sizeof *name, &name, error));
+    TN_TRY(TN_ALLOC(arrays->count, &name, error));
     for (size_t i = 0; i < arrays->count; i++) name[i] = arrays->entry[i].info.name;
     qsort(name, arrays->count, sizeof *name, by_name);
     tn_status status = TN_OK;
@@ -63,7 +63,7 @@ const tn_array_info *tn_arrays_info(const tn_arrays *arrays, size_t position) {
 
 static tn_status no_such_array(const tn_arrays *arrays, const char *name, tn_error *error) {
     const char **names;
-    TN_TRY(tn_alloc(arrays->count, sizeof *names, &names, error));
+    TN_TRY(TN_ALLOC(arrays->count, &names, error));
     for (size_t i = 0; i < arrays->count; i++) names[i] = arrays->entry[i].info.name;
     const char *nearest = tn_suggest(name, names, arrays->count);
     char list[400];
@@ -167,7 +167,7 @@ static tn_status read_rows(const tn_arrays *arrays, const tn_array_entry *entry,
             "BF16, F32, F64)",
             info->name, info->type);
     if (info->elements == 0 || count == 0) return TN_OK;
-    TN_TRY(tn_alloc(1, sizeof *stream, &stream, error));
+    TN_TRY(TN_ALLOC(1, &stream, error));
     tn_status status = tn_byte_stream_open(stream, source, &entry->span, info->name, count == rows, error);
     if (status == TN_OK) {
         status = read_span(stream, entry, first, count, values, error);
@@ -307,7 +307,7 @@ static tn_status put_members(const tn_array_out *array, size_t count, tn_arena *
     tn_zip_member *member;
     tn_buffer directory = {0};
     uint64_t offset = 0;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *member, &member, error));
+    TN_TRY(TN_NEW(arena, count, &member, error));
     for (size_t i = 0; i < count; i++)
         TN_TRY(put_member(&array[i], arena, &member[i], &offset, writer, error));
     tn_zip_put_directory(member, count, offset, &directory);

@@ -116,7 +116,7 @@ static int by_text(const void *a, const void *b) {
 
 static tn_status check_head(const tn_csv *csv, tn_error *error) {
     const tn_csv_cell **sorted;
-    TN_TRY(tn_alloc(csv->columns, sizeof *sorted, &sorted, error));
+    TN_TRY(TN_ALLOC(csv->columns, &sorted, error));
     for (size_t i = 0; i < csv->columns; i++) sorted[i] = &csv->head[i];
     qsort(sorted, csv->columns, sizeof *sorted, by_text);
     tn_status status = TN_OK;
@@ -170,7 +170,7 @@ tn_status tn_csv_parse(const char *name, const char *text, size_t length, tn_are
     if (cells > LIMIT_CELLS)
         return tn_fail_at(error, TN_LIMIT, in.at, "%zu commas and line ends; at most %zu are read", cells,
                           LIMIT_CELLS);
-    TN_TRY(tn_arena_alloc(arena, cells, sizeof *cell, &cell, error));
+    TN_TRY(TN_NEW(arena, cells, &cell, error));
     TN_TRY(tn_arena_alloc(arena, length + 1, 1, &in.store, error));
     in.text = text;
     in.end = text + length;

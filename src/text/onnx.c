@@ -150,7 +150,7 @@ static tn_status copy_values(tn_arrays *arrays, const Tn__Onnx__Tensor *t, tn_ar
     }
     tn_byte_source *source;
     void *values;
-    TN_TRY(tn_arena_alloc(&arrays->arena, 1, sizeof *source, &source, error));
+    TN_TRY(TN_NEW(&arrays->arena, 1, &source, error));
     TN_TRY(tn_arena_alloc(&arrays->arena, bytes ? bytes : 1, 1, &values, error));
     if (bytes) memcpy(values, from, bytes);
     tn_byte_source_memory(arrays->source.file, values, bytes, source);
@@ -185,9 +185,8 @@ static tn_status open_beside(tn_arrays *arrays, const char *name, const tn_byte_
     if (arrays->besides == BESIDES_MOST)
         return tn_fail_at(error, TN_LIMIT, (tn_position){.file = arrays->source.file},
                           "keeps values in more than %d files", BESIDES_MOST);
-    if (!arrays->beside)
-        TN_TRY(tn_arena_alloc(&arrays->arena, BESIDES_MOST, sizeof *arrays->beside, &arrays->beside, error));
-    TN_TRY(tn_arena_alloc(&arrays->arena, 1, sizeof *opened, &opened, error));
+    if (!arrays->beside) TN_TRY(TN_NEW(&arrays->arena, BESIDES_MOST, &arrays->beside, error));
+    TN_TRY(TN_NEW(&arrays->arena, 1, &opened, error));
     TN_TRY(tn_byte_source_open(path, opened, error));
     arrays->beside[arrays->besides++] = opened;
     *source = opened;
@@ -261,7 +260,7 @@ bool tn_onnx_integers(const tn_arrays *arrays, size_t position, size_t most, int
 static tn_status copy_names(tn_arrays *arrays, size_t count, char **names, const char *const **out,
                             tn_error *error) {
     const char **list;
-    TN_TRY(tn_arena_alloc(&arrays->arena, count, sizeof *list, &list, error));
+    TN_TRY(TN_NEW(&arrays->arena, count, &list, error));
     for (size_t i = 0; i < count; i++) TN_TRY(copy(arrays, names[i], &list[i], error));
     *out = list;
     return TN_OK;
@@ -281,7 +280,7 @@ static tn_status copy_attribute(tn_arrays *arrays, const Tn__Onnx__Node *node,
     TN_TRY(copy(arrays, from->name, &to->name, error));
     TN_TRY(tn_arena_copy_text(&arrays->arena, from->s.len ? (const char *)from->s.data : "", from->s.len,
                               &to->text, error));
-    TN_TRY(tn_arena_alloc(&arrays->arena, from->n_ints, sizeof *list, &list, error));
+    TN_TRY(TN_NEW(&arrays->arena, from->n_ints, &list, error));
     if (from->n_ints) memcpy(list, from->ints, from->n_ints * sizeof *list);
     to->list = list;
     if (!is_constant(node)) return TN_OK;
@@ -297,7 +296,7 @@ static tn_status copy_node(tn_arrays *arrays, const Tn__Onnx__Node *from, tn_onn
     TN_TRY(copy(arrays, from->domain, &to->domain, error));
     TN_TRY(copy_names(arrays, from->n_input, from->input, &to->input, error));
     TN_TRY(copy_names(arrays, from->n_output, from->output, &to->output, error));
-    TN_TRY(tn_arena_alloc(&arrays->arena, from->n_attribute, sizeof *attribute, &attribute, error));
+    TN_TRY(TN_NEW(&arrays->arena, from->n_attribute, &attribute, error));
     to->attribute = attribute;
     for (size_t i = 0; i < from->n_attribute; i++)
         TN_TRY(copy_attribute(arrays, from, from->attribute[i], &attribute[i], error));
@@ -307,7 +306,7 @@ static tn_status copy_node(tn_arrays *arrays, const Tn__Onnx__Node *from, tn_onn
 static tn_status copy_values_of(tn_arrays *arrays, size_t count, Tn__Onnx__ValueInfo **from,
                                 const tn_onnx_value **out, tn_error *error) {
     tn_onnx_value *list;
-    TN_TRY(tn_arena_alloc(&arrays->arena, count, sizeof *list, &list, error));
+    TN_TRY(TN_NEW(&arrays->arena, count, &list, error));
     for (size_t i = 0; i < count; i++) {
         const Tn__Onnx__TensorType *type = from[i]->type ? from[i]->type->tensor_type : NULL;
         const Tn__Onnx__Shape *shape = type ? type->shape : NULL;
@@ -315,7 +314,7 @@ static tn_status copy_values_of(tn_arrays *arrays, size_t count, Tn__Onnx__Value
         TN_TRY(copy(arrays, from[i]->name, &list[i].name, error));
         list[i].is_real = type && element_of(type->elem_type) != TN_ELEMENT_OTHER;
         list[i].axes = shape ? shape->n_dim : 0;
-        TN_TRY(tn_arena_alloc(&arrays->arena, list[i].axes, sizeof *axis, &axis, error));
+        TN_TRY(TN_NEW(&arrays->arena, list[i].axes, &axis, error));
         for (size_t k = 0; k < list[i].axes; k++)
             axis[k] = shape->dim[k]->has_dim_value && shape->dim[k]->dim_value > 0 ? shape->dim[k]->dim_value
                                                                                    : TN_ONNX_UNKNOWN;
@@ -330,9 +329,9 @@ static tn_status copy_graph(tn_arrays *arrays, const Tn__Onnx__Graph *from, tn_e
     tn_onnx_node *node;
     size_t constants = from->n_initializer;
     for (size_t i = 0; i < from->n_node; i++) constants += is_constant(from->node[i]);
-    TN_TRY(tn_arena_alloc(&arrays->arena, 1, sizeof *graph, &graph, error));
-    TN_TRY(tn_arena_alloc(&arrays->arena, constants, sizeof *arrays->entry, &arrays->entry, error));
-    TN_TRY(tn_arena_alloc(&arrays->arena, from->n_node, sizeof *node, &node, error));
+    TN_TRY(TN_NEW(&arrays->arena, 1, &graph, error));
+    TN_TRY(TN_NEW(&arrays->arena, constants, &arrays->entry, error));
+    TN_TRY(TN_NEW(&arrays->arena, from->n_node, &node, error));
     *graph =
         (tn_onnx){.nodes = from->n_node, .inputs = from->n_input, .outputs = from->n_output, .node = node};
     arrays->graph = graph;

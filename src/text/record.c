@@ -17,7 +17,7 @@ void tn_table_begin(tn_table *table, size_t columns) {
 static void add_cell(tn_table *table, tn_buffer *text) {
     if (table->status == TN_OK) table->status = text->status;
     if (table->status == TN_OK)
-        table->status = tn_grow(&table->cell, &table->capacity, table->count + 1, sizeof *table->cell, NULL);
+        table->status = TN_GROW(&table->cell, &table->capacity, table->count + 1, NULL);
     if (table->status == TN_OK)
         table->status =
             tn_arena_copy_text(&table->arena, text->data, text->length, &table->cell[table->count], NULL);
@@ -92,8 +92,8 @@ void tn_table_write(tn_table *table, bool bold, tn_buffer *out) {
     size_t *width = NULL;
     bool *left = NULL;
     tn_status status = table->status;
-    if (status == TN_OK) status = tn_arena_alloc(&table->arena, table->columns, sizeof *width, &width, NULL);
-    if (status == TN_OK) status = tn_arena_alloc(&table->arena, table->columns, sizeof *left, &left, NULL);
+    if (status == TN_OK) status = TN_NEW(&table->arena, table->columns, &width, NULL);
+    if (status == TN_OK) status = TN_NEW(&table->arena, table->columns, &left, NULL);
     if (status == TN_OK)
         write_rows(table, width, left, bold, out);
     else if (out->status == TN_OK)
@@ -491,7 +491,7 @@ static bool any_has(const tn_column *column, const void *rows, size_t count, siz
 void tn_record_table(const tn_record *record, const void *rows, size_t count, bool bold, tn_buffer *out) {
     tn_table table;
     bool *shown;
-    tn_status status = tn_alloc(record->columns, sizeof *shown, &shown, NULL);
+    tn_status status = TN_ALLOC(record->columns, &shown, NULL);
     if (status != TN_OK) {
         if (out->status == TN_OK) out->status = status;
         return;

@@ -79,10 +79,9 @@ static tn_status read_index(tn_arrays *arrays, tn_array_part_opener *open_part, 
         return tn_byte_source_fail(
             &arrays->source, error,
             "is JSON without a \"weight_map\"; the index of a checkpoint in parts has one");
-    TN_TRY(
-        tn_arena_alloc(&arrays->arena, json_object_size(map), sizeof *arrays->entry, &arrays->entry, error));
-    TN_TRY(tn_arena_alloc(&arrays->arena, SHARDS_MOST, sizeof *arrays->shard, &arrays->shard, error));
-    TN_TRY(tn_alloc(SHARDS_MOST + 1, sizeof *names, &names, error));
+    TN_TRY(TN_NEW(&arrays->arena, json_object_size(map), &arrays->entry, error));
+    TN_TRY(TN_NEW(&arrays->arena, SHARDS_MOST, &arrays->shard, error));
+    TN_TRY(TN_ALLOC(SHARDS_MOST + 1, &names, error));
     tn_status status = read_map(arrays, open_part, map, names, error);
     tn_free(names);
     return status;
@@ -220,7 +219,7 @@ static tn_status check_coverage(const reader *in, const tn_array_entry *const *s
 static tn_status refuse_overlap(const reader *in) {
     const tn_arrays *arrays = in->arrays;
     const tn_array_entry **sorted;
-    TN_TRY(tn_alloc(arrays->count, sizeof *sorted, &sorted, in->error));
+    TN_TRY(TN_ALLOC(arrays->count, &sorted, in->error));
     for (size_t i = 0; i < arrays->count; i++) sorted[i] = &arrays->entry[i];
     qsort(sorted, arrays->count, sizeof *sorted, by_offset);
     tn_status status = check_coverage(in, sorted);
@@ -232,8 +231,7 @@ static tn_status set_entries(const reader *in, json_t *header) {
     const char *name;
     json_t *tensor;
     tn_arrays *arrays = in->arrays;
-    TN_TRY(tn_arena_alloc(&arrays->arena, json_object_size(header), sizeof *arrays->entry, &arrays->entry,
-                          in->error));
+    TN_TRY(TN_NEW(&arrays->arena, json_object_size(header), &arrays->entry, in->error));
     json_object_foreach(header, name, tensor) {
         if (strcmp(name, "__metadata__") == 0) continue;
         TN_TRY(set_entry(in, name, tensor, &arrays->entry[arrays->count]));

@@ -211,7 +211,7 @@ static tn_status decode_choice(const decoder *d, subject what, const tn_yaml *no
 static tn_status decode_factors(const decoder *d, subject what, const tn_yaml *node, tn_count_list *out) {
     size_t count = 1;
     for (const char *x = node->text; (x = strchr(x, 'x')); x++) count++;
-    TN_TRY(tn_arena_alloc(d->arena, count, sizeof *out->item, &out->item, d->error));
+    TN_TRY(TN_NEW(d->arena, count, &out->item, d->error));
     const char *text = node->text;
     for (size_t i = 0; i < count; i++) {
         const char *part;
@@ -227,7 +227,7 @@ static tn_status decode_factors(const decoder *d, subject what, const tn_yaml *n
 static tn_status decode_count_list(const decoder *d, subject what, const tn_yaml *node, tn_count_list *out) {
     if (node->kind == TN_YAML_SCALAR && !node->quoted) return decode_factors(d, what, node, out);
     if (node->kind != TN_YAML_SEQUENCE) return wrong_type(d, what, node);
-    TN_TRY(tn_arena_alloc(d->arena, node->count, sizeof *out->item, &out->item, d->error));
+    TN_TRY(TN_NEW(d->arena, node->count, &out->item, d->error));
     for (size_t i = 0; i < node->count; i++) {
         const tn_yaml *item = node->item[i];
         if (item->kind != TN_YAML_SCALAR) return wrong_type(d, what, item);
@@ -243,7 +243,7 @@ static tn_status list_items(const decoder *d, subject what, const tn_yaml *node,
     if (node->kind == TN_YAML_MAPPING) return wrong_type(d, what, node);
     *count = node->kind == TN_YAML_SCALAR ? 1 : node->count;
     const tn_yaml **list;
-    TN_TRY(tn_arena_alloc(d->arena, *count, sizeof *list, &list, d->error));
+    TN_TRY(TN_NEW(d->arena, *count, &list, d->error));
     if (node->kind == TN_YAML_SCALAR)
         list[0] = node;
     else
@@ -255,7 +255,7 @@ static tn_status list_items(const decoder *d, subject what, const tn_yaml *node,
 static tn_status decode_real_list(const decoder *d, subject what, const tn_yaml *node, tn_real_list *out) {
     const tn_yaml *const *items;
     TN_TRY(list_items(d, what, node, &items, &out->count));
-    TN_TRY(tn_arena_alloc(d->arena, out->count, sizeof *out->item, &out->item, d->error));
+    TN_TRY(TN_NEW(d->arena, out->count, &out->item, d->error));
     for (size_t i = 0; i < out->count; i++) TN_TRY(decode_real(d, what, items[i], &out->item[i]));
     return TN_OK;
 }
@@ -263,7 +263,7 @@ static tn_status decode_real_list(const decoder *d, subject what, const tn_yaml 
 static tn_status decode_text_list(const decoder *d, subject what, const tn_yaml *node, tn_text_list *out) {
     const tn_yaml *const *items;
     TN_TRY(list_items(d, what, node, &items, &out->count));
-    TN_TRY(tn_arena_alloc(d->arena, out->count, sizeof *out->item, &out->item, d->error));
+    TN_TRY(TN_NEW(d->arena, out->count, &out->item, d->error));
     for (size_t i = 0; i < out->count; i++) TN_TRY(decode_text(d, what, items[i], &out->item[i]));
     return TN_OK;
 }
@@ -338,7 +338,7 @@ static tn_status decode_absent(const decoder *d, subject what, tn_position mappi
 
 static tn_status unknown_key(const decoder *d, const tn_schema *schema, const tn_yaml *key) {
     const char **names;
-    TN_TRY(tn_arena_alloc(d->arena, schema->count, sizeof *names, &names, d->error));
+    TN_TRY(TN_NEW(d->arena, schema->count, &names, d->error));
     for (size_t i = 0; i < schema->count; i++) names[i] = schema->field[i].key;
     const char *nearest = tn_suggest(key->text, names, schema->count);
     if (nearest)
@@ -409,7 +409,7 @@ typedef struct outline {
 static tn_status add(outline *all, const tn_schema *schema) {
     for (size_t i = 0; i < all->count; i++)
         if (all->schema[i] == schema) return TN_OK;
-    TN_TRY(tn_grow(&all->schema, &all->capacity, all->count + 1, sizeof *all->schema, NULL));
+    TN_TRY(TN_GROW(&all->schema, &all->capacity, all->count + 1, NULL));
     all->schema[all->count++] = schema;
     return TN_OK;
 }

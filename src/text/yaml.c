@@ -81,7 +81,7 @@ static tn_status next_event(reader *in, yaml_event_t *event) {
 }
 
 static tn_status push(reader *in, tn_yaml *node) {
-    TN_TRY(tn_grow(&in->stack, &in->capacity, in->used + 1, sizeof *in->stack, in->error));
+    TN_TRY(TN_GROW(&in->stack, &in->capacity, in->used + 1, in->error));
     in->stack[in->used++] = node;
     return TN_OK;
 }
@@ -102,7 +102,7 @@ static tn_status new_node(reader *in, const yaml_event_t *event, tn_yaml_kind ki
     if (in->nodes++ == MOST_NODES)
         return tn_fail_at(in->error, TN_LIMIT, place(in, event->start_mark),
                           "more than %d values and keys; split the file", (int)MOST_NODES);
-    TN_TRY(tn_arena_alloc(in->arena, 1, sizeof **node, node, in->error));
+    TN_TRY(TN_NEW(in->arena, 1, node, in->error));
     (*node)->kind = kind;
     (*node)->at = place(in, event->start_mark);
     return TN_OK;
@@ -124,8 +124,8 @@ static tn_status read_scalar(reader *in, const yaml_event_t *event) {
 /* A mapping's pairs as they lie on the stack: key, value, key, value. */
 static tn_status fill_mapping(reader *in, tn_yaml *node, tn_yaml *const *pairs, size_t count) {
     node->count = count / 2;
-    TN_TRY(tn_arena_alloc(in->arena, node->count, sizeof *node->key, &node->key, in->error));
-    TN_TRY(tn_arena_alloc(in->arena, node->count, sizeof *node->item, &node->item, in->error));
+    TN_TRY(TN_NEW(in->arena, node->count, &node->key, in->error));
+    TN_TRY(TN_NEW(in->arena, node->count, &node->item, in->error));
     for (size_t i = 0; i < node->count; i++) {
         const tn_yaml *key = pairs[2 * i];
         if (key->kind != TN_YAML_SCALAR)
@@ -149,7 +149,7 @@ static int by_text(const void *a, const void *b) {
 
 static tn_status refuse_duplicates(const reader *in, const tn_yaml *node) {
     tn_yaml **sorted;
-    TN_TRY(tn_alloc(node->count, sizeof *sorted, &sorted, in->error));
+    TN_TRY(TN_ALLOC(node->count, &sorted, in->error));
     if (node->count) memcpy(sorted, node->key, node->count * sizeof *sorted);
     qsort(sorted, node->count, sizeof *sorted, by_text);
     tn_status status = TN_OK;
@@ -194,7 +194,7 @@ static tn_status read_collection(reader *in, const yaml_event_t *event, int leve
         TN_TRY(fill_mapping(in, node, children, count));
         TN_TRY(refuse_duplicates(in, node));
     } else {
-        TN_TRY(tn_arena_alloc(in->arena, count, sizeof *node->item, &node->item, in->error));
+        TN_TRY(TN_NEW(in->arena, count, &node->item, in->error));
         if (count) memcpy(node->item, children, count * sizeof *node->item);
         node->count = count;
     }
@@ -415,7 +415,7 @@ static tn_status no_such(const step *at, const char *kind, const char *const *na
 
 static tn_status no_such_key(const step *at, const tn_yaml *mapping) {
     const char **names;
-    TN_TRY(tn_arena_alloc(at->arena, mapping->count, sizeof *names, &names, at->error));
+    TN_TRY(TN_NEW(at->arena, mapping->count, &names, at->error));
     for (size_t i = 0; i < mapping->count; i++) names[i] = mapping->key[i]->text;
     return no_such(at, "key", names, mapping->count);
 }
@@ -428,7 +428,7 @@ static const char *name_of(const tn_yaml *item) {
 static tn_status no_such_item(const step *at, const tn_yaml *sequence) {
     const char **names;
     size_t count = 0;
-    TN_TRY(tn_arena_alloc(at->arena, sequence->count, sizeof *names, &names, at->error));
+    TN_TRY(TN_NEW(at->arena, sequence->count, &names, at->error));
     for (size_t i = 0; i < sequence->count; i++)
         if (name_of(sequence->item[i])) names[count++] = name_of(sequence->item[i]);
     return no_such(at, "item", names, count);
@@ -453,9 +453,9 @@ static tn_status find_item(const step *at, const tn_yaml *sequence, tn_yaml ***s
 static tn_status append_key(const step *at, tn_yaml *mapping, tn_yaml ***slot) {
     tn_yaml **key, **item, *name;
     size_t count = mapping->count;
-    TN_TRY(tn_arena_alloc(at->arena, count + 1, sizeof *key, &key, at->error));
-    TN_TRY(tn_arena_alloc(at->arena, count + 1, sizeof *item, &item, at->error));
-    TN_TRY(tn_arena_alloc(at->arena, 1, sizeof *name, &name, at->error));
+    TN_TRY(TN_NEW(at->arena, count + 1, &key, at->error));
+    TN_TRY(TN_NEW(at->arena, count + 1, &item, at->error));
+    TN_TRY(TN_NEW(at->arena, 1, &name, at->error));
     if (count) {
         memcpy(key, mapping->key, count * sizeof *key);
         memcpy(item, mapping->item, count * sizeof *item);
@@ -527,7 +527,7 @@ tn_status tn_yaml_put_value(tn_yaml *root, const char *const *key, size_t keys, 
         TN_TRY(find_slot(&here, node, true, &slot));
         if (i + 1 == keys) return yaml_parse_at(at, value, strlen(value), arena, slot, error);
         if (!*slot) {
-            TN_TRY(tn_arena_alloc(arena, 1, sizeof **slot, slot, error));
+            TN_TRY(TN_NEW(arena, 1, slot, error));
             **slot = (tn_yaml){.kind = TN_YAML_MAPPING, .at = here.at};
         }
         node = *slot;
@@ -536,14 +536,14 @@ tn_status tn_yaml_put_value(tn_yaml *root, const char *const *key, size_t keys, 
 }
 
 static tn_status copy_tree(const tn_yaml *from, tn_arena *arena, tn_yaml **copy, tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof **copy, copy, error));
+    TN_TRY(TN_NEW(arena, 1, copy, error));
     tn_yaml *node = *copy;
     *node = *from;
     if (from->kind == TN_YAML_SCALAR) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, from->count, sizeof *node->item, &node->item, error));
+    TN_TRY(TN_NEW(arena, from->count, &node->item, error));
     for (size_t i = 0; i < from->count; i++) TN_TRY(copy_tree(from->item[i], arena, &node->item[i], error));
     if (from->kind == TN_YAML_SEQUENCE) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, from->count, sizeof *node->key, &node->key, error));
+    TN_TRY(TN_NEW(arena, from->count, &node->key, error));
     if (from->count) memcpy(node->key, from->key, from->count * sizeof *node->key);
     return TN_OK;
 }
@@ -552,10 +552,10 @@ static tn_status merge_mappings(const tn_yaml *base, const tn_yaml *over, tn_are
                                 tn_error *error) {
     tn_yaml *node;
     size_t most = base->count + over->count;
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *node, &node, error));
+    TN_TRY(TN_NEW(arena, 1, &node, error));
     *node = (tn_yaml){.kind = TN_YAML_MAPPING, .at = over->at};
-    TN_TRY(tn_arena_alloc(arena, most, sizeof *node->key, &node->key, error));
-    TN_TRY(tn_arena_alloc(arena, most, sizeof *node->item, &node->item, error));
+    TN_TRY(TN_NEW(arena, most, &node->key, error));
+    TN_TRY(TN_NEW(arena, most, &node->item, error));
     for (size_t i = 0; i < base->count; i++) {
         const tn_yaml *other = tn_yaml_get(over, base->key[i]->text);
         node->key[i] = base->key[i];

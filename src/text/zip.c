@@ -208,7 +208,7 @@ static int by_offset(const void *a, const void *b) {
 static tn_status refuse_overlap(const tn_byte_source *source, const tn_zip_member *member, size_t count,
                                 tn_error *error) {
     const tn_zip_member **sorted;
-    TN_TRY(tn_alloc(count, sizeof *sorted, &sorted, error));
+    TN_TRY(TN_ALLOC(count, &sorted, error));
     for (size_t i = 0; i < count; i++) sorted[i] = &member[i];
     qsort(sorted, count, sizeof *sorted, by_offset);
     tn_status status = TN_OK;
@@ -242,7 +242,7 @@ tn_status tn_zip_directory(const tn_byte_source *source, tn_arena *arena, tn_zip
     unsigned char *bytes;
     TN_TRY(find_directory(source, &dir, error));
     TN_TRY(check_directory(source, &dir, error));
-    TN_TRY(tn_arena_alloc(arena, (size_t)dir.members, sizeof **member, member, error));
+    TN_TRY(TN_NEW(arena, (size_t)dir.members, member, error));
     TN_TRY(tn_alloc((size_t)dir.bytes, 1, &bytes, error));
     tn_status status = tn_byte_source_read(source, dir.offset, bytes, (size_t)dir.bytes, error);
     if (status == TN_OK) status = read_members(source, arena, &dir, bytes, *member, error);

@@ -156,7 +156,7 @@ static tn_status advance(session *s, tn_study_row *row, uint64_t epochs) {
     row->accuracy = accuracy_of(&row->dev);
     double *curve;
     row->curve_epochs = epochs < result.epochs ? epochs : result.epochs;
-    TN_TRY(tn_arena_alloc(s->arena, row->curve_epochs, sizeof *curve, &curve, s->error));
+    TN_TRY(TN_NEW(s->arena, row->curve_epochs, &curve, s->error));
     for (size_t i = 0; i < row->curve_epochs; i++) curve[i] = accuracy_of(&result.epoch[i].dev);
     row->curve = curve;
     return TN_OK;
@@ -247,8 +247,8 @@ static tn_status choose(session *s, uint64_t wanted) {
         return tn_fail(s->error, TN_LIMIT, "%" PRIu64 " combinations; at most 2^24 are chosen from",
                        study->combinations);
     if (wanted > study->combinations) wanted = study->combinations;
-    TN_TRY(tn_arena_alloc(s->arena, study->combinations, sizeof *taken, &taken, s->error));
-    TN_TRY(tn_arena_alloc(s->arena, wanted, sizeof *study->row, &study->row, s->error));
+    TN_TRY(TN_NEW(s->arena, study->combinations, &taken, s->error));
+    TN_TRY(TN_NEW(s->arena, wanted, &study->row, s->error));
     for (uint64_t k = 0, found = 0; found < wanted; k++) {
         double place = ((double)k + 0.5) * golden;
         uint64_t at = (uint64_t)((place - floor(place)) * (double)study->combinations);
@@ -274,7 +274,7 @@ static tn_status halve(session *s) {
                        "--effort %" PRIu64 " is less than the %" PRIu64 " epochs of one candidate",
                        s->options->effort, cost_of(1, epochs, s->options->seeds, true));
     TN_TRY(choose(s, wanted));
-    TN_TRY(tn_arena_alloc(s->arena, study->count, sizeof *beaten, &beaten, s->error));
+    TN_TRY(TN_NEW(s->arena, study->count, &beaten, s->error));
     alive = study->count;
     s->planned = cost_of(study->count, epochs, s->options->seeds, halved);
     for (uint64_t rung = halved ? 1 : epochs, done = 0; done < epochs; rung *= 2) {

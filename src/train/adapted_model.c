@@ -52,7 +52,7 @@ static tn_status vary_weights(const tn_trainer *t, const tn_weight *weight, tn_a
 /* [layers] The weights as they are. */
 static tn_status copy_weights(const tn_trainer *t, tn_arena *arena, tn_weight **weight, tn_error *error) {
     const tn_step *step = step_of(t);
-    TN_TRY(tn_arena_alloc(arena, step->layers, sizeof **weight, weight, error));
+    TN_TRY(TN_NEW(arena, step->layers, weight, error));
     for (uint32_t i = 0; i < step->layers; i++)
         if (step->layer[i].weight) (*weight)[i] = *step->layer[i].weight;
     return TN_OK;
@@ -147,7 +147,7 @@ tn_status tn_slice_costs(const tn_trainer *t, const tn_device *device, const tn_
     tn_device_price whole;
     double(*slice)[2];
     TN_TRY(tn_device_price_of(t->model, device, build, &whole, error));
-    TN_TRY(tn_alloc(penalty->bonds, sizeof *slice, &slice, error));
+    TN_TRY(TN_ALLOC(penalty->bonds, &slice, error));
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < penalty->bonds; i++) {
         const tn_rank_bond *equal = equal_bond(t, penalty, i);
@@ -174,7 +174,7 @@ tn_status tn_trimmed_model(const tn_trainer *t, const tn_rank_penalty *penalty, 
 
 tn_status tn_adapted_layers(const tn_trainer *t, const tn_rank_penalty *penalty, tn_arena *arena,
                             tn_adapted *adapted, tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, penalty->bonds, sizeof *adapted->layer, &adapted->layer, error));
+    TN_TRY(TN_NEW(arena, penalty->bonds, &adapted->layer, error));
     adapted->layers = 0;
     for (size_t i = 0; i < penalty->bonds; i++) {
         const tn_rank_bond *bond = &penalty->bond[i];
@@ -184,7 +184,7 @@ tn_status tn_adapted_layers(const tn_trainer *t, const tn_rank_penalty *penalty,
         adapted->slices_left += tn_rank_bond_left(bond);
         if (i > 0 && penalty->bond[i - 1].layer == bond->layer) continue;
         uint64_t *rank;
-        TN_TRY(tn_arena_alloc(arena, layer->weight->rank_count, sizeof *rank, &rank, error));
+        TN_TRY(TN_NEW(arena, layer->weight->rank_count, &rank, error));
         memcpy(rank, layer->weight->rank, layer->weight->rank_count * sizeof *rank);
         *to = (tn_adapted_layer){
             .ranks = layer->weight->rank_count, .rank = rank, .parameters = layer->parameters};
@@ -222,7 +222,7 @@ tn_status tn_trimmed_values(const tn_trainer *from, const tn_rank_penalty *penal
     double *in, *out;
     for (size_t i = 0; i < from->parameters; i++)
         if (from->parameter[i].elements > most) most = from->parameter[i].elements;
-    TN_TRY(tn_alloc(2 * most, sizeof *in, &in, error));
+    TN_TRY(TN_ALLOC(2 * most, &in, error));
     out = in + most;
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < from->parameters; i++) {

@@ -36,7 +36,7 @@ typedef struct collection {
 static tn_status add_numbers(collection *c, const char *name, const double *values, uint64_t rows,
                              uint64_t columns) {
     uint64_t *shape;
-    TN_TRY(tn_arena_alloc(&c->arena, 2, sizeof *shape, &shape, c->error));
+    TN_TRY(TN_NEW(&c->arena, 2, &shape, c->error));
     shape[0] = rows;
     shape[1] = columns;
     c->array[c->count++] = (tn_array_out){.name = name, .axes = 2, .shape = shape, .values = values};
@@ -46,7 +46,7 @@ static tn_status add_numbers(collection *c, const char *name, const double *valu
 static tn_status add_values(collection *c, const char *name, const void *values, size_t axes,
                             const uint64_t *shape, uint64_t elements) {
     double *copy;
-    TN_TRY(tn_arena_alloc(&c->arena, elements, sizeof *copy, &copy, c->error));
+    TN_TRY(TN_NEW(&c->arena, elements, &copy, c->error));
     tn_trainer_kernels(c->trainer)->to_double(values, copy, elements);
     c->array[c->count++] =
         (tn_array_out){.name = name, .axes = axes, .shape = shape, .values = copy, .single = c->single};
@@ -57,9 +57,8 @@ static tn_status begin(collection *c, const tn_trainer *trainer, tn_error *error
     enum { EXTRA = 3 };
     *c = (collection){
         .trainer = trainer, .single = tn_trainer_kernels(trainer)->bytes == sizeof(float), .error = error};
-    return tn_arena_alloc(&c->arena,
-                          2 * tn_trainer_parameters(trainer) + tn_trainer_predictors(trainer) + EXTRA,
-                          sizeof *c->array, &c->array, error);
+    return TN_NEW(&c->arena, 2 * tn_trainer_parameters(trainer) + tn_trainer_predictors(trainer) + EXTRA,
+                  &c->array, error);
 }
 
 static tn_status add_parameters(collection *c, bool states) {
@@ -80,13 +79,13 @@ static tn_status add_parameters(collection *c, bool states) {
 
 static tn_status add_history(collection *c, const char *identity, const tn_training_result *result) {
     double *history, *mark, *steps;
-    TN_TRY(tn_arena_alloc(&c->arena, result->epochs * TN_EPOCH_NUMBERS, sizeof *history, &history, c->error));
+    TN_TRY(TN_NEW(&c->arena, result->epochs * TN_EPOCH_NUMBERS, &history, c->error));
     for (size_t i = 0; i < result->epochs; i++) pack(&result->epoch[i], history + i * TN_EPOCH_NUMBERS);
     TN_TRY(add_numbers(c, "run.history", history, result->epochs, TN_EPOCH_NUMBERS));
-    TN_TRY(tn_arena_alloc(&c->arena, TN_DIGEST_TEXT, sizeof *mark, &mark, c->error));
+    TN_TRY(TN_NEW(&c->arena, TN_DIGEST_TEXT, &mark, c->error));
     for (int i = 0; i < TN_DIGEST_TEXT - 1; i++) mark[i] = identity[i];
     TN_TRY(add_numbers(c, "run.identity", mark, 1, TN_DIGEST_TEXT - 1));
-    TN_TRY(tn_arena_alloc(&c->arena, 2, sizeof *steps, &steps, c->error));
+    TN_TRY(TN_NEW(&c->arena, 2, &steps, c->error));
     steps[0] = (double)tn_trainer_steps(c->trainer);
     steps[1] = (double)result->steps;
     return add_numbers(c, "run.steps", steps, 1, 2);
@@ -135,7 +134,7 @@ static tn_status read_numbers(reading *r, const char *name, uint64_t elements, d
         return tn_fail_at(r->error, TN_INPUT, (tn_position){.file = r->path},
                           "array \"%s\" has %" PRIu64 " elements; the model needs %" PRIu64, name, there,
                           elements);
-    TN_TRY(tn_arena_alloc(&r->arena, there, sizeof **values, values, r->error));
+    TN_TRY(TN_NEW(&r->arena, there, values, r->error));
     return tn_arrays_read(r->arrays, position, *values, r->error);
 }
 

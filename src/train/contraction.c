@@ -202,7 +202,7 @@ static size_t stride_in_scratch(const scratch_order *order, uint32_t index) {
 static tn_status place_batch(const tn_view *view, const group *batch, const scratch_order *copied,
                              tn_arena *arena, size_t **offset, tn_error *error) {
     uint64_t count = size_of(batch);
-    TN_TRY(tn_arena_alloc(arena, count, sizeof **offset, offset, error));
+    TN_TRY(TN_NEW(arena, count, offset, error));
     for (uint64_t i = 0; i < count; i++) {
         uint64_t rest = i;
         for (uint32_t k = batch->count; k-- > 0; rest /= batch->size[k]) {

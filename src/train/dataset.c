@@ -74,7 +74,7 @@ static tn_status split(const lines *of, char *line, tn_arena *arena, const char 
     if (found > SENTENCE_WORDS_MOST)
         return tn_fail_at(error, TN_LIMIT, place(of, 1), "%zu words in one line; at most %d are read", found,
                           SENTENCE_WORDS_MOST);
-    TN_TRY(tn_arena_alloc(arena, found, sizeof **words, words, error));
+    TN_TRY(TN_NEW(arena, found, words, error));
     *count = 0;
     for (char *at = line; *count < found;) {
         at += strspn(at, " \t");
@@ -94,7 +94,7 @@ static tn_status check_label(const lines *of, size_t word, const char *label, tn
 }
 
 static tn_status add(tn_sentences *to, const tn_sentence *sentence, tn_error *error) {
-    TN_TRY(tn_grow(&to->sentence, &to->capacity, to->count + 1, sizeof *to->sentence, error));
+    TN_TRY(TN_GROW(&to->sentence, &to->capacity, to->count + 1, error));
     to->sentence[to->count++] = *sentence;
     return TN_OK;
 }
@@ -194,8 +194,8 @@ static tn_status finish_sentence(collected *c, const lines *of, tn_arena *arena,
                           c->pending_class ? "has" : "lacks", to->has_classes ? "have" : "have not");
     to->has_classes = c->pending_class != NULL;
     tn_sentence kept = {.words = s->words, .class_name = c->pending_class};
-    TN_TRY(tn_arena_alloc(arena, s->words, sizeof *kept.word, &kept.word, error));
-    TN_TRY(tn_arena_alloc(arena, s->words, sizeof *kept.label, &kept.label, error));
+    TN_TRY(TN_NEW(arena, s->words, &kept.word, error));
+    TN_TRY(TN_NEW(arena, s->words, &kept.label, error));
     memcpy(kept.word, s->word, s->words * sizeof *kept.word);
     memcpy(kept.label, s->label, s->words * sizeof *kept.label);
     s->words = 0;
@@ -230,8 +230,8 @@ static tn_status take_column_line(collected *c, const lines *of, char *line, tn_
     if (s->words == SENTENCE_WORDS_MOST)
         return tn_fail_at(error, TN_LIMIT, place(of, 1), "a sentence of more than %d words",
                           SENTENCE_WORDS_MOST);
-    TN_TRY(tn_grow(&s->word, &c->word_capacity, s->words + 1, sizeof *s->word, error));
-    TN_TRY(tn_grow(&s->label, &c->label_capacity, s->words + 1, sizeof *s->label, error));
+    TN_TRY(TN_GROW(&s->word, &c->word_capacity, s->words + 1, error));
+    TN_TRY(TN_GROW(&s->label, &c->label_capacity, s->words + 1, error));
     s->word[s->words] = column[0];
     s->label[s->words++] = column[columns - 1];
     return TN_OK;
@@ -335,7 +335,7 @@ typedef struct builder {
 static tn_status collect(builder *b, const tn_sentences *of, int what, names *to) {
     size_t total = 0, at = 0;
     for (size_t i = 0; i < of->count; i++) total += what == 2 ? 1 : of->sentence[i].words;
-    TN_TRY(tn_arena_alloc(b->arena, total, sizeof *to->item, &to->item, b->error));
+    TN_TRY(TN_NEW(b->arena, total, &to->item, b->error));
     for (size_t i = 0; i < of->count; i++) {
         const tn_sentence *s = &of->sentence[i];
         if (what == 2)
@@ -346,14 +346,14 @@ static tn_status collect(builder *b, const tn_sentences *of, int what, names *to
     }
     to->count = join_equal(to->item, total);
     if (to->count > INT32_MAX / 2) return tn_fail(b->error, TN_LIMIT, "more than 2^30 words or labels");
-    TN_TRY(tn_arena_alloc(b->arena, to->count, sizeof *to->number, &to->number, b->error));
+    TN_TRY(TN_NEW(b->arena, to->count, &to->number, b->error));
     for (size_t i = 0; i < to->count; i++) to->number[i] = (uint32_t)i;
     return TN_OK;
 }
 
 static tn_status list_names(builder *b, const names *of, const char ***list, uint32_t *count) {
     *count = (uint32_t)of->count;
-    TN_TRY(tn_arena_alloc(b->arena, of->count, sizeof **list, list, b->error));
+    TN_TRY(TN_NEW(b->arena, of->count, list, b->error));
     for (size_t i = 0; i < of->count; i++) (*list)[i] = of->item[i].text;
     return TN_OK;
 }
@@ -364,9 +364,9 @@ static tn_status number_words(builder *b) {
     tn_dataset *data = b->data;
     entry *ranked;
     data->words = (uint32_t)words->count + TN_WORDS_SPECIAL;
-    TN_TRY(tn_arena_alloc(b->arena, words->count, sizeof *ranked, &ranked, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, data->words, sizeof *data->word, &data->word, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, data->words, sizeof *data->rare, &data->rare, b->error));
+    TN_TRY(TN_NEW(b->arena, words->count, &ranked, b->error));
+    TN_TRY(TN_NEW(b->arena, data->words, &data->word, b->error));
+    TN_TRY(TN_NEW(b->arena, data->words, &data->rare, b->error));
     if (words->count) memcpy(ranked, words->item, words->count * sizeof *ranked);
     qsort(ranked, words->count, sizeof *ranked, by_falling_count);
     data->word[TN_WORD_PADDING] = "[PAD]";
@@ -393,7 +393,7 @@ static tn_status number_unseen(builder *b, const char *text, int32_t *label) {
     while (k < data->unseen_labels && strcmp(data->unseen_label[k], text) != 0) k++;
     if (k == data->unseen_labels) {
         const char **grown;
-        TN_TRY(tn_arena_alloc(b->arena, (size_t)k + 1, sizeof *grown, &grown, b->error));
+        TN_TRY(TN_NEW(b->arena, (size_t)k + 1, &grown, b->error));
         if (k) memcpy(grown, data->unseen_label, k * sizeof *grown);
         grown[k] = text;
         data->unseen_label = grown;
@@ -407,8 +407,8 @@ static tn_status convert(builder *b, const tn_sentence *s, tn_split *split, tn_e
     uint32_t *token, tokens = (uint32_t)(s->words + 1 < b->sequence ? s->words + 1 : b->sequence);
     int32_t *slot;
     split->cut += s->words + 1 > b->sequence;
-    TN_TRY(tn_arena_alloc(b->arena, tokens, sizeof *token, &token, b->error));
-    TN_TRY(tn_arena_alloc(b->arena, tokens, sizeof *slot, &slot, b->error));
+    TN_TRY(TN_NEW(b->arena, tokens, &token, b->error));
+    TN_TRY(TN_NEW(b->arena, tokens, &slot, b->error));
     token[0] = TN_WORD_CLASS;
     slot[0] = TN_NO_LABEL;
     for (uint32_t i = 1; i < tokens; i++) {
@@ -425,7 +425,7 @@ static tn_status convert(builder *b, const tn_sentence *s, tn_split *split, tn_e
 
 static tn_status convert_all(builder *b, const tn_sentences *from, tn_split *split) {
     split->count = from->count;
-    TN_TRY(tn_arena_alloc(b->arena, from->count, sizeof *split->example, &split->example, b->error));
+    TN_TRY(TN_NEW(b->arena, from->count, &split->example, b->error));
     for (size_t i = 0; i < from->count; i++)
         TN_TRY(convert(b, &from->sentence[i], split, &split->example[i]));
     return TN_OK;

@@ -22,7 +22,7 @@ static bool is_padded(const evaluation *v) {
 static tn_status measure_entropies(evaluation *v, const tn_split *split, double ***entropy) {
     size_t exits = v->result->exits;
     tn_step_result result;
-    TN_TRY(tn_arena_alloc(v->arena, exits, sizeof **entropy, entropy, v->error));
+    TN_TRY(TN_NEW(v->arena, exits, entropy, v->error));
     for (uint32_t e = 0; e + 1 < exits; e++) {
         TN_TRY(tn_arena_alloc(v->arena, split->count, sizeof ***entropy, &(*entropy)[e], v->error));
         tn_trainer_set_sort(v->trainer, e);
@@ -45,8 +45,8 @@ static int ascending(const void *left, const void *right) {
 static tn_status set_thresholds(evaluation *v, double *const *entropy, size_t count) {
     double *there;
     bool *gone;
-    TN_TRY(tn_arena_alloc(v->arena, count, sizeof *there, &there, v->error));
-    TN_TRY(tn_arena_alloc(v->arena, count, sizeof *gone, &gone, v->error));
+    TN_TRY(TN_NEW(v->arena, count, &there, v->error));
+    TN_TRY(TN_NEW(v->arena, count, &gone, v->error));
     for (size_t e = 0; e + 1 < v->result->exits; e++) {
         tn_exit_result *exit = &v->result->exit[e];
         size_t left = 0, leave = (size_t)llround(exit->wanted * (double)count);
@@ -62,7 +62,7 @@ static tn_status set_thresholds(evaluation *v, double *const *entropy, size_t co
 static tn_status take_exits(evaluation *v, double *const *entropy, size_t count, bool test,
                             uint32_t **taken) {
     size_t exits = v->result->exits;
-    TN_TRY(tn_arena_alloc(v->arena, count, sizeof **taken, taken, v->error));
+    TN_TRY(TN_NEW(v->arena, count, taken, v->error));
     for (size_t i = 0; i < count; i++) {
         uint32_t e = 0;
         while (e + 1 < exits && entropy[e][i] > v->result->exit[e].entropy) e++;
@@ -101,7 +101,7 @@ tn_status tn_infer_data(const tn_training *run, tn_trainer *trainer, tn_arena *a
     result->evaluated = true;
     result->examples = run->data->dev.count + run->data->test.count;
     result->exits = tn_trainer_sorts(trainer) > 1 ? tn_trainer_sorts(trainer) : 0;
-    TN_TRY(tn_arena_alloc(arena, result->exits, sizeof *result->exit, &result->exit, error));
+    TN_TRY(TN_NEW(arena, result->exits, &result->exit, error));
     for (uint32_t e = 0; e < result->exits; e++) {
         result->exit[e] = (tn_exit_result){.wanted = tn_trainer_sort_share(trainer, e), .entropy = 1};
         TN_TRY(tn_trainer_sort_name(trainer, e, arena, &result->exit[e].name, error));

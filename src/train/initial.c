@@ -54,7 +54,7 @@ static tn_status initialise_predictors(tn_trainer *t, const tn_train_settings *s
     double *values;
     for (size_t i = 0; i < t->predictors; i++)
         if (t->predictor[i].elements > most) most = t->predictor[i].elements;
-    TN_TRY(tn_alloc(most, sizeof *values, &values, error));
+    TN_TRY(TN_ALLOC(most, &values, error));
     for (size_t i = 0; i < t->predictors; i++) {
         const tn_train_parameter *p = &t->predictor[i];
         double amplitude = p->inputs ? sqrt(3 / ((double)p->inputs * (double)tn_trainer_sequence(t))) : 0;
@@ -70,7 +70,7 @@ tn_status tn_initialise(tn_trainer *t, const tn_train_settings *settings, tn_err
     double *values;
     for (size_t i = 0; i < t->parameters; i++)
         if (t->parameter[i].elements > most) most = t->parameter[i].elements;
-    TN_TRY(tn_alloc(most, sizeof *values, &values, error));
+    TN_TRY(TN_ALLOC(most, &values, error));
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < t->parameters; i++) {
         tn_train_parameter *p = &t->parameter[i];

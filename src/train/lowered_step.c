@@ -112,7 +112,7 @@ static tn_status improve(tn_axis_order *of, uint32_t t, bool *better, tn_error *
 /* Takes `elements` as given. */
 static tn_status axis_order_choose(tn_axis_order *of, tn_arena *arena, tn_error *error) {
     const tn_program *program = of->program;
-    TN_TRY(tn_arena_alloc(arena, program->tensors, sizeof *of->order, &of->order, error));
+    TN_TRY(TN_NEW(arena, program->tensors, &of->order, error));
     for (uint32_t t = 0; t < program->tensors; t++) {
         const tn_indices *given = &program->tensor[t].indices;
         of->order[t].count = given->count;
@@ -228,7 +228,7 @@ static tn_status order_axes(lowering *l, const tn_operation *operation, const tn
     tn_axis_order *made = &l->order[l->orders++];
     *made = (tn_axis_order){.program = program, .looked_up = looked_up};
     *found = made;
-    TN_TRY(tn_arena_alloc(l->arena, program->tensors, sizeof *made->elements, &made->elements, l->error));
+    TN_TRY(TN_NEW(l->arena, program->tensors, &made->elements, l->error));
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *o = &step->operation[i];
         if (o->layer != operation->layer || !o->program_step) continue;
@@ -279,7 +279,7 @@ static tn_status lower_cut(lowering *l, tn_instruction *to) {
     TN_TRY(partial_view(l, operation, operation->partial->tensor, operation->reads[0], &from));
     part = from;
     tn_view_lay(&part, 0);
-    TN_TRY(tn_arena_alloc(l->arena, 1, sizeof *block, &block, l->error));
+    TN_TRY(TN_NEW(l->arena, 1, &block, l->error));
     block->axes = from.axes;
     for (uint32_t i = 0; i < from.axes; i++) {
         block->axis[i].size = from.axis[i].size;
@@ -308,7 +308,7 @@ static tn_status lower_product(lowering *l, tn_instruction *to) {
         TN_TRY(predictor_views(l, operation, view));
     else
         TN_TRY(attention_views(l, operation, view));
-    TN_TRY(tn_arena_alloc(l->arena, 1, sizeof *plan, &plan, l->error));
+    TN_TRY(TN_NEW(l->arena, 1, &plan, l->error));
     TN_TRY(tn_contraction_plan(&view[0], &view[1], &view[2], l->arena, plan, l->error));
     to->contraction = plan;
     const tn_table_digits *digits = digits_of(l, operation->layer);
@@ -357,7 +357,7 @@ static tn_status add_table(lowering *l, uint32_t layer) {
     uint64_t tokens = l->model->layer[layer].tokens;
     bool cores = l->to->step.layer[layer].program != NULL;
     *table = (tn_table_digits){.layer = layer, .count = cores ? weight->d : 1};
-    TN_TRY(tn_arena_alloc(l->arena, table->count, sizeof *table->digit, &table->digit, l->error));
+    TN_TRY(TN_NEW(l->arena, table->count, &table->digit, l->error));
     for (uint32_t d = 0; d < table->count; d++) {
         table->radix[d] = cores ? weight->m[d] : l->model->layer[layer].rows;
         TN_TRY(tn_arena_alloc(l->arena, tokens, sizeof **table->digit, &table->digit[d], l->error));
@@ -462,11 +462,11 @@ static tn_status place_arrays(lowering *l) {
     tn_lowered_step *to = l->to;
     const tn_step *step = &to->step;
     pool memory = {0};
-    TN_TRY(tn_arena_alloc(l->arena, step->arrays, sizeof *to->place, &to->place, l->error));
-    TN_TRY(tn_arena_alloc(l->arena, step->arrays, sizeof *to->resident, &to->resident, l->error));
-    TN_TRY(tn_arena_alloc(l->arena, step->arrays, sizeof *l->touches, &l->touches, l->error));
-    TN_TRY(tn_arena_alloc(l->arena, step->arrays, sizeof *l->live, &l->live, l->error));
-    TN_TRY(tn_arena_alloc(l->arena, (size_t)step->arrays + 1, sizeof *memory.hole, &memory.hole, l->error));
+    TN_TRY(TN_NEW(l->arena, step->arrays, &to->place, l->error));
+    TN_TRY(TN_NEW(l->arena, step->arrays, &to->resident, l->error));
+    TN_TRY(TN_NEW(l->arena, step->arrays, &l->touches, l->error));
+    TN_TRY(TN_NEW(l->arena, step->arrays, &l->live, l->error));
+    TN_TRY(TN_NEW(l->arena, (size_t)step->arrays + 1, &memory.hole, l->error));
     size_t kept = 0;
     for (uint32_t i = 0; i < step->arrays; i++) {
         to->resident[i] = tn_array_is_resident(&step->array[i]);
@@ -507,10 +507,10 @@ static tn_status plan_rounding(lowering *l) {
 static tn_status lower(lowering *l) {
     tn_lowered_step *to = l->to;
     const tn_step *step = &to->step;
-    TN_TRY(tn_arena_alloc(l->arena, step->operations, sizeof *to->instruction, &to->instruction, l->error));
-    TN_TRY(tn_arena_alloc(l->arena, step->layers, sizeof *to->head, &to->head, l->error));
-    TN_TRY(tn_arena_alloc(l->arena, step->layers, sizeof *to->table, &to->table, l->error));
-    TN_TRY(tn_arena_alloc(l->arena, step->layers, sizeof *l->order, &l->order, l->error));
+    TN_TRY(TN_NEW(l->arena, step->operations, &to->instruction, l->error));
+    TN_TRY(TN_NEW(l->arena, step->layers, &to->head, l->error));
+    TN_TRY(TN_NEW(l->arena, step->layers, &to->table, l->error));
+    TN_TRY(TN_NEW(l->arena, step->layers, &l->order, l->error));
     for (uint32_t i = 0; i < step->layers; i++) {
         if (strcmp(l->model->layer[i].kind->name, "input") == 0)
             return tn_fail_at(
@@ -526,7 +526,7 @@ static tn_status lower(lowering *l) {
     to->updates_last = true;
     for (uint32_t i = to->update_begin; i < step->operations; i++)
         to->updates_last &= step->operation[i].phase == TN_UPDATE;
-    TN_TRY(tn_arena_alloc(l->arena, step->arrays, sizeof *l->stays, &l->stays, l->error));
+    TN_TRY(TN_NEW(l->arena, step->arrays, &l->stays, l->error));
     find_heads(l);
     for (uint32_t i = 0; i < step->operations; i++) TN_TRY(lower_operation(l, i));
     TN_TRY(plan_rounding(l));

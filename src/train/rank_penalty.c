@@ -37,7 +37,7 @@ tn_status tn_rank_penalty_new(const tn_trainer *t, tn_arena *arena, tn_rank_pena
     uint64_t most = 1, ranks = 1;
     uint32_t core = 0;
     *penalty = (tn_rank_penalty){0};
-    TN_TRY(tn_arena_alloc(arena, t->parameters, sizeof *penalty->bond, &penalty->bond, error));
+    TN_TRY(TN_NEW(arena, t->parameters, &penalty->bond, error));
     for (size_t i = 0; i < t->parameters; i++) {
         const tn_train_parameter *p = &t->parameter[i];
         tn_rank_bond *bond = &penalty->bond[penalty->bonds];
@@ -46,7 +46,7 @@ tn_status tn_rank_penalty_new(const tn_trainer *t, tn_arena *arena, tn_rank_pena
                    : 0;
         if (p->elements > most) most = p->elements;
         if (!bond_behind(t, i, core, bond)) continue;
-        TN_TRY(tn_arena_alloc(arena, bond->rank, sizeof *bond->lives, &bond->lives, error));
+        TN_TRY(TN_NEW(arena, bond->rank, &bond->lives, error));
         if (bond->rank > ranks) ranks = bond->rank;
         penalty->bonds++;
     }
@@ -55,9 +55,9 @@ tn_status tn_rank_penalty_new(const tn_trainer *t, tn_arena *arena, tn_rank_pena
                        "model %s has no rank to adapt: no layer that is trained is a tensor train or a "
                        "tensor-train matrix of two cores or more",
                        tn_model_name(t->model));
-    TN_TRY(tn_arena_alloc(arena, most, sizeof *penalty->left, &penalty->left, error));
-    TN_TRY(tn_arena_alloc(arena, most, sizeof *penalty->right, &penalty->right, error));
-    return tn_arena_alloc(arena, ranks, sizeof *penalty->factor, &penalty->factor, error);
+    TN_TRY(TN_NEW(arena, most, &penalty->left, error));
+    TN_TRY(TN_NEW(arena, most, &penalty->right, error));
+    return TN_NEW(arena, ranks, &penalty->factor, error);
 }
 
 static void read_bond(const tn_rank_penalty *penalty, const tn_trainer *t, const tn_rank_bond *bond) {

@@ -10,7 +10,7 @@
 /* gradient[array]: made from a loss, by what is done before the updates. */
 static tn_status find_gradients(const tn_step *step, tn_arena *arena, bool **gradient, tn_error *error) {
     bool *made;
-    TN_TRY(tn_arena_alloc(arena, step->arrays, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(arena, step->arrays, &made, error));
     for (uint32_t i = 0; i < step->operations; i++) {
         const tn_operation *o = &step->operation[i];
         bool is_gradient = o->kind == TN_OP_CROSS_ENTROPY;
@@ -43,7 +43,7 @@ tn_status tn_rounding_plan(const tn_step *step, tn_arena *arena, tn_operand_roun
         wanted |= step->operation[i].kind == TN_OP_PRODUCT && step->operation[i].arithmetic;
     *rounding = NULL;
     if (!wanted) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, step->operations, sizeof **rounding, rounding, error));
+    TN_TRY(TN_NEW(arena, step->operations, rounding, error));
     TN_TRY(find_gradients(step, arena, &gradient, error));
     plan_products(step, gradient, *rounding);
     return TN_OK;
@@ -55,10 +55,10 @@ tn_status tn_rounding_grow(tn_rounding_room *room, size_t elements, size_t bytes
     double *values, *narrow;
     char *operand[2];
     if (elements <= room->elements) return TN_OK;
-    TN_TRY(tn_alloc(elements, sizeof *narrow, &narrow, error));
+    TN_TRY(TN_ALLOC(elements, &narrow, error));
     tn_free(room->narrow);
     room->narrow = narrow;
-    TN_TRY(tn_alloc(elements, sizeof *values, &values, error));
+    TN_TRY(TN_ALLOC(elements, &values, error));
     tn_free(room->values);
     room->values = values;
     for (int k = 0; k < 2; k++) {

@@ -82,8 +82,8 @@ static tn_status score_labels(scoring *s, uint32_t head, const tn_example *examp
     const tn_dataset *data = s->how->data;
     const char **expected, **found;
     tn_arena_reset(&s->scratch);
-    TN_TRY(tn_arena_alloc(&s->scratch, example->tokens, sizeof *expected, &expected, s->error));
-    TN_TRY(tn_arena_alloc(&s->scratch, example->tokens, sizeof *found, &found, s->error));
+    TN_TRY(TN_NEW(&s->scratch, example->tokens, &expected, s->error));
+    TN_TRY(TN_NEW(&s->scratch, example->tokens, &found, s->error));
     for (uint32_t i = 1; i < example->tokens; i++) {
         uint32_t label = s->found[head][i];
         note_answer(&s->answers[head], label, example->slot[i]);
@@ -117,8 +117,7 @@ static tn_status score_example(scoring *s, const tn_example *example) {
 static tn_status score_examples(scoring *s, const tn_split *split) {
     tn_trainer *trainer = s->how->trainer;
     for (uint32_t h = 0; h < tn_trainer_heads(trainer); h++)
-        TN_TRY(tn_arena_alloc(&s->room, tn_trainer_sequence(trainer), sizeof *s->found[h], &s->found[h],
-                              s->error));
+        TN_TRY(TN_NEW(&s->room, tn_trainer_sequence(trainer), &s->found[h], s->error));
     for (size_t i = 0; i < split->count; i++) {
         if (s->how->sort_of) tn_trainer_set_sort(trainer, s->how->sort_of[i]);
         TN_TRY(score_example(s, &split->example[i]));

@@ -95,7 +95,7 @@ tn_status tn_train_settings_weight(tn_train_settings *settings, const char *assi
     const tn_loss_weight *old = settings->loss_weights.item;
     size_t count = settings->loss_weights.count;
     tn_loss_weight *grown;
-    TN_TRY(tn_arena_alloc(arena, count + 1, sizeof *grown, &grown, error));
+    TN_TRY(TN_NEW(arena, count + 1, &grown, error));
     if (count) memcpy(grown, old, count * sizeof *grown);
     grown[count].weight = weight;
     TN_TRY(tn_arena_copy_text(arena, assignment, (size_t)(equals - assignment), &grown[count].name, error));

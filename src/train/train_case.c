@@ -18,7 +18,7 @@ static tn_status read_list(tn_reference_run *r, const json_t *list, const char *
                            int64_t **values, size_t *count) {
     *count = json_array_size(list);
     if (!json_is_array(list) || *count == 0 || *count > most) return reference_run_malformed(r, what);
-    TN_TRY(tn_arena_alloc(&r->arena, *count, sizeof **values, values, r->error));
+    TN_TRY(TN_NEW(&r->arena, *count, values, r->error));
     for (size_t i = 0; i < *count; i++) {
         if (!json_is_integer(json_array_get(list, i))) return reference_run_malformed(r, what);
         (*values)[i] = json_integer_value(json_array_get(list, i));
@@ -39,8 +39,8 @@ static tn_status read_sample(tn_reference_run *r, const json_t *given, tn_refere
         return reference_run_malformed(r, "samples");
     uint32_t *token;
     int32_t *slot;
-    TN_TRY(tn_arena_alloc(&r->arena, length, sizeof *token, &token, r->error));
-    TN_TRY(tn_arena_alloc(&r->arena, length, sizeof *slot, &slot, r->error));
+    TN_TRY(TN_NEW(&r->arena, length, &token, r->error));
+    TN_TRY(TN_NEW(&r->arena, length, &slot, r->error));
     for (size_t i = 0; i < length; i++) {
         if (tokens[i] > INT32_MAX || slots[i] > INT32_MAX) return reference_run_malformed(r, "samples");
         token[i] = (uint32_t)tokens[i];
@@ -63,7 +63,7 @@ static tn_status read_samples(tn_reference_run *r) {
     r->rate = json_number_value(rate);
     TN_TRY(tn_train_settings_decode(NULL, &r->arena, &r->settings, r->error));
     if (json_is_number(epsilon)) r->settings.layer_norm_epsilon = json_number_value(epsilon);
-    TN_TRY(tn_arena_alloc(&r->arena, r->samples, sizeof *r->sample, &r->sample, r->error));
+    TN_TRY(TN_NEW(&r->arena, r->samples, &r->sample, r->error));
     for (size_t i = 0; i < r->samples; i++) TN_TRY(read_sample(r, json_array_get(list, i), &r->sample[i]));
     return TN_OK;
 }
@@ -113,7 +113,7 @@ static tn_status load_initial(tn_reference_run *r, tn_trainer *t) {
                                 tn_arrays_info(arrays, position)->elements, p->elements);
             break;
         }
-        status = tn_arena_alloc(&r->arena, p->elements, sizeof *values, &values, r->error);
+        status = TN_NEW(&r->arena, p->elements, &values, r->error);
         if (status == TN_OK) status = tn_arrays_read(arrays, position, values, r->error);
         if (status == TN_OK) tn_trainer_kernels(t)->from_double(values, p->values, p->elements);
     }
@@ -134,7 +134,7 @@ static tn_status draw_initial(tn_reference_run *r, tn_trainer *t) {
         const json_t *amplitude = json_object_get(array, "amplitude"), *fill = json_object_get(array, "fill");
         double *values;
         if (!name || strcmp(name, p->name) != 0) return reference_run_malformed(r, "arrays");
-        TN_TRY(tn_arena_alloc(&r->arena, p->elements, sizeof *values, &values, r->error));
+        TN_TRY(TN_NEW(&r->arena, p->elements, &values, r->error));
         for (uint64_t k = 0; k < p->elements; k++)
             values[k] = json_is_number(amplitude)
                             ? (2 * tn_splitmix_unit(&state) - 1) * json_number_value(amplitude)
@@ -183,7 +183,7 @@ static double tolerance_of(tn_real real) {
 static tn_status add_check(case_run *r, const char *name, const char *quantity, const char *worst,
                            double relative, double tolerance) {
     tn_train_checks *c = r->checks;
-    TN_TRY(tn_grow(&c->item, &c->capacity, c->count + 1, sizeof *c->item, r->error));
+    TN_TRY(TN_GROW(&c->item, &c->capacity, c->count + 1, r->error));
     tn_train_check *check = &c->item[c->count];
     *check = (tn_train_check){.quantity = quantity,
                               .flow = r->flow,
@@ -201,7 +201,7 @@ static tn_status add_check(case_run *r, const char *name, const char *quantity, 
 /* Values of ours, as float64. */
 static tn_status ours_of(case_run *r, const tn_trainer *t, const void *values, uint64_t count,
                          double **ours) {
-    TN_TRY(tn_arena_alloc(&r->of.arena, count, sizeof **ours, ours, r->error));
+    TN_TRY(TN_NEW(&r->of.arena, count, ours, r->error));
     tn_trainer_kernels(t)->to_double(values, *ours, count);
     return TN_OK;
 }
@@ -272,13 +272,12 @@ static void capture(void *user, const tn_step *step, uint32_t operation, uint32_
         c->output_elements[of->layer] = of->elements;
     }
     if (!to || c->status != TN_OK) return;
-    if (!*to) c->status = tn_arena_alloc(&c->r->of.arena, of->elements, sizeof **to, to, c->r->error);
+    if (!*to) c->status = TN_NEW(&c->r->of.arena, of->elements, to, c->r->error);
     if (c->status == TN_OK) tn_trainer_kernels(c->t)->to_double(values, *to, of->elements);
 }
 
 static tn_status read_array(case_run *r, tn_arrays *arrays, size_t position, double **values) {
-    TN_TRY(tn_arena_alloc(&r->of.arena, tn_arrays_info(arrays, position)->elements, sizeof **values, values,
-                          r->error));
+    TN_TRY(TN_NEW(&r->of.arena, tn_arrays_info(arrays, position)->elements, values, r->error));
     return tn_arrays_read(arrays, position, *values, r->error);
 }
 
@@ -314,7 +313,7 @@ static tn_status compare_file(case_run *r, const char *file, finder find, void *
     TN_TRY(tn_arena_format(&r->of.arena, &path, r->error, "%s/%s", r->of.folder, file));
     TN_TRY(tn_arrays_open(path, &arrays, r->error));
     size_t count = tn_arrays_count(arrays);
-    tn_status status = tn_arena_alloc(&r->of.arena, count, sizeof *of, &of, r->error);
+    tn_status status = TN_NEW(&r->of.arena, count, &of, r->error);
     for (size_t i = 0; status == TN_OK && i < count; i++) {
         double *expected;
         status = read_array(r, arrays, i, &expected);
@@ -369,9 +368,9 @@ static tn_status check_sample(case_run *r, tn_trainer *t, size_t i, bool padded)
     size_t layers = tn_model_layers(r->of.model);
     const char *name, *file;
     tn_step_result result;
-    TN_TRY(tn_arena_alloc(&r->of.arena, layers, sizeof *c.output, &c.output, r->error));
-    TN_TRY(tn_arena_alloc(&r->of.arena, layers, sizeof *c.output_elements, &c.output_elements, r->error));
-    TN_TRY(tn_arena_alloc(&r->of.arena, tn_trainer_parameters(t), sizeof *c.gradient, &c.gradient, r->error));
+    TN_TRY(TN_NEW(&r->of.arena, layers, &c.output, r->error));
+    TN_TRY(TN_NEW(&r->of.arena, layers, &c.output_elements, r->error));
+    TN_TRY(TN_NEW(&r->of.arena, tn_trainer_parameters(t), &c.gradient, r->error));
     tn_trainer_watch(t, capture, &c);
     tn_status status = tn_trainer_step(t, &s->example, 1, padded, 0, &result, r->error);
     tn_trainer_watch(t, NULL, NULL);

@@ -227,11 +227,11 @@ static tn_status make_room(tn_trainer *t, const tn_lowered_step *lowered, tn_err
 
 static tn_status make_batch(tn_trainer *t, uint64_t batch, uint64_t tokens, tn_error *error) {
     size_t all = batch * tokens, capacity = t->batch.tokens_capacity;
-    TN_TRY(tn_grow(&t->batch.token, &capacity, all, sizeof *t->batch.token, error));
-    TN_TRY(tn_grow(&t->batch.slot, &t->batch.tokens_capacity, all, sizeof *t->batch.slot, error));
+    TN_TRY(TN_GROW(&t->batch.token, &capacity, all, error));
+    TN_TRY(TN_GROW(&t->batch.slot, &t->batch.tokens_capacity, all, error));
     capacity = t->batch.examples_capacity;
-    TN_TRY(tn_grow(&t->batch.intent, &capacity, batch, sizeof *t->batch.intent, error));
-    return tn_grow(&t->batch.length, &t->batch.examples_capacity, batch, sizeof *t->batch.length, error);
+    TN_TRY(TN_GROW(&t->batch.intent, &capacity, batch, error));
+    return TN_GROW(&t->batch.length, &t->batch.examples_capacity, batch, error);
 }
 
 tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, uint32_t sort,
@@ -244,7 +244,7 @@ tn_status tn_trainer_sized(tn_trainer *t, uint64_t batch, uint64_t tokens, uint3
     tn_model *model;
     tn_sized_step *made;
     TN_TRY(tn_model_resize(t->model, batch, tokens, &t->arena, &model, error));
-    TN_TRY(tn_arena_alloc(&t->arena, 1, sizeof *made, &made, error));
+    TN_TRY(TN_NEW(&t->arena, 1, &made, error));
     made->batch = batch;
     made->tokens = tokens;
     made->sort = sort;
@@ -321,7 +321,7 @@ static tn_status fill_rotations(tn_trainer *t, const tn_array *array, void *memo
     const tn_layer *layer = &t->model->layer[array->layer];
     const uint64_t depth = layer->width / layer->heads, half = depth / 2;
     double *values;
-    TN_TRY(tn_alloc(array->elements, sizeof *values, &values, error));
+    TN_TRY(TN_ALLOC(array->elements, &values, error));
     for (uint64_t p = 0; p < array->elements / depth; p++)
         for (uint64_t i = 0; i < half; i++) {
             double angle = (double)p * pow(layer->base, -2 * (double)i / (double)depth);
@@ -346,12 +346,11 @@ static tn_status make_parameters(tn_trainer *t, tn_error *error) {
             bytes +=
                 (step->array[i].elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
     }
-    TN_TRY(tn_arena_alloc(&t->arena, t->residents, sizeof *t->resident, &t->resident, error));
-    TN_TRY(tn_arena_alloc(&t->arena, t->residents, sizeof *t->resident_parameter, &t->resident_parameter,
-                          error));
-    TN_TRY(tn_arena_alloc(&t->arena, t->parameters, sizeof *t->parameter, &t->parameter, error));
+    TN_TRY(TN_NEW(&t->arena, t->residents, &t->resident, error));
+    TN_TRY(TN_NEW(&t->arena, t->residents, &t->resident_parameter, error));
+    TN_TRY(TN_NEW(&t->arena, t->parameters, &t->parameter, error));
     TN_TRY(aligned_memory(bytes, &t->resident_memory, &memory, error));
-    TN_TRY(tn_arena_alloc(&t->arena, t->predictors, sizeof *t->predictor, &t->predictor, error));
+    TN_TRY(TN_NEW(&t->arena, t->predictors, &t->predictor, error));
     size_t parameter = 0, resident = 0, predictor = 0;
     for (uint32_t i = 0; i < step->arrays; i++) {
         const tn_array *array = &step->array[i];
@@ -420,11 +419,9 @@ static tn_status make_choices(tn_trainer *t, tn_error *error) {
     uint64_t heads = 1, examples = t->model->keys.batch;
     for (uint32_t i = 0; i < t->model->layers; i++)
         if (t->model->layer[i].heads > heads) heads = t->model->layer[i].heads;
-    TN_TRY(tn_arena_alloc(&t->arena, examples * t->model->keys.sequence, sizeof *t->kept_token,
-                          &t->kept_token, error));
-    TN_TRY(tn_arena_alloc(&t->arena, examples * heads, sizeof *t->kept_head, &t->kept_head, error));
-    return tn_arena_alloc(&t->arena, heads + t->model->keys.sequence, sizeof *t->weight_of, &t->weight_of,
-                          error);
+    TN_TRY(TN_NEW(&t->arena, examples * t->model->keys.sequence, &t->kept_token, error));
+    TN_TRY(TN_NEW(&t->arena, examples * heads, &t->kept_head, error));
+    return TN_NEW(&t->arena, heads + t->model->keys.sequence, &t->weight_of, error);
 }
 
 static tn_status fill(tn_trainer *t, tn_error *error) {
@@ -440,7 +437,7 @@ static tn_status fill(tn_trainer *t, tn_error *error) {
     TN_TRY(check_heads(t, error));
     TN_TRY(make_choices(t, error));
     t->zeros.layers = t->whole->lowered.step.layers;
-    TN_TRY(tn_arena_alloc(&t->arena, t->zeros.layers, sizeof *t->zeros.layer, &t->zeros.layer, error));
+    TN_TRY(TN_NEW(&t->arena, t->zeros.layers, &t->zeros.layer, error));
     return make_parameters(t, error);
 }
 
@@ -453,7 +450,7 @@ tn_status tn_trainer_new_with(const tn_model *model, const tn_train_settings *se
                               tn_program_cache *cache, tn_trainer **trainer, tn_error *error) {
     tn_trainer *made;
     *trainer = NULL;
-    TN_TRY(tn_alloc(1, sizeof *made, &made, error));
+    TN_TRY(TN_ALLOC(1, &made, error));
     made->cache = cache;
     made->model = model;
     made->settings = *settings;

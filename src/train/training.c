@@ -161,8 +161,8 @@ static tn_status random_example(session *s, uint64_t *state, tn_example *to) {
     uint32_t tokens = (uint32_t)tn_trainer_sequence(s->trainer), *token;
     uint64_t words = tn_trainer_vocabulary(s->trainer);
     int32_t *slot;
-    TN_TRY(tn_arena_alloc(s->arena, tokens, sizeof *token, &token, s->error));
-    TN_TRY(tn_arena_alloc(s->arena, tokens, sizeof *slot, &slot, s->error));
+    TN_TRY(TN_NEW(s->arena, tokens, &token, s->error));
+    TN_TRY(TN_NEW(s->arena, tokens, &slot, s->error));
     *to = (tn_example){.tokens = tokens, .token = token, .slot = slot};
     for (uint32_t h = 0; h < tn_trainer_heads(s->trainer); h++) {
         tn_head_info head = tn_trainer_head(s->trainer, h);
@@ -177,7 +177,7 @@ static tn_status random_example(session *s, uint64_t *state, tn_example *to) {
 
 static tn_status random_batch(session *s) {
     uint64_t state = s->run->settings.seed;
-    TN_TRY(tn_arena_alloc(s->arena, s->batch_examples, sizeof *s->batch, &s->batch, s->error));
+    TN_TRY(TN_NEW(s->arena, s->batch_examples, &s->batch, s->error));
     for (uint64_t e = 0; e < s->batch_examples; e++) TN_TRY(random_example(s, &state, &s->batch[e]));
     return TN_OK;
 }
@@ -206,7 +206,7 @@ static tn_status measure_step(session *s) {
     tn_step_result result;
     uint32_t sorts = tn_trainer_sorts(s->trainer);
     TN_TRY(random_batch(s));
-    TN_TRY(tn_arena_alloc(s->arena, sorts, sizeof *s->result->sort, &s->result->sort, s->error));
+    TN_TRY(TN_NEW(s->arena, sorts, &s->result->sort, s->error));
     for (uint32_t sort = 0; sort < sorts; sort++) {
         TN_TRY(tn_initialise(s->trainer, &s->run->settings, s->error));
         tn_trainer_set_sort(s->trainer, sort);
@@ -289,8 +289,8 @@ static double guess_loss(const session *s) {
 static tn_status make_room(session *s) {
     const tn_dataset *data = s->run->data;
     s->longest = (uint32_t)tn_trainer_sequence(s->trainer);
-    TN_TRY(tn_arena_alloc(s->arena, data->train.count, sizeof *s->order, &s->order, s->error));
-    TN_TRY(tn_arena_alloc(s->arena, s->batch_examples * s->longest, sizeof *s->hidden, &s->hidden, s->error));
+    TN_TRY(TN_NEW(s->arena, data->train.count, &s->order, s->error));
+    TN_TRY(TN_NEW(s->arena, s->batch_examples * s->longest, &s->hidden, s->error));
     return TN_OK;
 }
 
@@ -377,7 +377,7 @@ static tn_status train(session *s) {
     TN_TRY(identify(s));
     if (run->folder) TN_TRY(checkpoint_path(s, &path));
     result->epochs = run->settings.epochs;
-    TN_TRY(tn_arena_alloc(s->arena, run->settings.epochs, sizeof *result->epoch, &result->epoch, s->error));
+    TN_TRY(TN_NEW(s->arena, run->settings.epochs, &result->epoch, s->error));
     if (path && run->resume)
         TN_TRY(tn_checkpoint_read(path, s->trainer, s->identity, s->arena, result, &found, s->error));
     if (!found) result->epochs = 0;

@@ -53,7 +53,7 @@ tn_status tn_zero_shares(const tn_zero_counter *of, const tn_step *step, tn_aren
     tn_zero_sum all = {.zero = {0}};
     tn_layer_zeros *row;
     *to = (tn_zeros){0};
-    TN_TRY(tn_arena_alloc(arena, (size_t)of->layers * TN_PHASES, sizeof *row, &row, error));
+    TN_TRY(TN_NEW(arena, (size_t)of->layers * TN_PHASES, &row, error));
     for (uint32_t i = 0; i < of->layers; i++)
         for (int phase = 0; phase < TN_PHASES; phase++) {
             const tn_zero_sum *one = &of->layer[i][phase];

@@ -38,7 +38,7 @@ static void growth(void **state) {
     uint32_t *items = NULL;
     size_t capacity = 0;
     for (uint32_t i = 0; i < 1000; i++) {
-        assert_int_equal(tn_grow(&items, &capacity, i + 1, sizeof *items, &error), TN_OK);
+        assert_int_equal(TN_GROW(&items, &capacity, i + 1, &error), TN_OK);
         assert_true(capacity > i);
         assert_int_equal(items[i], 0);
         items[i] = i;
@@ -46,10 +46,10 @@ static void growth(void **state) {
     for (uint32_t i = 0; i < 1000; i++) assert_int_equal(items[i], i);
     const uint32_t *before = items;
     size_t held = capacity;
-    assert_int_equal(tn_grow(&items, &capacity, SIZE_MAX / 2, sizeof *items, &error), TN_MEMORY);
-    assert_int_equal(tn_grow(&items, &capacity, SIZE_MAX, sizeof *items, &error), TN_MEMORY);
+    assert_int_equal(TN_GROW(&items, &capacity, SIZE_MAX / 2, &error), TN_MEMORY);
+    assert_int_equal(TN_GROW(&items, &capacity, SIZE_MAX, &error), TN_MEMORY);
     tn_memory_fail_at(1);
-    assert_int_equal(tn_grow(&items, &capacity, held + 1, sizeof *items, &error), TN_MEMORY);
+    assert_int_equal(TN_GROW(&items, &capacity, held + 1, &error), TN_MEMORY);
     tn_memory_fail_at(0);
     assert_ptr_equal(items, before);
     assert_int_equal(capacity, held);

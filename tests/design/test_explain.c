@@ -177,9 +177,7 @@ static void transformations(void **state) {
     build.kernels = 2;
     tn_price plain = test_price(test_prepare(step, device, &arena), &build);
     tn_step changed = *step;
-    assert_int_equal(
-        tn_arena_alloc(&arena, 2 * step->operations, sizeof *changed.operation, &changed.operation, NULL),
-        TN_OK);
+    assert_int_equal(TN_NEW(&arena, 2 * step->operations, &changed.operation, NULL), TN_OK);
     /* Weight gradients in block floating point: a kernel of its own, cheaper than the other. */
     memcpy(changed.operation, step->operation, step->operations * sizeof *step->operation);
     for (uint32_t i = 0; i < step->operations; i++)

@@ -40,7 +40,7 @@ static design priced_step(tn_step made_step, const char *keys) {
     tn_step *step;
     tn_yaml *node = NULL;
     if (keys) assert_int_equal(tn_yaml_parse("build", keys, strlen(keys), &arena, &node, NULL), TN_OK);
-    assert_int_equal(tn_arena_alloc(&arena, 1, sizeof *step, &step, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&arena, 1, &step, NULL), TN_OK);
     *step = made.step;
     assert_int_equal(tn_build_decode(node, &arena, &build, NULL), TN_OK);
     assert_int_equal(tn_workload_prepare(step, device, &arena, &made.workload, NULL), TN_OK);

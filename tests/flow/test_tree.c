@@ -121,7 +121,7 @@ static void overflow_is_reported(void **state) {
 static tn_tree random_tree(uint32_t tensors, uint64_t *state, tn_arena *arena) {
     tn_tree tree = {tensors, NULL};
     uint32_t alive[TN_TENSORS_MOST], count = tensors;
-    assert_int_equal(tn_arena_alloc(arena, tensors, sizeof *tree.merge, &tree.merge, NULL), TN_OK);
+    assert_int_equal(TN_NEW(arena, tensors, &tree.merge, NULL), TN_OK);
     for (uint32_t t = 0; t < tensors; t++) alive[t] = t;
     for (uint32_t i = 0; i + 1 < tensors; i++) {
         uint32_t pair[2];
@@ -170,8 +170,7 @@ static void reorder_is_exact(void **state) {
         tn_tree tree = random_tree(network.tensors, &random, &arena), ordered = tree;
         uint64_t *elements, *macs, inputs;
         tn_tree_cost before, after;
-        assert_int_equal(tn_arena_alloc(&arena, tree.tensors, sizeof *ordered.merge, &ordered.merge, NULL),
-                         TN_OK);
+        assert_int_equal(TN_NEW(&arena, tree.tensors, &ordered.merge, NULL), TN_OK);
         memcpy(ordered.merge, tree.merge, (tree.tensors - 1) * sizeof *tree.merge);
         assert_int_equal(tn_network_input_elements(&network, &inputs, NULL), TN_OK);
         assert_int_equal(tn_tree_merges(&network, &tree, &arena, &elements, &macs, NULL), TN_OK);

@@ -281,7 +281,7 @@ static void classes_as_one_by_one(void **state) {
         const tn_step *step = test_step_random(seed, 5 + (uint32_t)seed % 90, &arena);
         tn_map map = map_of(step, TN_BUFFERS_SEPARATE, seed % 3 ? 0 : 300, &arena);
         uint32_t *first, classes = 0;
-        assert_int_equal(tn_arena_alloc(&arena, step->arrays, sizeof *first, &first, NULL), TN_OK);
+        assert_int_equal(TN_NEW(&arena, step->arrays, &first, NULL), TN_OK);
         for (uint32_t i = 0; i < step->arrays; i++) {
             uint32_t at = 0;
             if (map.off_chip[i] || step->array[i].elements == 0) {
@@ -309,10 +309,9 @@ static void many_arrays(void **state) {
     tn_step step = {.arrays = ARRAYS, .operations = OPERATIONS};
     uint32_t *list;
     tn_pool pool;
-    assert_int_equal(tn_arena_alloc(&arena, ARRAYS, sizeof *list, &list, NULL), TN_OK);
-    assert_int_equal(tn_arena_alloc(&arena, ARRAYS, sizeof *step.array, &step.array, NULL), TN_OK);
-    assert_int_equal(tn_arena_alloc(&arena, OPERATIONS, sizeof *step.operation, &step.operation, NULL),
-                     TN_OK);
+    assert_int_equal(TN_NEW(&arena, ARRAYS, &list, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&arena, ARRAYS, &step.array, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&arena, OPERATIONS, &step.operation, NULL), TN_OK);
     for (uint32_t i = 0; i < ARRAYS; i++) {
         bool resident = i % 2 == 0;
         list[i] = i;

@@ -23,7 +23,7 @@ typedef struct {
 
 static const char **names_of(pair *of, const tn_step *step) {
     const char **name;
-    assert_int_equal(tn_arena_alloc(&of->arena, step->arrays, sizeof *name, &name, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&of->arena, step->arrays, &name, NULL), TN_OK);
     for (uint32_t a = 0; a < step->arrays; a++)
         assert_int_equal(tn_step_array_name(step, a, &of->arena, &name[a], NULL), TN_OK);
     return name;

@@ -37,7 +37,7 @@ static double random_value(uint64_t *state) {
 
 static double *numbers(tn_arena *arena, uint64_t count) {
     double *made;
-    assert_int_equal(tn_arena_alloc(arena, count, sizeof *made, &made, NULL), TN_OK);
+    assert_int_equal(TN_NEW(arena, count, &made, NULL), TN_OK);
     return made;
 }
 
@@ -136,7 +136,7 @@ static uint64_t *cut_places(table *t, uint32_t core, const tn_network *network, 
     uint64_t value[MOST_INDICES] = {0}, *places;
     *count = 1;
     for (uint32_t i = 0; i < indices.count; i++) *count *= network->index_size[indices.index[i]];
-    assert_int_equal(tn_arena_alloc(&t->arena, *count, sizeof *places, &places, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&t->arena, *count, &places, NULL), TN_OK);
     mark(indices, use);
     do {
         uint64_t at = 0;

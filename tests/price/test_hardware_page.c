@@ -50,7 +50,7 @@ static tn_workload *workload_with(const char *name, size_t count, const char *co
     tn_model *model;
     tn_step *step;
     tn_workload *workload;
-    assert_int_equal(tn_arena_alloc(&arena, 1, sizeof *step, &step, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&arena, 1, &step, NULL), TN_OK);
     assert_int_equal(tn_model_load(name, set, count, &arena, &model, NULL), TN_OK);
     assert_int_equal(tn_step_build(model, cache, &arena, step, NULL), TN_OK);
     assert_int_equal(tn_workload_prepare(step, device, &arena, &workload, NULL), TN_OK);

@@ -84,7 +84,7 @@ static const tn_step *atis_step(tn_program_cache **cache) {
     tn_step *step;
     assert_int_equal(tn_model_load("atis-2enc", NULL, 0, &arena, &model, NULL), TN_OK);
     assert_int_equal(tn_program_cache_new(cache, NULL), TN_OK);
-    assert_int_equal(tn_arena_alloc(&arena, 1, sizeof *step, &step, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&arena, 1, &step, NULL), TN_OK);
     assert_int_equal(tn_step_build(model, *cache, &arena, step, NULL), TN_OK);
     return step;
 }

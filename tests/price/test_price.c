@@ -272,7 +272,7 @@ static const tn_step *step_of(const char *name, size_t count, const char *const 
     tn_model *model;
     tn_step *step;
     tn_error error;
-    assert_int_equal(tn_arena_alloc(&arena, 1, sizeof *step, &step, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&arena, 1, &step, NULL), TN_OK);
     if (tn_model_load(name, set, count, &arena, &model, &error) != TN_OK) fail_msg("%s", error.message);
     if (tn_step_build(model, cache, &arena, step, &error) != TN_OK) fail_msg("%s", error.message);
     return step;

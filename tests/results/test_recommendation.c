@@ -46,9 +46,8 @@ static int set_up(void **state) {
     tn_error error = {0};
     tn_evaluator *evaluator;
     (void)state;
-    test_ok(
-        tn_space_load(test_source("tests/space/data/small.yaml"), NULL, 0, NULL, &arena, &space, &error),
-        &error);
+    test_ok(tn_space_load(test_source("tests/space/data/small.yaml"), NULL, 0, NULL, &arena, &space, &error),
+            &error);
     test_ok(tn_evaluator_new(&space, &evaluator, &error), &error);
     tn_point *point = malloc(space.choices.designs * sizeof *point);
     tn_evaluation *evaluation = malloc(space.choices.designs * sizeof *evaluation);
@@ -63,8 +62,8 @@ static int set_up(void **state) {
         count++;
     }
     tn_evaluator_free(evaluator);
-    test_ok(tn_arena_alloc(&arena, count, sizeof *front, &front, &error), &error);
-    test_ok(tn_arena_alloc(&arena, count, sizeof *of_front, &of_front, &error), &error);
+    test_ok(TN_NEW(&arena, count, &front, &error), &error);
+    test_ok(TN_NEW(&arena, count, &of_front, &error), &error);
     for (size_t i = 0; i < count; i++) {
         if (beaten(point, count, i)) continue;
         of_front[front_count] = evaluation[i];
@@ -262,9 +261,8 @@ static void nearest_misses_of_all_designs(void **state) {
     (void)state;
     snprintf(set, sizeof set, "device=%s", test_source("tests/space/data/tiny.yaml"));
     const char *const sets[] = {set};
-    test_ok(
-        tn_space_load(test_source("tests/space/data/small.yaml"), sets, 1, NULL, &arena, &tight, &error),
-        &error);
+    test_ok(tn_space_load(test_source("tests/space/data/small.yaml"), sets, 1, NULL, &arena, &tight, &error),
+            &error);
     test_ok(tn_misses_find(&tight, UINT64_MAX / 2, &misses, &error), &error);
     assert_int_equal(misses.evaluated, tight.choices.designs);
     assert_true(misses.count > 0);

@@ -128,7 +128,7 @@ static void held_out_halves(void **state) {
     tn_roofline_measurements data;
     bool *held_out;
     assert_int_equal(tn_roofline_measurements_load(file, roofline, &arena, &data, NULL), TN_OK);
-    assert_int_equal(tn_arena_alloc(&arena, data.count, sizeof *held_out, &held_out, NULL), TN_OK);
+    assert_int_equal(TN_NEW(&arena, data.count, &held_out, NULL), TN_OK);
     for (uint64_t split = 0; split < 3; split++) {
         tn_roofline fitted;
         assert_int_equal(tn_roofline_split(&data, split, 1, held_out, &arena, NULL), TN_OK);

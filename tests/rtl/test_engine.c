@@ -181,11 +181,9 @@ static void build(layer *with, const drawn_case *of, const tn_rtl_memory *forms)
     for (uint32_t t = 0; t < program->tensors; t++)
         updates += program->tensor[t].role == TN_ROLE_CORE_GRADIENT;
     const uint32_t arrays = program->tensors + TN_RTL_ADDED;
-    check(tn_arena_alloc(&with->arena, arrays, sizeof *with->array, &with->array, &error), &error);
-    check(tn_arena_alloc(&with->arena, arrays, sizeof *with->values, &with->values, &error), &error);
-    check(tn_arena_alloc(&with->arena, program->steps + updates, sizeof *with->operation, &with->operation,
-                         &error),
-          &error);
+    check(TN_NEW(&with->arena, arrays, &with->array, &error), &error);
+    check(TN_NEW(&with->arena, arrays, &with->values, &error), &error);
+    check(TN_NEW(&with->arena, program->steps + updates, &with->operation, &error), &error);
     uint64_t widest = of->rows > of->columns ? of->rows : of->columns;
     for (int m = 0; m < OPERANDS_IN; m++)
         with->memory[m] = (tn_rtl_memory){.banks = UINT64_C(1) << draw(&state, 3),

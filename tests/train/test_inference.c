@@ -285,7 +285,7 @@ static void exits_decide_by_entropy(void **state) {
         answers seen = {0};
         const tn_example example = {.tokens = 8, .token = token, .slot = slot, .intent = 1};
         enum { ARRAYS_MOST = 1000 };
-        assert_int_equal(tn_arena_alloc(&arena, ARRAYS_MOST, sizeof *seen.values, &seen.values, NULL), TN_OK);
+        assert_int_equal(TN_NEW(&arena, ARRAYS_MOST, &seen.values, NULL), TN_OK);
         assert_int_equal(tn_model_load(test_in_folder("3.yaml"), set, 3, &arena, &model, NULL), TN_OK);
         assert_int_equal(tn_train_settings_decode(NULL, &arena, &settings, NULL), TN_OK);
         assert_int_equal(tn_trainer_new(model, &settings, TN_FLOAT32, &trainer, NULL), TN_OK);

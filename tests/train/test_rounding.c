@@ -194,7 +194,7 @@ static void record(void *user, const tn_step *step, uint32_t operation, uint32_t
     size_t bytes = step->array[array].elements * sizeof(double);
     b->step = step;
     if (!b->record.made) {
-        assert_int_equal(tn_alloc(step->operations, sizeof *b->record.made, &b->record.made, NULL), TN_OK);
+        assert_int_equal(TN_ALLOC(step->operations, &b->record.made, NULL), TN_OK);
         b->record.operations = step->operations;
     }
     if (array != step->operation[operation].writes[0] || b->record.made[operation]) return;
