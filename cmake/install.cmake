@@ -50,6 +50,9 @@ foreach(page ${written})
         continue()
     endif()
     string(REGEX REPLACE "^tenfold-(.*)[.]1$" "\\1" command ${page})
+    if(NOT TENFOLD_SATELLITES AND command MATCHES "^(${SATELLITE_COMMAND_NAMES})$")
+        continue()
+    endif()
     add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man/${page}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
         COMMAND ${PROJECT_SOURCE_DIR}/scripts/man-page $<TARGET_FILE:tenfold_cli> ${command}

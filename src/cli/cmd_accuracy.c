@@ -2,9 +2,9 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "plot/rank_figures.h"
 #include "space/space.h"
 #include "train/accuracy_study.h"
+#include "train/study_figures.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "cli/finetune_estimate.h"
 #include "cli/output.h"
 #include "finetune/bill.h"
+#include "finetune/finetune_figures.h"
 #include "finetune/transfer.h"
-#include "plot/finetune_figures.h"
 #include "text/number.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
 #include "base/interrupt.h"
 #include "cli/cmd_finetune.h"
 #include "cli/output.h"
+#include "finetune/finetune_figures.h"
 #include "finetune/law.h"
-#include "plot/finetune_figures.h"
 #include "text/number.h"
 
 #include <math.h>

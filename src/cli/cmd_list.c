@@ -5,7 +5,6 @@
 #include "cli/cmd_technique.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/ranks.h"
 #include "cli/technique_questions.h"
 #include "design/changes.h"
 #include "flow/named.h"
@@ -122,8 +121,8 @@ static tn_status list_formats(bool json, tn_error *error) {
         .names = (const char **)tn_format_names, .names_count = TN_FORMATS, .rows = TN_FORMATS};
     for (size_t i = 0; i < TN_FORMATS; i++) {
         list.row[i] = (format_row){tn_format_names[i], called[i], true, i == TN_DENSE};
-        for (size_t k = 0; k < tn_ranks_formats_count; k++)
-            list.row[i].from_weights |= tn_ranks_formats[k] == i;
+        for (size_t k = 0; k < tn_formats_from_weights_count; k++)
+            list.row[i].from_weights |= tn_formats_from_weights[k] == i;
     }
     if (json) return tn_output_json(&format_list_record, &list, error);
     return tn_output_rows(&format_record, list.row, list.rows, error);

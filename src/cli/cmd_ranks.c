@@ -4,8 +4,8 @@
 #include "cli/commands.h"
 #include "cli/ranks.h"
 #include "cli/ranks_solution.h"
-#include "plot/rank_figures.h"
 #include "ranks/files.h"
+#include "ranks/rank_figures.h"
 #include "tensor/folding.h"
 #include "text/number.h"
 
@@ -35,12 +35,9 @@ tn_status tn_ranks_split(const char *text, const char *option, tn_arena *arena, 
     }
 }
 
-const tn_format tn_ranks_formats[] = {TN_TT, TN_TTM, TN_RING, TN_TUCKER};
-const size_t tn_ranks_formats_count = sizeof tn_ranks_formats / sizeof *tn_ranks_formats;
-
 tn_status tn_ranks_format(const char *name, tn_format *format, tn_error *error) {
-    for (size_t i = 0; i < tn_ranks_formats_count; i++) {
-        *format = tn_ranks_formats[i];
+    for (size_t i = 0; i < tn_formats_from_weights_count; i++) {
+        *format = tn_formats_from_weights[i];
         if (strcmp(name, tn_format_names[*format]) == 0) return TN_OK;
     }
     for (size_t i = 0; tn_format_names[i]; i++)

@@ -5,7 +5,7 @@
 #include "finetune/batch.h"
 #include "finetune/bill.h"
 #include "finetune/estimate.h"
-#include "plot/finetune_figures.h"
+#include "finetune/finetune_figures.h"
 #include "text/number.h"
 
 #include <math.h>

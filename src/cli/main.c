@@ -12,6 +12,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+/* Commands of the satellites (docs/README.md) stand where the build has them. */
+#ifdef TENFOLD_SATELLITES
+#define SATELLITE(command) &command,
+#else
+#define SATELLITE(command)
+#endif
+
 /* clang-format off */
 const tn_command *const tn_commands[] = {
     &tn_command_cost,
@@ -19,13 +26,13 @@ const tn_command *const tn_commands[] = {
     &tn_command_sweep,
     &tn_command_merge,
     &tn_command_slurm,
-    &tn_command_validate,
-    &tn_command_train,
-    &tn_command_accuracy,
+    SATELLITE(tn_command_validate)
+    SATELLITE(tn_command_train)
+    SATELLITE(tn_command_accuracy)
     &tn_command_export,
-    &tn_command_rtl,
-    &tn_command_ranks,
-    &tn_command_model,
+    SATELLITE(tn_command_rtl)
+    SATELLITE(tn_command_ranks)
+    SATELLITE(tn_command_model)
     &tn_command_plot,
     &tn_command_report,
     &tn_command_recommend,
@@ -34,7 +41,7 @@ const tn_command *const tn_commands[] = {
     &tn_command_hardware,
     &tn_command_technique,
     &tn_command_roofline,
-    &tn_command_finetune,
+    SATELLITE(tn_command_finetune)
     &tn_command_list,
     &tn_command_doctor,
     &tn_command_completion,

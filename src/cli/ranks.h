@@ -41,9 +41,6 @@ typedef struct tn_ranks_texts {
 } tn_ranks_texts;
 tn_status tn_ranks_split(const char *text, const char *option, tn_arena *arena, tn_ranks_texts *texts,
                          tn_error *error);
-/* What weights are decomposed into. */
-extern const tn_format tn_ranks_formats[];
-extern const size_t tn_ranks_formats_count;
 tn_status tn_ranks_format(const char *name, tn_format *format, tn_error *error);
 tn_status tn_ranks_method(const char *name, tn_svd_method *method, tn_error *error);
 /* A weight from --format, --fold and one item of --cap (a rank, or all of them as 1x12x..x1). */

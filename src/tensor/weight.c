@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+const tn_format tn_formats_from_weights[] = {TN_TT, TN_TTM, TN_RING, TN_TUCKER};
+const size_t tn_formats_from_weights_count = sizeof tn_formats_from_weights / sizeof *tn_formats_from_weights;
 const char *const tn_format_names[] = {"dense", "tt", "ttm", "tr", "tucker", "ht", "cp", "bt", NULL};
 
 uint32_t tn_weight_rank_count(const tn_weight *weight) {

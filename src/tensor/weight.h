@@ -47,6 +47,9 @@ typedef struct tn_weight {
 
 /* "dense", "tt", "ttm", "tr", "tucker", "ht", "cp", "bt"; ended by NULL, in the order of tn_format. */
 extern const char *const tn_format_names[];
+/* The formats that trained weights are decomposed into (decompose/factor.h). */
+extern const tn_format tn_formats_from_weights[];
+extern const size_t tn_formats_from_weights_count;
 
 /* How many ranks the format has at weight->d. */
 uint32_t tn_weight_rank_count(const tn_weight *weight);

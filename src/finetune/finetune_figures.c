@@ -1,4 +1,4 @@
-#include "plot/finetune_figures.h"
+#include "finetune/finetune_figures.h"
 
 #include "base/c_locale.h"
 #include "base/memory.h"

@@ -1,7 +1,7 @@
 /* Figures of a fine-tuning: throughput against batch (plots/finetune-throughput.gp) and cost by GPU
  * (plots/finetune-cost.gp). `path` is the picture's name with its ending, which says the format. */
-#ifndef TN_PLOT_FINETUNE_FIGURES_H
-#define TN_PLOT_FINETUNE_FIGURES_H
+#ifndef TN_FINETUNE_FINETUNE_FIGURES_H
+#define TN_FINETUNE_FINETUNE_FIGURES_H
 
 #include "base/error.h"
 #include "base/public.h"

@@ -6,26 +6,16 @@
  *   front       least error at every amount of a cost, its lower bound, and what the methods reach
  *   allocation  the cost of every layer as bars, by method
  */
-#ifndef TN_PLOT_RANK_FIGURES_H
-#define TN_PLOT_RANK_FIGURES_H
+#ifndef TN_RANKS_RANK_FIGURES_H
+#define TN_RANKS_RANK_FIGURES_H
 
 #include "base/error.h"
 #include "knapsack/tradeoff.h"
 #include "plot/gnuplot.h"
 #include "ranks/problem.h"
 #include "ranks/rank_plan.h"
-#include "space/space.h"
-#include "train/accuracy_study.h"
 
 #include <stddef.h>
-
-/* Figures of a study of accuracy, in FOLDER/figures:
- *   accuracy-parameters  accuracy against parameters, a line for candidates that differ in rank alone, the spread over seeds
- *   accuracy-epochs      accuracy after each epoch, a line a candidate
- */
-
-tn_status tn_study_figures(const char *folder, const tn_space *space, const tn_study *study,
-                           tn_figure_format format, tn_error *error);
 
 tn_status tn_front_figure(const char *folder, const tn_rank_problem *problem, size_t cost,
                           const tn_tradeoff *front, const tn_rank_solution *solution, tn_error *error);
