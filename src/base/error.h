@@ -47,10 +47,10 @@ tn_status tn_fail_at(tn_error *error, tn_status status, tn_position at, const ch
     TN_PRINTF(4, 5);
 /* As above with ": " and the system's text for errno behind the message. Status TN_MEMORY for ENOMEM, else
  * TN_IO. */
-/* A file that can't be opened or read: TN_INPUT where its name or what it is is wrong (missing, a folder, not
- * permitted), TN_MEMORY, and TN_IO for what lies outside (a failing disk, too many open files). */
-tn_status tn_fail_reading(tn_error *error, const char *file, int error_number, const char *what);
 tn_status tn_fail_system(tn_error *error, const char *file, int error_number, const char *what);
+/* The same of a file that can't be opened or read: TN_INPUT where its name or what it is is wrong (missing, a
+ * folder, not permitted), TN_MEMORY, and TN_IO for what lies outside (a failing disk, too many open files). */
+tn_status tn_fail_reading(tn_error *error, const char *file, int error_number, const char *what);
 
 /* Writes "FILE:LINE:COLUMN: message" (only the parts that are known) into `text` of `capacity` > 0 bytes, as
  * one line: control characters become "?". */

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -22,6 +23,20 @@ tn_status tn_lock_take(int folder, const char *name, const char *path, tn_lock *
  * ever wrote, and nothing is locked. */
 tn_status tn_lock_share(int folder, const char *name, const char *path, tn_lock *lock, tn_error *error);
 void tn_lock_release(tn_lock *lock);
+
+/* A folder that several files are written to, so that no other process writes there meanwhile. All zero: none. */
+typedef struct tn_locked_folder {
+    char *path; /* NULL: none is held */
+    int folder;
+    tn_lock lock;
+    bool made; /* it was not there before */
+} tn_locked_folder;
+
+/* Makes the folder and its parents where they are missing, and takes the lock `.lock` in it: errors as of
+ * tn_lock_take. */
+tn_status tn_folder_lock(const char *path, tn_locked_folder *locked, tn_error *error);
+/* Removes the lock, and the folder too where it was made for this and is empty. True if it still has files. */
+bool tn_folder_unlock(tn_locked_folder *locked);
 
 /* *data = the file's bytes with a NUL behind them (tn_free it), *length without the NUL. A missing or
  * unreadable file is TN_INPUT (the caller named it), a file over `limit_bytes` TN_LIMIT. */

@@ -1,5 +1,6 @@
 /* tenfold accuracy SPACE --data FOLDER -o DIR */
 #include "base/file.h"
+#include "base/guard.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "space/space.h"
@@ -116,6 +117,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
         return tn_fail(error, TN_INPUT, "%s holds a study; --resume goes on with it", asked->folder);
     tn_figure_format format;
     TN_TRY(tn_figure_format_find(asked->format, &format, error));
+    TN_TRY(tn_blas_room(error));
     tn_study_options options = {.folder = asked->folder, .effort = asked->effort, .seeds = asked->seeds};
     TN_TRY(read_shard(asked->shard, &options, error));
     TN_TRY(split_settings(asked, &set, &sets, &training, arena, error));

@@ -243,7 +243,8 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     if (!asked->folder)
         return tn_fail(error, TN_INPUT, "-o OUT is missing, the folder that the design goes to");
     TN_TRY(tn_program_cache_new(&cache, error));
-    tn_status status = run(asked, &target, cache, error);
+    tn_status status = tn_command_output(&asked->common, asked->folder, error);
+    if (status == TN_OK) status = run(asked, &target, cache, error);
     tn_target_free(&target);
     tn_program_cache_free(cache);
     return status;

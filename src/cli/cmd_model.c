@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "finetune/count.h"
 #include "model/model.h"
+#include "ranks/checkpoint.h"
 #include "ranks/import.h"
 
 #include <inttypes.h>
@@ -82,6 +83,23 @@ static tn_status count_parameters(const request *asked, const tn_buffer *out, tn
     static const char *const dense[] = {"format=dense"};
     TN_TRY(count_model(asked, out, NULL, 0, arena, &of->parameters, error));
     return count_model(asked, out, dense, 1, arena, &of->dense_parameters, error);
+}
+
+/* The arrays that it names are found under what is written: a name that a model file can't hold (a line feed, bytes
+ * that are not UTF-8, braces) is not. */
+static tn_status look_names_up(const request *asked, const tn_buffer *out, const tn_arrays *arrays,
+                               tn_arena *arena, tn_error *error) {
+    tn_yaml *root;
+    tn_model *model;
+    tn_checkpoint checkpoint;
+    tn_error cause;
+    TN_TRY(tn_yaml_parse(asked->path, out->data, out->length, arena, &root, error));
+    TN_TRY(tn_model_vary(root, NULL, 0, arena, &model, error));
+    tn_status status = tn_checkpoint_decode(tn_model_checkpoint(model), model, arena, &checkpoint, &cause);
+    if (status == TN_OK) status = tn_checkpoint_check(&checkpoint, model, arrays, arena, &cause);
+    if (status == TN_OK) return TN_OK;
+    return tn_fail_at(error, status, (tn_position){.file = asked->common.argument[0]},
+                      "a model file can't name its arrays: %.900s; rename them", cause.message);
 }
 
 /* Read back from the file. */
@@ -183,6 +201,8 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_status status =
         tn_import_model(arrays, asked->common.argument[0], &options, arena, &import, &out, error);
     if (status == TN_OK) status = describe(asked, &import, &out, arena, &of, error);
+    if (status == TN_OK && !import.is_language_model)
+        status = look_names_up(asked, &out, arrays, arena, error);
     if (status == TN_OK) status = tn_file_write_buffer(asked->path, &out, error);
     if (status == TN_OK) status = tell(asked, &of, arena, error);
     tn_buffer_free(&out);

@@ -1,5 +1,6 @@
 /* tenfold ranks (MODEL --weights FILE | --matrix FILE | --table FILE) */
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/name_index.h"
 #include "cli/commands.h"
 #include "cli/ranks.h"
@@ -318,6 +319,8 @@ static tn_status answer(void *request, int *answer, tn_error *error) {
     asked->half = (tn_half)type;
     if (asked->tokens == 0)
         return tn_fail(error, TN_INPUT, "--tokens 0 makes an empty case; give at least 1");
+    TN_TRY(tn_blas_room(error));
+    TN_TRY(tn_command_output(&asked->common, asked->output, error));
     if (mode == OF_MATRIX) return tn_ranks_matrix(asked, error);
     if (mode == OF_TABLE) return ranks_table(asked, answer, error);
     return tn_ranks_model(asked, answer, error);

@@ -1,5 +1,6 @@
 /* tenfold roofline fit --device D [DATA.csv] [--steps STEPS.csv] [--splits N] [--seed S] [-o FILE.yaml] */
 #include "base/file.h"
+#include "base/guard.h"
 #include "cli/cmd_roofline.h"
 #include "cli/output.h"
 #include "roofline/fit.h"
@@ -250,6 +251,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
                        "nothing to fit to; give DATA.csv with measured products, or --steps");
     if (r->splits > SPLITS_MOST)
         return tn_fail(error, TN_INPUT, "--splits is at most %d, not %" PRIu64, SPLITS_MOST, r->splits);
+    TN_TRY(tn_blas_room(error));
     TN_TRY(tn_roofline_load(r->device_name, &r->set, &r->common.arena, &r->device, error));
     if (r->output) TN_TRY(name_inherited(r, error));
     r->fitted = *r->device;

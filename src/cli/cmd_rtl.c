@@ -171,7 +171,8 @@ static tn_status answer(void *request_asked, int *answer_status, tn_error *error
     if (!asked->folder)
         return tn_fail(error, TN_INPUT, "-o OUT is missing, the folder that the hardware goes to");
     TN_TRY(tn_program_cache_new(&cache, error));
-    tn_status status = run(asked, &target, cache, answer_status, error);
+    tn_status status = tn_command_output(&asked->common, asked->folder, error);
+    if (status == TN_OK) status = run(asked, &target, cache, answer_status, error);
     tn_program_cache_free(cache);
     tn_target_free(&target);
     return status;

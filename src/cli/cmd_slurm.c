@@ -251,6 +251,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
             error, TN_INPUT, (tn_position){.file = space->path},
             "is too large to evaluate every design, in however many parts; `tenfold sweep SPACE "
             "--epsilon 0.05` finds its front");
+    TN_TRY(tn_command_output(&asked->common, asked->folder, error));
     tn_status status = write_scripts(&of, space, error);
     free(of.folder);
     free(of.space);

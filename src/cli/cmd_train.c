@@ -1,4 +1,5 @@
 /* tenfold train (MODEL | DIR --point ID) --data FOLDER | --case FOLDER */
+#include "base/guard.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -240,7 +241,10 @@ static tn_status print_training(const request *asked, const answer_data *answer,
            tn_count_text(r->macs_per_step.executed, macs), tn_count_text(r->peak_elements.executed, peak),
            counts_agree(r) ? "as predicted" : "and NOT as predicted");
     if (r->sorts > 1) TN_TRY(tn_output_rows(&sort_record, r->sort, r->sorts, error));
-    tn_say("%llu steps, %.3f ms each\n", (unsigned long long)r->steps, 1e3 * r->seconds_per_step);
+    if (isnan(r->seconds_per_step))
+        tn_say("%llu steps, none of them in this run\n", (unsigned long long)r->steps);
+    else
+        tn_say("%llu steps, %.3f ms each\n", (unsigned long long)r->steps, 1e3 * r->seconds_per_step);
     tn_say("zeros among operands: sparsity.activations=%.4g, sparsity.gradients=%.4g\n", r->zeros.activations,
            r->zeros.gradients);
     if (!isnan(r->wide_share)) tn_say("wide operands: precision_schedule.wide_share=%.4g\n", r->wide_share);
@@ -354,9 +358,10 @@ static const tn_record generated_record = TN_RECORD(tn_generated, generated_colu
 enum { TENTH = 10, FIFTH = 5, SENTENCES_MOST = 1000000, THREADS_MOST = 256 };
 
 /* Data where none are at hand. */
-static tn_status generate(const request *asked, tn_error *error) {
+static tn_status generate(request *asked, tn_error *error) {
     tn_generated how = tn_generated_default;
-    if (asked->target || asked->path || asked->data)
+    if (asked->target || asked->path || asked->data || asked->folder || asked->resume || asked->steps ||
+        asked->epochs || asked->weights || asked->set.count || asked->point)
         return tn_fail(error, TN_INPUT, "--generate FOLDER stands alone, with --sentences and --seed");
     if (asked->sentences < TENTH || asked->sentences > SENTENCES_MOST)
         return tn_fail(error, TN_INPUT, "--sentences %llu; it must be from %d to %d",
@@ -365,6 +370,7 @@ static tn_status generate(const request *asked, tn_error *error) {
     how.train = asked->sentences;
     how.dev = asked->sentences / TENTH;
     how.test = asked->sentences / FIFTH;
+    TN_TRY(tn_command_output(&asked->common, asked->generate, error));
     TN_TRY(tn_generated_write(asked->generate, &how, error));
     if (asked->common.json) return tn_output_json(&generated_record, &how, error);
     tn_say("%s: %llu, %llu and %llu sentences to train, dev and test, seed %llu\n", asked->generate,
@@ -373,10 +379,41 @@ static tn_status generate(const request *asked, tn_error *error) {
     return TN_OK;
 }
 
+/* What the run at hand has no use for; nothing is ignored without a word. */
+static tn_status refuse_unused(const request *asked, tn_error *error) {
+    bool steps = asked->steps > 0, replay = asked->path != NULL;
+    const struct {
+        bool given;
+        const char *name;
+    } unused[] = {
+        {(steps || replay) && asked->folder, "-o"},
+        {(steps || replay) && asked->resume, "--resume"},
+        {(steps || replay) && asked->epochs, "--epochs"},
+        {(steps || replay) && asked->tokens, "--tokens"},
+        {(steps || replay) && !isnan(asked->rank_penalty), "--adapt-ranks"},
+        {replay && asked->data, "--data"},
+        {replay && asked->steps, "--steps"},
+        {replay && asked->point, "--point"},
+        {replay && asked->device, "--device"},
+        {replay && asked->set.count, "--set"},
+        {replay && asked->weights, "--weights"},
+        {replay && asked->seed != UINT64_MAX, "--seed"},
+        {replay && asked->schedule, "--schedule"},
+        {replay && !isnan(asked->rate), "--learning-rate"},
+        {replay && asked->loss_weight.count, "--loss-weight"},
+    };
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
+        if (unused[i].given)
+            return tn_fail(error, TN_INPUT, "%s does nothing with %s; leave it out", unused[i].name,
+                           replay ? "--case" : "--data none");
+    return TN_OK;
+}
+
 static tn_status check_request(request *asked, tn_error *error) {
     if ((asked->target != NULL) == (asked->path != NULL))
         return tn_fail(error, TN_INPUT,
                        "train takes a model or a sweep's folder, or --case; see tenfold help train");
+    TN_TRY(refuse_unused(asked, error));
     if (asked->path) return TN_OK;
     bool none = asked->data && strcmp(asked->data, "none") == 0;
     if (!asked->data)
@@ -401,6 +438,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
                        (unsigned long long)asked->threads, THREADS_MOST);
     if (asked->generate) return generate(asked, error);
     TN_TRY(check_request(asked, error));
+    TN_TRY(tn_blas_room(error));
     return asked->path ? run_case(asked, answer, error) : run_training(asked, answer, error);
 }
 

@@ -1,5 +1,6 @@
 /* tenfold validate (DIR [--point ID|all] | MODEL | --case FOLDER|FILE) */
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/memory.h"
 #include "base/name_index.h"
 #include "cli/commands.h"
@@ -273,6 +274,7 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     answer_data found = {0};
     asked->target = asked->common.argument[0];
     TN_TRY(check_request(asked, error));
+    TN_TRY(tn_blas_room(error));
     tn_status status = validate(asked, &found, error);
     if (status == TN_OK)
         status = asked->common.json ? print_json(asked, &found, error) : print_text(asked, &found, error);

@@ -246,7 +246,7 @@ tn_status tn_compare_fronts(tn_common *common, const tn_option_list *by, const c
     TN_TRY(make_lines(&with, arena, error));
     *answer = with.dominance.count == 0;
     if (folder && with.dominance.count) {
-        TN_TRY(tn_folder_make(folder, error));
+        TN_TRY(tn_command_output(common, folder, error));
         TN_TRY(write_csv(&with, folder, arena, error));
         TN_TRY(draw(&with, folder, picture, arena, error));
     }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -187,9 +188,18 @@ static int act(int argc, char **argv) {
     return help ? run_command(command, 2, ask_help) : run_command(command, argc - 1, argv + 1);
 }
 
+/* OpenBLAS starts its threads when it is loaded. One that gets no memory asks for it again and again, and its
+ * library waits for it at exit, for ever. */
+static bool memory_is_short(int status) {
+    struct rlimit limit;
+    return status == EXIT_OUTSIDE || (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY);
+}
+
 int main(int argc, char **argv) {
     atexit(on_exit_of_others);
     int status = act(argc, argv);
     ended_here = true;
-    return status;
+    if (!memory_is_short(status)) return status;
+    fflush(NULL);
+    _exit(status);
 }

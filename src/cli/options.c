@@ -71,6 +71,7 @@ static tn_status unknown(const tn_command *command, const char *given, tn_error 
 
 static tn_status store(const tn_option *option, const char *text, void *request, tn_error *error) {
     void *value = (char *)request + option->offset;
+    uint64_t before, count; /* a count whose default is 0 stands for what was not given */
     switch (option->type) {
     case TN_OPTION_FLAG:
         *(bool *)value = true;
@@ -79,8 +80,13 @@ static tn_status store(const tn_option *option, const char *text, void *request,
         *(const char **)value = text;
         break;
     case TN_OPTION_COUNT:
+        memcpy(&before, value, sizeof before);
         if (tn_read_count(text, value) != TN_NUMBER_OK)
             return tn_fail(error, TN_INPUT, "%s takes a whole number from 0, not '%s'", option->name, text);
+        memcpy(&count, value, sizeof count);
+        if (before == 0 && count == 0)
+            return tn_fail(error, TN_INPUT, "%s 0 would say nothing; give at least 1, or leave it out",
+                           option->name);
         break;
     case TN_OPTION_REAL:
         if (tn_read_real(text, value) != TN_NUMBER_OK)
@@ -193,6 +199,20 @@ static tn_status answer_request(const tn_command *command, int argc, char **argv
     return command->answer ? command->answer(request, answer, error) : which_part(command, NULL, error);
 }
 
+tn_status tn_command_output(tn_common *common, const char *folder, tn_error *error) {
+    return folder ? tn_folder_lock(folder, &common->output, error) : TN_OK;
+}
+
+/* Each file is whole or not there; that some are missing is said. */
+static void release_output(tn_common *common, tn_status status, tn_error *error) {
+    char folder[256];
+    bool is_partial = status == TN_IO || status == TN_MEMORY || status == TN_INTERRUPTED;
+    snprintf(folder, sizeof folder, "%s", common->output.path ? common->output.path : "");
+    if (!tn_folder_unlock(&common->output) || !is_partial || !error) return;
+    size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length, "; %s lacks some of its files", folder);
+}
+
 /* A request holds lists of options: large for the stack. */
 tn_status tn_command_answer(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
     char *request;
@@ -200,6 +220,7 @@ tn_status tn_command_answer(const tn_command *command, int argc, char **argv, in
     TN_TRY(tn_alloc(1, size, &request, error));
     if (command->defaults) memcpy(request, command->defaults, size);
     tn_status status = answer_request(command, argc, argv, request, answer, error);
+    release_output((tn_common *)(void *)request, status, error);
     tn_arena_free(&((tn_common *)(void *)request)->arena);
     tn_free(request);
     return status;

@@ -16,6 +16,7 @@
 #define TN_CLI_OPTIONS_H
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "device/build.h"
 #include "device/device.h"
@@ -64,6 +65,7 @@ typedef struct tn_common {
     const char *const *argument; /* [arguments], and a NULL behind them */
     const bool *given;           /* [options of the command] */
     tn_arena arena;              /* freed when the command ends */
+    tn_locked_folder output;     /* that the command writes; released when it ends */
 } tn_common;
 
 typedef struct tn_command tn_command;
@@ -96,6 +98,10 @@ tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *
 
 /* The same of a command itself, whatever its parts and `dispatch`. */
 tn_status tn_command_answer(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
+
+/* Before a command writes several files into `folder`: makes it, and keeps others out until the command ends.
+ * TN_IO where another process writes there; NULL: there is no such folder. */
+tn_status tn_command_output(tn_common *common, const char *folder, tn_error *error);
 
 /* --set KEY=VALUE of a command that reads a model and a device: the first name of the path decides whose key
  * it is. What both have (kind, name) is the model's. */

@@ -59,7 +59,9 @@ tn_status tn_clock_prices(const tn_step *step, const tn_device *device, const tn
         tn_error unmet;
         tn_status status = price_at(step, device, build, &price[i], &unmet);
         if (status == TN_INPUT && price[i].clock_MHz != device->clock_MHz) continue;
-        if (status != TN_OK) return tn_fail(error, status, "%s", unmet.message);
+        if (status != TN_OK)
+            return tn_fail_at(error, status, (tn_position){unmet.file, unmet.line, unmet.column}, "%s",
+                              unmet.message);
         price[(*count)++] = price[i];
     }
     return TN_OK;

@@ -516,7 +516,7 @@ tn_status tn_training_several(tn_training_state *state, bool *proven) {
     list_sets(s);
     list_steps(s);
     tn_status status = tn_bounder_new(&state->closed, &s->bounder, state->error);
-    for (size_t i = 0; i < state->value_count && status == TN_OK; i++)
+    for (size_t i = 0; i < state->value_count && status == TN_OK && s->work < WORK_MOST; i++)
         status = training_several_look_at(s, &state->values[i]);
     *proven = s->work < WORK_MOST;
     tn_bounder_free(s->bounder);

@@ -198,3 +198,18 @@ tn_status tn_checkpoint_find(const tn_checkpoint *checkpoint, const char *layer,
     }
     return by_own_name(checkpoint, layer, arrays, arena, source, error);
 }
+
+tn_status tn_checkpoint_check(const tn_checkpoint *checkpoint, const tn_model *model, const tn_arrays *arrays,
+                              tn_arena *arena, tn_error *error) {
+    const entry *e = checkpoint->tensors.item;
+    for (size_t i = 0; i < tn_model_layers(model); i++) {
+        tn_model_layer layer = tn_model_layer_at(model, i);
+        tn_matrix_source source;
+        uint64_t number;
+        bool named = false;
+        for (size_t k = 0; k < checkpoint->tensors.count && layer.rows; k++)
+            named = named || matches(e[k].layer, layer.name, &number);
+        if (named) TN_TRY(tn_checkpoint_find(checkpoint, layer.name, arrays, arena, &source, error));
+    }
+    return TN_OK;
+}

@@ -40,6 +40,10 @@ tn_status tn_checkpoint_decode(const tn_yaml *node, const tn_model *model, tn_ar
 tn_status tn_checkpoint_find(const tn_checkpoint *checkpoint, const char *layer, const tn_arrays *arrays,
                              tn_arena *arena, tn_matrix_source *source, tn_error *error);
 
+/* Every array that the entries name for a layer of the model is there; the others are looked for when they are wanted. */
+tn_status tn_checkpoint_check(const tn_checkpoint *checkpoint, const tn_model *model, const tn_arrays *arrays,
+                              tn_arena *arena, tn_error *error);
+
 TN_PUBLIC_END
 
 #endif

@@ -414,7 +414,7 @@ static bool is_linear(const tn_rtl_request *request) {
 
 tn_status tn_rtl_generate(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
                           tn_error *error) {
-    TN_TRY(tn_rtl_check_buildable(request->step, request->build, error));
+    TN_TRY(tn_rtl_check_buildable(request->step, request->build, is_linear(request), error));
     if (!is_linear(request)) return rtl_generate_step(request, arena, answer, error);
     generator with = {.request = request, .arena = arena, .error = error, .answer = answer};
     *answer = (tn_rtl_answer){

@@ -2,8 +2,68 @@
 
 #include "device/device_data.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 static const char *const names[TN_VALUES] = {
     [TN_VALUE_WEIGHT] = "weights", [TN_VALUE_ACTIVATION] = "activations", [TN_VALUE_GRADIENT] = "gradients"};
+
+/* What there are templates for. A key that has no row is built with its default alone, so that a new one is refused
+ * until it has templates. */
+typedef struct built {
+    const char *key;
+    const char *step,
+        *layer; /* values that a whole step, and a linear layer alone, are generated with; NULL: any */
+} built;
+static const built built_keys[] = {
+    {"rows", NULL, NULL},
+    {"columns", NULL, NULL},
+    {"reduction", NULL, NULL},
+    {"vector", NULL, NULL},
+    {"vector_units", "auto shared", "auto shared"},
+    {"fusion", NULL,
+     NULL}, /* what has no template is named where it is lowered; of a layer alone it is no part */
+    /* What memories of a whole step share; a layer alone has its own, in the style of activations (docs/rtl.md). */
+    {"core_memory", NULL, NULL},
+    {"activation_memory", NULL, NULL},
+    {"group", NULL, NULL},
+    {"buffers", NULL, NULL},
+    {"placement", NULL, NULL},
+    {"split", NULL, NULL},              /* as fusion */
+    {"layouts", NULL, NULL},            /* ideal: those that are found (rtl/request.h) */
+    {"blocks", NULL, NULL},             /* says nothing where the schedule is sequential */
+    {"off_chip_over_bytes", NULL, "0"}, /* of a step, an array that is off chip is refused where it is laid */
+    {"off_chip_tile_bytes", NULL, NULL},
+};
+
+static const built *find_key(const char *key) {
+    for (size_t i = 0; i < sizeof built_keys / sizeof *built_keys; i++)
+        if (strcmp(built_keys[i].key, key) == 0) return &built_keys[i];
+    return NULL;
+}
+
+static bool lists(const char *list, const char *value) {
+    size_t length = strlen(value);
+    for (const char *word = list; *word; word += strcspn(word, " "), word += *word == ' ')
+        if (strcspn(word, " ") == length && strncmp(word, value, length) == 0) return true;
+    return false;
+}
+
+static tn_status check_key(const tn_build *build, const tn_field *key, bool alone, tn_error *error) {
+    const built *row = find_key(key->key);
+    const char *takes = !row ? key->fallback : alone ? row->layer : row->step;
+    char value[32];
+    uint64_t number = tn_build_value(build, key);
+    if (!takes) return TN_OK;
+    if (key->type == TN_FIELD_CHOICE)
+        snprintf(value, sizeof value, "%s", key->choices[number]);
+    else
+        snprintf(value, sizeof value, "%" PRIu64, number);
+    if (lists(takes, value)) return TN_OK;
+    return tn_fail(error, TN_INPUT, "build.%s is %s, of which there are no templates%s; set it to %.*s",
+                   key->key, value, alone ? " for a layer alone" : "", (int)strcspn(takes, " "), takes);
+}
 
 static tn_status check_format(const tn_number_format *format, const char *what, tn_error *error) {
     char name[TN_NUMBER_FORMAT_NAME];
@@ -13,34 +73,57 @@ static tn_status check_format(const tn_number_format *format, const char *what, 
 }
 
 static tn_status check_operation(const tn_step *step, const tn_operation *operation, tn_error *error) {
-    const char *layer = step->layer[operation->layer].name;
-    if (operation->arithmetic)
-        return tn_fail(error, TN_INPUT, "%s multiplies in a precision of its own, which no template does",
-                       layer);
-    if (operation->partial || operation->gather)
-        return tn_fail(error, TN_INPUT, "%s takes a part of an array, which no template does", layer);
-    if (operation->times > 0)
-        return tn_fail(error, TN_INPUT, "%s is done in some steps alone, which no template does", layer);
-    if (operation->cycle_ratio > 0 && operation->cycle_ratio != 1)
-        return tn_fail(error, TN_INPUT, "%s passes over zeros, which no template does", layer);
-    if (operation->gather || operation->partial)
-        return tn_fail(error, TN_INPUT, "%s takes a part of an array, which no template does", layer);
-    if (operation->times > 0)
-        return tn_fail(error, TN_INPUT,
-                       "%s is done in some steps, or for some inputs, which no template does", layer);
+    const struct {
+        bool is;
+        const char *does;
+    } unbuilt[] = {
+        {operation->arithmetic, "multiplies in a precision of its own"},
+        {operation->partial || operation->gather, "takes a part of an array"},
+        {operation->times > 0, "is done in some steps, or for some inputs"},
+        {operation->live > 0, "multiplies a sparse parameter"},
+        {operation->cycle_ratio > 0 && operation->cycle_ratio != 1, "passes over zeros"},
+        {operation->column_block > 0, "computes its columns in blocks"},
+        {operation->predictor, "predicts gradients"},
+    };
+    for (size_t i = 0; i < sizeof unbuilt / sizeof *unbuilt; i++)
+        if (unbuilt[i].is)
+            return tn_fail(error, TN_INPUT, "%s %s, which no template does",
+                           step->layer[operation->layer].name, unbuilt[i].does);
     return TN_OK;
 }
 
-tn_status tn_rtl_check_buildable(const tn_step *step, const tn_build *build, tn_error *error) {
-    if (build->array != TN_ARRAY_LANES)
-        return tn_fail(error, TN_INPUT,
-                       "build.array is systolic, of which there are no templates; set it to lanes");
+static tn_status check_array(const tn_step *step, const tn_array *array, tn_error *error) {
+    const struct {
+        bool is;
+        const char *what;
+    } unbuilt[] = {
+        {array->live > 0 || array->is_mask, "a sparse parameter"},
+        {array->is_predictor, "a predictor of gradients"},
+        {array->is_part, "a part of a weight"},
+        {array->exit > 0, "an early exit"},
+    };
+    for (size_t i = 0; i < sizeof unbuilt / sizeof *unbuilt; i++)
+        if (unbuilt[i].is)
+            return tn_fail(error, TN_INPUT, "%s has %s, of which there are no templates",
+                           step->layer[array->layer].name, unbuilt[i].what);
+    return TN_OK;
+}
+
+tn_status tn_rtl_check_buildable(const tn_step *step, const tn_build *build, bool alone, tn_error *error) {
+    for (size_t i = 0; i < tn_build_schema.count; i++)
+        TN_TRY(check_key(build, &tn_build_schema.field[i], alone, error));
     TN_TRY(check_format(&step->formats->accumulate, "sums", error));
     for (int value = 0; value < TN_VALUES; value++)
         TN_TRY(check_format(&step->formats->operand[value], names[value], error));
     if (step->schedule)
         return tn_fail(error, TN_INPUT, "mantissas that grow have no template; leave precision.schedule out");
+    if (step->deadline_us > 0)
+        return tn_fail(error, TN_INPUT,
+                       "a clock that follows the work has no template; leave the deadline out");
+    if (step->retention_us > 0)
+        return tn_fail(error, TN_INPUT, "cells that are refreshed have no template; leave retention out");
     for (uint32_t i = 0; i < step->operations; i++) TN_TRY(check_operation(step, &step->operation[i], error));
+    for (uint32_t i = 0; i < step->arrays; i++) TN_TRY(check_array(step, &step->array[i], error));
     return TN_OK;
 }
 

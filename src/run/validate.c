@@ -124,7 +124,8 @@ static tn_status forward_of(const tn_step_layer *layer, tn_arena *arena, const t
     uint32_t flow = 0;
     tn_program *made;
     *program = layer->program;
-    while (strcmp(tn_flow_names[flow], layer->flow) != 0) flow++;
+    while (tn_flow_names[flow] && strcmp(tn_flow_names[flow], layer->flow) != 0) flow++;
+    if (!tn_flow_names[flow]) return tn_fail(error, TN_INPUT, "no flow is called %.60s", layer->flow);
     if (is_lookup(layer) || tn_flow_is_training((tn_flow_name)flow)) return TN_OK;
     TN_TRY(TN_NEW(arena, 1, &made, error));
     TN_TRY(tn_program_named(layer->weight, tokens_of(layer->program), (tn_flow_name)flow, &options, arena,

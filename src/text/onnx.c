@@ -39,11 +39,11 @@ bool tn_onnx_integers(const tn_arrays *arrays, size_t position, size_t most, int
 #else
 
 #include "base/memory.h"
+#include "text/number.h"
 
 #include <inttypes.h>
 #include <onnx.pb-c.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 const char *tn_onnx_library(void) {
     return protobuf_c_version();
@@ -193,13 +193,29 @@ static tn_status open_beside(tn_arrays *arrays, const char *name, const tn_byte_
     return TN_OK;
 }
 
+/* A number of bytes, digits alone; `absent` where the tensor does not say it. */
+static tn_status read_bytes(tn_arrays *arrays, const Tn__Onnx__Tensor *t, const char *key, uint64_t absent,
+                            const tn_array_entry *entry, uint64_t *number, tn_error *error) {
+    const char *text = external(t, key);
+    *number = absent;
+    if (!text) return TN_OK;
+    bool digits = *text && text[strspn(text, "0123456789")] == '\0';
+    if (digits && tn_read_count(text, number) == TN_NUMBER_OK) return TN_OK;
+    return tn_byte_source_fail(
+        &arrays->source, error,
+        "tensor \"%.100s\" has the %s \"%.40s\" in the file beside it, which is no number "
+        "of bytes",
+        entry->info.name, key, text);
+}
+
 static tn_status read_external(tn_arrays *arrays, const Tn__Onnx__Tensor *t, uint64_t bytes,
                                tn_array_entry *entry, tn_error *error) {
-    const char *offset = external(t, "offset"), *length = external(t, "length");
-    uint64_t begin = offset ? strtoull(offset, NULL, 10) : 0;
+    uint64_t begin, length;
+    TN_TRY(read_bytes(arrays, t, "offset", 0, entry, &begin, error));
+    TN_TRY(read_bytes(arrays, t, "length", bytes, entry, &length, error));
     TN_TRY(open_beside(arrays, external(t, "location"), &entry->source, error));
     uint64_t held = entry->source->size_bytes;
-    if (begin > held || bytes > held - begin || (length && strtoull(length, NULL, 10) != bytes))
+    if (begin > held || bytes > held - begin || length != bytes)
         return tn_byte_source_fail(&arrays->source, error,
                                    "tensor \"%.100s\" needs %" PRIu64 " bytes from byte %" PRIu64
                                    " of %.200s on, which has %" PRIu64,

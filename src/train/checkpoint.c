@@ -165,6 +165,41 @@ static tn_status read_parameters(reading *r, bool states) {
     return TN_OK;
 }
 
+/* A whole number that a double holds exactly. */
+static bool is_count(double number) {
+    return number >= 0 && number <= 0x1p53 && number == floor(number);
+}
+
+/* The numbers of an epoch, as `pack` has them: losses are not negative (that of dev or test may pass the
+ * range of the arithmetic), accuracies are shares, or NAN where the data have no such label. */
+static tn_status check_epoch(reading *r, size_t epoch, const double *n) {
+    static const char *const name[TN_EPOCH_NUMBERS] = {"epoch",
+                                                       "loss",
+                                                       "learning_rate",
+                                                       "dev.loss",
+                                                       "dev.intent_accuracy",
+                                                       "dev.slot_accuracy",
+                                                       "dev.slot_f1",
+                                                       "test.loss",
+                                                       "test.intent_accuracy",
+                                                       "test.slot_accuracy",
+                                                       "test.slot_f1",
+                                                       "collapsed"};
+    for (int i = 0; i < TN_EPOCH_NUMBERS; i++) {
+        bool of_split = i >= 3 && i < 11, is_loss = i == 1 || i == 3 || i == 7;
+        bool right = i == 0                 ? n[i] == (double)epoch
+                     : i == 11              ? n[i] == 0 || n[i] == 1
+                     : of_split && !is_loss ? isnan(n[i]) || (n[i] >= 0 && n[i] <= 1)
+                     : of_split             ? !(n[i] < 0)
+                                            : isfinite(n[i]) && n[i] >= 0;
+        if (!right)
+            return tn_fail_at(r->error, TN_INPUT, (tn_position){.file = r->path},
+                              "array \"run.history\" holds %g as %s of epoch %zu; no run writes that", n[i],
+                              name[i], epoch);
+    }
+    return TN_OK;
+}
+
 static tn_status read_history(reading *r, const char *identity, tn_arena *arena, tn_training_result *result,
                               uint64_t *trained) {
     double *history, *mark, *steps;
@@ -176,6 +211,10 @@ static tn_status read_history(reading *r, const char *identity, tn_arena *arena,
                 r->error, TN_INPUT, (tn_position){.file = r->path},
                 "is of another run: model, settings, precision or data differ; give those it began with");
     TN_TRY(read_numbers(r, "run.steps", 2, &steps));
+    for (int i = 0; i < 2; i++)
+        if (!is_count(steps[i]))
+            return tn_fail_at(r->error, TN_INPUT, (tn_position){.file = r->path},
+                              "array \"run.steps\" holds %g, which is no number of steps", steps[i]);
     TN_TRY(tn_arrays_find(r->arrays, "run.history", &position, r->error));
     TN_TRY(read_numbers(r, "run.history", UINT64_MAX, &history));
     uint64_t elements = tn_arrays_info(r->arrays, position)->elements;
@@ -183,6 +222,7 @@ static tn_status read_history(reading *r, const char *identity, tn_arena *arena,
         return tn_fail_at(r->error, TN_INPUT, (tn_position){.file = r->path}, "has more epochs than the run");
     (void)arena;
     result->epochs = elements / TN_EPOCH_NUMBERS;
+    for (size_t i = 0; i < result->epochs; i++) TN_TRY(check_epoch(r, i + 1, history + i * TN_EPOCH_NUMBERS));
     for (size_t i = 0; i < result->epochs; i++) unpack(history + i * TN_EPOCH_NUMBERS, &result->epoch[i]);
     *trained = (uint64_t)steps[0];
     result->steps = (uint64_t)steps[1];

@@ -190,6 +190,7 @@ static const predictor_product predictor_products[] = {
     {"predictor-out", "fw", "afc", "wac"},
     {"predictor-in", "fw", "xfy", "wxy"},
 };
+enum { PREDICTOR_PRODUCTS = sizeof predictor_products / sizeof *predictor_products };
 
 static tn_status predictor_view(const lowering *l, const tn_predictor *of, const char *letters,
                                 tn_view *view) {
@@ -209,8 +210,11 @@ static tn_status predictor_view(const lowering *l, const tn_predictor *of, const
 
 static tn_status predictor_views(const lowering *l, const tn_operation *operation, tn_view view[3]) {
     const char *part = l->to->step.array[operation->writes[0]].part;
-    const predictor_product *product = predictor_products;
-    while (strcmp(product->result, part) != 0) product++;
+    const predictor_product *product = predictor_products, *end = product + PREDICTOR_PRODUCTS;
+    while (product < end && strcmp(product->result, part) != 0) product++;
+    if (product == end)
+        return tn_fail(l->error, TN_INPUT, "a predictor's product gives \"%.60s\", which nothing executes",
+                       part);
     TN_TRY(predictor_view(l, operation->predictor, product->a, &view[0]));
     TN_TRY(predictor_view(l, operation->predictor, product->b, &view[1]));
     return predictor_view(l, operation->predictor, product->out, &view[2]);

@@ -32,6 +32,7 @@ typedef struct session {
     tn_example *batch;
     tn_rank_penalty penalty; /* where ranks adapt */
     char identity[TN_DIGEST_TEXT];
+    tn_locked_folder folder; /* where there is one */
     double guess_loss, seconds;
     uint64_t timed_steps, batch_examples, steps_per_epoch, last_epoch;
 } session;
@@ -365,6 +366,33 @@ static tn_status checkpoint_path(session *s, const char **path) {
     return tn_arena_format(s->arena, path, s->error, "%s/checkpoint.npz", s->run->folder);
 }
 
+/* What a checkpoint says of its epochs is what epochs of this run come to: so many steps, at these rates, with
+ * losses below which the run counts as diverging: the mean of the recent ones moves by a share of each. */
+static tn_status check_resumed(session *s, const char *path) {
+    const tn_training_result *result = s->result;
+    uint64_t steps = result->epochs * s->steps_per_epoch, all = s->steps_per_epoch * s->run->settings.epochs;
+    double most = RECENT_STEPS * DIVERGED_TIMES * s->guess_loss;
+    const tn_position place = {.file = path};
+    if (result->steps != steps || tn_trainer_steps(s->trainer) != steps)
+        return tn_fail_at(s->error, TN_INPUT, place,
+                          "says %" PRIu64 " steps, %" PRIu64 " of the optimizer; %zu epochs of this run are "
+                          "%" PRIu64,
+                          result->steps, tn_trainer_steps(s->trainer), result->epochs, steps);
+    for (size_t i = 0; i < result->epochs; i++) {
+        const tn_epoch *epoch = &result->epoch[i];
+        double rate = tn_train_rate(&s->run->settings, i * s->steps_per_epoch, all);
+        if (epoch->learning_rate != rate)
+            return tn_fail_at(s->error, TN_INPUT, place,
+                              "says that epoch %zu began at rate %g; it does at %g", i + 1,
+                              epoch->learning_rate, rate);
+        if (epoch->loss > most)
+            return tn_fail_at(s->error, TN_INPUT, place,
+                              "says that the loss of epoch %zu is %g; above %g the run would have ended",
+                              i + 1, epoch->loss, most);
+    }
+    return TN_OK;
+}
+
 static tn_status train(session *s) {
     const tn_training *run = s->run;
     tn_training_result *result = s->result;
@@ -380,6 +408,7 @@ static tn_status train(session *s) {
     TN_TRY(TN_NEW(s->arena, run->settings.epochs, &result->epoch, s->error));
     if (path && run->resume)
         TN_TRY(tn_checkpoint_read(path, s->trainer, s->identity, s->arena, result, &found, s->error));
+    if (found) TN_TRY(check_resumed(s, path));
     if (!found) result->epochs = 0;
     s->last_epoch =
         run->stop_after && run->stop_after < run->settings.epochs ? run->stop_after : run->settings.epochs;
@@ -411,7 +440,7 @@ static tn_status run_session(session *s) {
     TN_TRY(measure_step(s));
     TN_TRY(tn_initialise(s->trainer, &run->settings, s->error));
     if (run->weights) TN_TRY(tn_weights_read(run->weights, s->trainer, s->error));
-    if (run->folder) TN_TRY(tn_folder_make(run->folder, s->error));
+    if (run->folder) TN_TRY(tn_folder_lock(run->folder, &s->folder, s->error));
     if (!run->data) return time_steps(s);
     if (tn_trainer_is_inference(s->trainer))
         return tn_infer_data(run, s->trainer, s->arena, s->result, s->error);
@@ -427,8 +456,11 @@ tn_status tn_training_run(const tn_training *training, tn_arena *arena, tn_train
     tn_status status = run_session(&s);
     if (status == TN_OK) status = tn_trainer_zeros(s.trainer, arena, &result->zeros, error);
     result->wide_share = status == TN_OK ? tn_trainer_wide_share(s.trainer) : NAN;
-    if (s.timed_steps) result->seconds_per_step = s.seconds / (double)s.timed_steps;
+    /* An evaluation has noted its own. */
+    if (!result->evaluated)
+        result->seconds_per_step = s.timed_steps ? s.seconds / (double)s.timed_steps : NAN;
     tn_trainer_free(s.trainer);
+    tn_folder_unlock(&s.folder);
     return status;
 }
 

@@ -114,7 +114,7 @@ typedef struct tn_training_result {
     size_t exits;
     tn_exit_result *exit;
     tn_predicted_executed macs; /* of all steps of this run, at the lengths that were run */
-    double seconds_per_step;    /* of this run */
+    double seconds_per_step;    /* of the steps that this run took; NAN where a resume found none left */
     const char *diverged;       /* what happened; NULL: it did not */
     const char *collapsed;      /* the last epoch has; what to say of it; NULL: not */
     tn_adapted adapted;

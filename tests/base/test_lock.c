@@ -99,12 +99,70 @@ static void links_are_not_followed(void **state) {
     assert_int_equal(tn_lock_take(folder, ".", path, &lock, &error), TN_IO);
 }
 
+/* One holder at a time; nothing of the lock is left, and a folder that was made for nothing goes again. */
+static void folders_are_locked(void **state) {
+    (void)state;
+    char made[256], lock[300];
+    tn_locked_folder one, other;
+    snprintf(made, sizeof made, "%s/deep/made", path);
+    snprintf(lock, sizeof lock, "%s/.lock", made);
+    assert_int_equal(tn_folder_lock(made, &one, &error), TN_OK);
+    assert_int_equal(tn_folder_lock(made, &other, &error), TN_IO);
+    assert_non_null(strstr(error.message, "writes in this folder"));
+    assert_null(other.path);
+    assert_false(tn_folder_unlock(&other));
+    assert_int_equal(access(lock, F_OK), 0);
+    assert_false(tn_folder_unlock(&one));
+    assert_int_not_equal(access(made, F_OK), 0);
+    assert_int_equal(tn_folder_lock(made, &one, &error), TN_OK);
+    char file[300];
+    snprintf(file, sizeof file, "%s/file", made);
+    FILE *written = fopen(file, "w");
+    assert_non_null(written);
+    fclose(written);
+    assert_true(tn_folder_unlock(&one));
+    assert_int_not_equal(access(lock, F_OK), 0);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(tn_folder_lock(made, &one, &error), TN_OK);
+    assert_true(tn_folder_unlock(&one)); /* it was there before */
+    assert_int_equal(access(made, F_OK), 0);
+}
+
+/* Processes that take and release the lock by turns never hold it together. */
+static void one_process_at_a_time(void **state) {
+    (void)state;
+    enum { PROCESSES = 4, TURNS = 400 };
+    char shared[256], mark[300];
+    pid_t child[PROCESSES];
+    snprintf(shared, sizeof shared, "%s/turns", path);
+    snprintf(mark, sizeof mark, "%s/mark", path);
+    for (int p = 0; p < PROCESSES; p++) {
+        child[p] = fork();
+        assert_true(child[p] >= 0);
+        if (child[p]) continue;
+        for (int turn = 0; turn < TURNS; turn++) {
+            tn_locked_folder held;
+            if (tn_folder_lock(shared, &held, NULL) != TN_OK) continue;
+            int alone = open(mark, O_CREAT | O_EXCL | O_WRONLY, 0666);
+            if (alone < 0) _exit(1);
+            close(alone);
+            unlink(mark);
+            tn_folder_unlock(&held);
+        }
+        _exit(0);
+    }
+    for (int p = 0; p < PROCESSES; p++) {
+        int status;
+        assert_int_equal(waitpid(child[p], &status, 0), child[p]);
+        assert_int_equal(status, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_a_second_writer),
-        cmocka_unit_test(readers_share),
-        cmocka_unit_test(killed_process_holds_nothing),
-        cmocka_unit_test(links_are_not_followed),
+        cmocka_unit_test(refuses_a_second_writer),      cmocka_unit_test(readers_share),
+        cmocka_unit_test(killed_process_holds_nothing), cmocka_unit_test(links_are_not_followed),
+        cmocka_unit_test(folders_are_locked),           cmocka_unit_test(one_process_at_a_time),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

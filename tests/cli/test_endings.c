@@ -141,12 +141,44 @@ static int remove_folder(void **state) {
     return 0;
 }
 
+/* A limit of address space that leaves OpenBLAS's threads without memory: the program says so or does its work,
+ * and it ends. */
+static void a_limit_of_address_space_ends_it(void **state) {
+    (void)state;
+    static const int kilobytes[] = {60000, 120000, 160000, 250000, 400000};
+    static const char *const lines[] = {
+        "--version",
+        "nonsense",
+        "cost atis-2enc",
+        "order --layer tt:m=12x8x8,n=8x8x12,rank=12,tokens=32 --training",
+        "validate atis-2enc --quiet",
+    };
+    for (size_t k = 0; k < sizeof kilobytes / sizeof *kilobytes; k++)
+        for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+            char command[512];
+            snprintf(command, sizeof command, "ulimit -v %d; exec timeout -s KILL 20 \"$TENFOLD\" %s",
+                     kilobytes[k], lines[i]);
+            test_run run = in_folder(command);
+            if (i == 1) {
+                assert_int_equal(run.status, 2);
+                assert_non_null(strstr(run.err, "unknown command 'nonsense'"));
+            } else if (run.status == 0) {
+                assert_true(strlen(run.out) > 10);
+            } else {
+                assert_int_equal(run.status, 3);
+                assert_non_null(strstr(run.err, "no memory"));
+            }
+            test_run_free(&run);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_never_reach_a_shell),
         cmocka_unit_test(one_signal_ends_it),
         cmocka_unit_test(pipes_are_read),
         cmocka_unit_test(files_past_the_limit_of_the_shell),
+        cmocka_unit_test(a_limit_of_address_space_ends_it),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,5 +1,6 @@
 /* tenfold export: no two arrays that live at once lie in one place, memories add up to the price, the header compiles and holds
  * the same, contraction paths replay to the layers' multiply-adds. */
+#include "base/file.h"
 #include "support/folder.h"
 #include "support/program.h"
 #include "support/shared.h"
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static json_t *design, *paths, *cost;
 
@@ -368,6 +370,35 @@ static void a_model_is_handed_over(void **state) {
     test_run_free(&run);
 }
 
+/* A command that writes several files keeps others out of the folder. */
+static void one_writer_a_folder(void **state) {
+    (void)state;
+    const char *const commands[][8] = {
+        {"export", "atis-2enc", "-o"},
+        {"rtl", "atis-2enc", "--layer", "intent-head", "-o"},
+        {"slurm", test_source("tests/space/data/small.yaml"), "--tasks", "2", "-o"},
+        {"ranks", "atis-2enc", "-o"},
+        {"train", "--generate"},
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char process[64];
+        tn_locked_folder other;
+        const char *const *word = commands[i];
+        assert_int_equal(tn_folder_lock(test_in_folder("busy"), &other, NULL), TN_OK);
+        snprintf(process, sizeof process, "process %ld writes in this folder", (long)getpid());
+        const char *argument[8] = {0};
+        size_t count = 0;
+        for (; word[count]; count++) argument[count] = word[count];
+        argument[count] = test_in_folder("busy");
+        test_run run = test_program(argument[0], argument[1], argument[2], argument[3], argument[4],
+                                    argument[5], argument[6], NULL);
+        if (run.status != 3 || !strstr(run.err, process))
+            fail_msg("%s: status %d: %s", word[0], run.status, run.err);
+        test_run_free(&run);
+        assert_false(tn_folder_unlock(&other)); /* nothing was written */
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(looked_up_cores_have_their_shape),
@@ -378,6 +409,7 @@ int main(void) {
         cmocka_unit_test(numpy_takes_the_paths),
         cmocka_unit_test(the_header_compiles_and_says_the_same),
         cmocka_unit_test(a_model_is_handed_over),
+        cmocka_unit_test(one_writer_a_folder),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -125,6 +125,12 @@ static void timed_without_data(void **state) {
     json_decref(json);
     expect(2, "\"$TENFOLD\" train small.yaml --data none", "", "--steps N");
     expect(2, "\"$TENFOLD\" train small.yaml --data data --threads 0", "", "--threads 0");
+    expect(2, "\"$TENFOLD\" train small.yaml --data data --epochs 0", "", "--epochs 0");
+    expect(2, "\"$TENFOLD\" train small.yaml --data none --steps 1 -o unused", "", "-o does nothing");
+    expect(2, "\"$TENFOLD\" train small.yaml --data none --steps 1 --epochs 2", "", "--epochs does nothing");
+    expect(2, "\"$TENFOLD\" train --case data -o unused", "", "-o does nothing with --case");
+    expect(2, "\"$TENFOLD\" train --generate unused -o other", "", "stands alone");
+    expect(2, "ls unused", "", "");
 }
 
 /* Nothing that looks like a result. */

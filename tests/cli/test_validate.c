@@ -219,7 +219,9 @@ static void what_no_memory_holds_is_refused(void **state) {
 #ifdef __SANITIZE_ADDRESS__
     print_message("SKIPPED: a sanitized program does not start under a bound on its addresses\n");
 #else
-    snprintf(command, sizeof command, "cd %s && ulimit -v 4000000 && $TENFOLD validate vast.yaml --quiet",
+    snprintf(command, sizeof command,
+             "cd %s && export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 && ulimit -v 4000000 && $TENFOLD "
+             "validate vast.yaml --quiet",
              test_folder);
     got = test_shell(command);
     if (got.status != 2 || !strstr(got.err, "executing layer head takes 240") ||

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "text/arrays.h"
@@ -389,6 +390,45 @@ static void what_is_refused(void **state) {
     refuse(no_output, "is given by no node");
 }
 
+static const char *odd_name;
+
+static void odd(test_onnx *f) {
+    char operands[64];
+    test_onnx_input(f, "x", 1, flat_shape, 3);
+    test_onnx_tensor(f, odd_name, H, H, 0);
+    snprintf(operands, sizeof operands, "x %s", odd_name);
+    test_onnx_node(f, "MatMul", operands, "y", NULL);
+    test_onnx_output(f, "y");
+}
+
+/* Names that a model file can hold are found again; others are refused, and nothing is written. */
+static void odd_names(void **state) {
+    (void)state;
+    if (cannot_read()) return;
+    static const struct {
+        const char *name;
+        int status;
+    } row[] = {{"plain", 0},      {"quote\"d", 0}, {"back\\slash", 0}, {"\xc3\xa9t\xc3\xa9", 0},
+               {"line\nfeed", 0}, {"br{ce", 2},    {"{i}", 2},         {"b\xff", 2},
+               {"{i+x}", 2}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        odd_name = row[i].name;
+        write_graph(odd, "odd.onnx");
+        remove(test_in_folder("odd.yaml"));
+        test_run run =
+            test_program("model", test_in_folder("odd.onnx"), "-o", test_in_folder("odd.yaml"), NULL);
+        bool written = access(test_in_folder("odd.yaml"), F_OK) == 0;
+        if (run.status != row[i].status) fail_msg("%s: status %d: %s", row[i].name, run.status, run.err);
+        assert_int_equal(written, run.status == 0);
+        test_run_free(&run);
+        if (!written) continue;
+        run = test_program("ranks", test_in_folder("odd.yaml"), "--weights", test_in_folder("odd.onnx"),
+                           "--max-error", "0.5", "--minimise", "parameters", NULL);
+        if (run.status > 1) fail_msg("%s: status %d: %s", row[i].name, run.status, run.err);
+        test_run_free(&run);
+    }
+}
+
 /* Every beginning of a file, and every byte of its first part changed: an error or a graph, nothing else. */
 static void damaged(void **state) {
     (void)state;
@@ -420,6 +460,13 @@ static void external_values(void **state) {
         const char *location, *offset, *says;
     } row[] = {{"values.bin", "8", NULL},
                {"values.bin", "12", "needs 16 bytes"},
+               {"values.bin", "0x10", "\"0x10\""},
+               {"values.bin", "garbage", "\"garbage\""},
+               {"values.bin", "", "no number of bytes"},
+               {"values.bin", "-8", "\"-8\""},
+               {"values.bin", "8 ", "\"8 \""},
+               {"values.bin", "1e1", "\"1e1\""},
+               {"values.bin", "99999999999999999999", "no number of bytes"},
                {"nowhere.bin", "0", "nowhere.bin"},
                {"../values.bin", "0", "no file beside it"}};
     assert_int_equal(tn_file_write(test_in_folder("values.bin"), values, sizeof values, NULL), TN_OK);
@@ -465,7 +512,7 @@ static void external_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs),  cmocka_unit_test(heads_are_counted), cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(damaged), cmocka_unit_test(external_values),
+        cmocka_unit_test(damaged), cmocka_unit_test(external_values),   cmocka_unit_test(odd_names),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

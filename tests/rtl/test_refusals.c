@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "rtl/request.h"
+
 static void check_model(const char *model, const char *before, const char *arguments, int status,
                         const char *said) {
     char command[1024];
@@ -29,13 +31,26 @@ static void check(const char *before, const char *arguments, int status, const c
 static void test_refused(void **state) {
     (void)state;
     static const struct {
-        char arguments[72], said[56];
+        char arguments[80], said[56];
     } cases[] = {
         {"--set precision=bf16", "sums in bf16; the templates compute in fp32"},
         {"--set precision.products=bfp16,8,4", "weights in bfp16,8,4"},
         {"--layer query --set precision.products=bfp16,8,4", "weights in bfp16,8,4"},
         {"--layer query --set precision.weights=int8", "weights in int8"},
         {"--layer query --set build.array=systolic", "build.array is systolic"},
+        {"--set build.schedule=gradients-together", "build.schedule is gradients-together"},
+        {"--layer query --set build.schedule=parallel", "build.schedule is parallel"},
+        {"--update --set build.schedule=pipelined", "set it to sequential"},
+        {"--set build.kernels=2", "build.kernels is 2"},
+        {"--layer query --set build.kernels=3", "build.kernels is 3"},
+        {"--set build.read_ports=2", "build.read_ports is 2"},
+        {"--set build.sharing=per-phase", "build.sharing is per-phase"},
+        {"--set build.vector_units=own", "build.vector_units is own"},
+        {"--layer query --set build.off_chip_over_bytes=9", "for a layer alone; set it to 0"},
+        {"--set phase=inference --set flat_gemm.rows=64 --set flat_gemm.block=2", "columns in blocks"},
+        {"--set sparsity.weights=0.5", "multiplies a sparse parameter"},
+        {"--set predicted_gradients.per=1 --layer query", "no template does"},
+        {"--set phase=inference --set dvfs.deadline_us=100", "a clock that follows the work"},
         {"--layer query --set build.rows=3", "takes powers of two"},
         {"--set build.vector=3", "takes powers of two"},
         {"--set build.split=banks", "set build.split=reshape"},
@@ -45,6 +60,51 @@ static void test_refused(void **state) {
         {"--layer nothing", "the model has no such layer"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check("", cases[i].arguments, 2, cases[i].said);
+}
+
+/* A key that nothing is known of is refused, whatever it is: every value of every key either is in the list of what has
+ * templates or is named. */
+static void test_every_key_is_asked_for(void **state) {
+    (void)state;
+    static const char *const listed[] = {"rows",
+                                         "columns",
+                                         "reduction",
+                                         "vector",
+                                         "vector_units",
+                                         "fusion",
+                                         "blocks",
+                                         "group",
+                                         "buffers",
+                                         "core_memory",
+                                         "layouts",
+                                         "split",
+                                         "placement",
+                                         "activation_memory",
+                                         "off_chip_over_bytes",
+                                         "off_chip_tile_bytes"};
+    const tn_formats formats = {.accumulate = tn_fp32,
+                                .operand = {[0] = tn_fp32, [1] = tn_fp32, [2] = tn_fp32}};
+    const tn_step step = {.formats = &formats};
+    tn_arena arena = {0};
+    for (size_t k = 0; k < tn_build_schema.count; k++) {
+        const tn_field *key = &tn_build_schema.field[k];
+        bool known = false;
+        for (size_t i = 0; i < sizeof listed / sizeof *listed; i++)
+            known = known || strcmp(listed[i], key->key) == 0;
+        tn_build build;
+        tn_error error;
+        assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
+        assert_int_equal(tn_rtl_check_buildable(&step, &build, false, NULL), TN_OK);
+        assert_int_equal(tn_rtl_check_buildable(&step, &build, true, NULL), TN_OK);
+        uint64_t value = tn_build_value(&build, key), other = value + 1;
+        if (key->type == TN_FIELD_CHOICE && !key->choices[other]) other = value - 1;
+        tn_build_set_value(&build, key, other);
+        for (int alone = 0; alone < 2 && !known; alone++) {
+            assert_int_equal(tn_rtl_check_buildable(&step, &build, alone, &error), TN_INPUT);
+            assert_non_null(strstr(error.message, key->key));
+        }
+    }
+    tn_arena_free(&arena);
 }
 
 /* Layers that are priced and executed, and not generated, are named. */
@@ -75,7 +135,8 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_layers),
-                                       cmocka_unit_test(test_missing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_every_key_is_asked_for),
+                                       cmocka_unit_test(test_layers), cmocka_unit_test(test_missing)};
     return cmocka_run_group_tests(tests, NULL, tear_down);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "text/arrays.h"
 #include "train/initial.h"
@@ -225,12 +226,137 @@ static void no_memory(void **state) {
     }
 }
 
+static void begin_in(test_small_run *b, const char *name, bool resume) {
+    test_small_begin(b, NULL, 0);
+    b->run.folder = test_in_folder(name);
+    b->run.resume = resume;
+}
+
+/* The time of a step is that of the steps that a run took itself. */
+static void a_step_takes_as_long_after_a_resume(void **state) {
+    (void)state;
+    test_small_run part, rest, none;
+    begin_in(&part, "timed", false);
+    part.run.stop_after = 2;
+    assert_int_equal(test_small_train(&part), TN_OK);
+    begin_in(&rest, "timed", true);
+    assert_int_equal(test_small_train(&rest), TN_OK);
+    assert_int_equal(rest.result.steps, 600);
+    assert_true(part.result.seconds_per_step > 0 && rest.result.seconds_per_step > 0);
+    begin_in(&none, "timed", true);
+    assert_int_equal(test_small_train(&none), TN_OK);
+    assert_int_equal(none.result.steps, 600);
+    assert_true(isnan(none.result.seconds_per_step));
+    tn_arena_free(&part.arena);
+    tn_arena_free(&rest.arena);
+    tn_arena_free(&none.arena);
+}
+
+/* Writes the checkpoint again as a valid file, number `place` of the array overwritten. */
+static void forge(const char *from, const char *to, const char *name, size_t place, double number) {
+    enum { ARRAYS = 200 };
+    tn_arrays *arrays;
+    tn_arena arena = {0};
+    tn_array_out out[ARRAYS];
+    char path[512];
+    snprintf(path, sizeof path, "%s", test_in_folder(from));
+    assert_int_equal(tn_arrays_open(path, &arrays, NULL), TN_OK);
+    size_t count = tn_arrays_count(arrays);
+    assert_true(count < ARRAYS);
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        const tn_array_info *info = tn_arrays_info(arrays, i);
+        double *values;
+        assert_int_equal(TN_NEW(&arena, info->elements, &values, NULL), TN_OK);
+        assert_int_equal(tn_arrays_read(arrays, i, values, NULL), TN_OK);
+        if (strcmp(info->name, name) == 0) {
+            assert_true(place < info->elements);
+            values[place] = number;
+            found = true;
+        }
+        out[i] = (tn_array_out){.name = info->name,
+                                .axes = info->axes,
+                                .shape = info->shape,
+                                .values = values,
+                                .single = strcmp(info->type, "f4") == 0};
+    }
+    assert_true(found);
+    assert_int_equal(tn_npz_write(test_in_folder(to), out, count, NULL), TN_OK);
+    tn_arrays_close(arrays);
+    tn_arena_free(&arena);
+}
+
+/* What no run writes is refused with the file's name; what one wrote goes on. */
+static void forged_history_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *array;
+        size_t place;
+        double number;
+    } forged[] = {
+        {"run.steps", 0, NAN},         {"run.steps", 0, 1e300},   {"run.steps", 0, 199},
+        {"run.steps", 1, -1},          {"run.steps", 1, 200.5},   {"run.steps", 1, 1e15},
+        {"run.history", 0, NAN},       {"run.history", 0, 1e19},  {"run.history", 0, 2},
+        {"run.history", 1, -1},        {"run.history", 1, 1e300}, {"run.history", 1, INFINITY},
+        {"run.history", 2, 7},         {"run.history", 2, NAN},   {"run.history", 3, -0.5},
+        {"run.history", 4, 1.5},       {"run.history", 5, -5},    {"run.history", 6, INFINITY},
+        {"run.history", 7, -INFINITY}, {"run.history", 8, 1e300}, {"run.history", 9, -1e-9},
+        {"run.history", 10, 2},        {"run.history", 11, 0.5},  {"run.identity", 0, NAN},
+    };
+    test_small_run b;
+    begin_in(&b, "honest", false);
+    b.run.stop_after = 1;
+    assert_int_equal(test_small_train(&b), TN_OK);
+    tn_arena_free(&b.arena);
+    begin_in(&b, "forged", false);
+    b.run.stop_after = 1;
+    assert_int_equal(test_small_train(&b), TN_OK);
+    tn_arena_free(&b.arena);
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        forge("honest/checkpoint.npz", "forged/checkpoint.npz", forged[i].array, forged[i].place,
+              forged[i].number);
+        begin_in(&b, "forged", true);
+        tn_status status = test_small_train(&b);
+        if (status != TN_INPUT || !strstr(b.error.file, "forged/checkpoint.npz"))
+            fail_msg("%s[%zu] = %g: status %d, %s: %s", forged[i].array, forged[i].place, forged[i].number,
+                     status, b.error.file, b.error.message);
+        tn_arena_free(&b.arena);
+    }
+    forge("honest/checkpoint.npz", "forged/checkpoint.npz", "run.history", 0, 1);
+    begin_in(&b, "forged", true);
+    assert_int_equal(test_small_train(&b), TN_OK);
+    tn_arena_free(&b.arena);
+}
+
+static void one_run_a_folder(void **state) {
+    (void)state;
+    test_small_run b;
+    tn_locked_folder other;
+    assert_int_equal(tn_folder_lock(test_in_folder("both"), &other, NULL), TN_OK);
+    begin_in(&b, "both", false);
+    assert_int_equal(test_small_train(&b), TN_IO);
+    assert_non_null(strstr(b.error.message, "writes in this folder"));
+    tn_arena_free(&b.arena);
+    tn_folder_unlock(&other);
+    begin_in(&b, "both", false);
+    assert_int_equal(test_small_train(&b), TN_OK);
+    assert_int_not_equal(access(test_in_folder("both/.lock"), F_OK), 0);
+    tn_arena_free(&b.arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(learns),         cmocka_unit_test(goes_on),
-        cmocka_unit_test(weights_return), cmocka_unit_test(padding_is_masked),
-        cmocka_unit_test(diverges),       cmocka_unit_test(clips),
-        cmocka_unit_test(too_small),      cmocka_unit_test(no_memory),
+        cmocka_unit_test(a_step_takes_as_long_after_a_resume),
+        cmocka_unit_test(forged_history_is_refused),
+        cmocka_unit_test(one_run_a_folder),
+        cmocka_unit_test(learns),
+        cmocka_unit_test(goes_on),
+        cmocka_unit_test(weights_return),
+        cmocka_unit_test(padding_is_masked),
+        cmocka_unit_test(diverges),
+        cmocka_unit_test(clips),
+        cmocka_unit_test(too_small),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, test_small_set_up, test_folder_remove);
 }
