@@ -12,31 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-tn_status tn_importer_note(tn_importer *with, const char *format, ...) {
-    tn_buffer text = {0};
-    va_list arguments;
-    if (with->out->notes == TN_IMPORT_NOTES) return TN_OK;
-    va_start(arguments, format);
-    tn_buffer_format_list(&text, format, arguments);
-    va_end(arguments);
-    tn_status status = text.status;
-    if (status == TN_OK)
-        status = tn_arena_copy_text(with->arena, text.data, text.length, &with->out->note[with->out->notes++],
-                                    with->error);
-    tn_buffer_free(&text);
-    return status;
-}
-
-static tn_status refuse(const tn_importer *with, const char *format, ...) TN_PRINTF(2, 3);
-static tn_status refuse(const tn_importer *with, const char *format, ...) {
-    char message[sizeof with->error->message];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    return tn_fail_at(with->error, TN_INPUT, (tn_position){.file = with->path}, "%s", message);
-}
-
 /* ---- which family ---- */
 
 /* Has the first layer's queries and whatever else tells the family from its relatives. */
@@ -62,13 +37,15 @@ static tn_status find_family(tn_importer *with) {
     for (size_t i = 0; i < count; i++) {
         const char *what = tn_tensor_unsupported(tn_arrays_info(with->arrays, i)->name);
         if (what)
-            return refuse(with, "\"%.100s\" is an array of %s, which no layer of a model file has",
-                          tn_arrays_info(with->arrays, i)->name, what);
+            return tn_importer_refuse(with,
+                                      "\"%.100s\" is an array of %s, which no layer of a model file has",
+                                      tn_arrays_info(with->arrays, i)->name, what);
     }
-    return refuse(with,
-                  "names none of its %zu arrays as BERT, DistilBERT, ViT, GPT-2, OPT or Llama models do "
-                  "(\"%.80s\"%s); write the model file by hand (docs/model-file.md)",
-                  count, count ? tn_arrays_info(with->arrays, 0)->name : "", count > 1 ? ", .." : "");
+    return tn_importer_refuse(
+        with,
+        "names none of its %zu arrays as BERT, DistilBERT, ViT, GPT-2, OPT or Llama models do "
+        "(\"%.80s\"%s); write the model file by hand (docs/model-file.md)",
+        count, count ? tn_arrays_info(with->arrays, 0)->name : "", count > 1 ? ", .." : "");
 }
 
 /* A file such as model-00001-of-00003.safetensors holds a part of the arrays. */
@@ -79,10 +56,10 @@ static tn_status refuse_shard(const tn_importer *with) {
         const char *digits = of;
         while (digits > name && digits[-1] >= '0' && digits[-1] <= '9') digits--;
         if (sscanf(digits, "%9u-of-%9u", &number, &count) == 2 && count > 1)
-            return refuse(with,
-                          "is one of %u parts of a checkpoint; give the index beside it, such as "
-                          "model.safetensors.index.json",
-                          count);
+            return tn_importer_refuse(with,
+                                      "is one of %u parts of a checkpoint; give the index beside it, such as "
+                                      "model.safetensors.index.json",
+                                      count);
     }
     return TN_OK;
 }
@@ -116,16 +93,16 @@ static tn_status take_matrix(tn_importer *with, const tn_array_info *info, const
         return TN_OK;
     }
     if (!read->has_layer)
-        return refuse(
+        return tn_importer_refuse(
             with, "\"%.100s\" and \"%.100s\" are both the %s of a model; a checkpoint of one model is needed",
             role->info->name, info->name, tn_tensor_layer(read->role));
     if (!same_shape(role->info, info))
-        return refuse(
+        return tn_importer_refuse(
             with,
             "\"%.100s\" and \"%.100s\" are of different shapes; the layers of a model file's block are alike",
             role->info->name, info->name);
     if (role->experts == 1 && strcmp(role->pattern, pattern) != 0)
-        return refuse(
+        return tn_importer_refuse(
             with, "\"%.100s\" and \"%.100s\" are of two rows of layers; a checkpoint of one model is needed",
             role->info->name, info->name);
     return TN_OK;
@@ -134,7 +111,7 @@ static tn_status take_matrix(tn_importer *with, const tn_array_info *info, const
 static tn_status take_bias(tn_importer *with, const tn_array_info *info, const tn_tensor_name *read) {
     tn_role_arrays *role = &with->role[read->role];
     if (role->biases++ && role->bias_elements != info->elements)
-        return refuse(
+        return tn_importer_refuse(
             with, "\"%.100s\" has another size than that of other layers; the layers of a block are alike",
             info->name);
     role->bias_elements = info->elements;
@@ -153,7 +130,7 @@ static tn_status assign_array(tn_importer *with, tn_imported_array *array) {
     tn_tensor_name read;
     const tn_array_info *info = array->info;
     if (!tn_add(out->elements, info->elements, &out->elements))
-        return refuse(with, "claims more than 2^64 elements");
+        return tn_importer_refuse(with, "claims more than 2^64 elements");
     if (tn_tensor_is_constant(info->name)) {
         out->constants += info->elements;
         return TN_OK;
@@ -164,7 +141,7 @@ static tn_status assign_array(tn_importer *with, tn_imported_array *array) {
         return TN_OK;
     }
     if (!is_readable(info))
-        return refuse(
+        return tn_importer_refuse(
             with,
             "\"%.100s\" holds type %.40s; a checkpoint in floating point is needed (F16, BF16, F32, F64), "
             "not a quantised one",
@@ -185,13 +162,14 @@ static tn_status check_complete(const tn_importer *with, tn_tensor_role r) {
     uint64_t needed = ways && strstr(ways, "{i}") ? with->out->layers : 1;
     if (role->arrays == 0 && role->biases == 0) return TN_OK;
     if (!tn_mul(needed, role->experts ? role->experts : 1, &needed) || role->arrays != needed)
-        return refuse(with,
-                      "has %" PRIu64 " arrays of kind %s (%.100s), %" PRIu64
-                      " are needed: the checkpoint is not complete, or one of several files",
-                      role->arrays, tn_tensor_layer(r), role->pattern ? role->pattern : ways, needed);
+        return tn_importer_refuse(with,
+                                  "has %" PRIu64 " arrays of kind %s (%.100s), %" PRIu64
+                                  " are needed: the checkpoint is not complete, or one of several files",
+                                  role->arrays, tn_tensor_layer(r), role->pattern ? role->pattern : ways,
+                                  needed);
     if (role->biases == 0 || role->biases == role->arrays) return TN_OK;
-    return refuse(with, "has %" PRIu64 " biases of kind %s for %" PRIu64 " matrices", role->biases,
-                  tn_tensor_layer(r), role->arrays);
+    return tn_importer_refuse(with, "has %" PRIu64 " biases of kind %s for %" PRIu64 " matrices",
+                              role->biases, tn_tensor_layer(r), role->arrays);
 }
 
 static tn_status assign(tn_importer *with) {
@@ -206,58 +184,14 @@ static tn_status assign(tn_importer *with) {
     return TN_OK;
 }
 
-const char *tn_importer_block(const tn_importer *with) {
-    return with->family->grouped ? "decoder" : "encoder";
-}
-
-uint64_t tn_importer_elements(const tn_importer *with, tn_tensor_role r) {
-    const tn_role_arrays *role = &with->role[r];
-    return (role->info ? role->arrays * role->info->elements : 0) + role->biases * role->bias_elements;
-}
-
-void tn_importer_begin(const tn_importer *with, tn_buffer *out) {
-    tn_buffer_text(out, "# Written by tenfold model from ");
-    tn_json_quote(with->path, out);
-    tn_buffer_format(out, ": a model of family %s.\n", with->family->name);
-}
-
 /* ---- sizes ---- */
-
-tn_status tn_importer_optional(tn_importer *with, tn_tensor_role r, uint64_t rows, uint64_t columns) {
-    const tn_role_arrays *role = &with->role[r];
-    const tn_array_info *info = role->info;
-    if (!info) return TN_OK;
-    bool turned = with->family->input_rows && strstr(with->family->names[r], "{i}") && columns > 0;
-    uint64_t first = turned ? columns : rows, second = turned ? rows : columns;
-    uint64_t all;
-    bool fits = second == 0 ? info->axes == 1 && info->shape[0] == first
-                            : info->axes >= 2 && info->shape[0] == first && tn_mul(first, second, &all) &&
-                                  info->elements == all;
-    if (!fits && second == 0)
-        return refuse(with,
-                      "\"%.100s\" has %" PRIu64 " elements; %" PRIu64 " are needed beside the other arrays",
-                      info->name, info->elements, first);
-    if (!fits)
-        return refuse(with,
-                      "\"%.100s\" is not %" PRIu64 " x %" PRIu64 ", as it must be beside the other arrays",
-                      info->name, first, second);
-    if (role->biases == 0 || role->bias_elements == rows) return TN_OK;
-    return refuse(with, "the bias of \"%.100s\" has %" PRIu64 " elements; %" PRIu64 " are needed", info->name,
-                  role->bias_elements, rows);
-}
-
-tn_status tn_importer_matrix(tn_importer *with, tn_tensor_role r, uint64_t rows, uint64_t columns) {
-    if (with->role[r].info) return tn_importer_optional(with, r, rows, columns);
-    return refuse(with, "has no array '%s', which a model of family %s needs", with->family->names[r],
-                  with->family->name);
-}
 
 /* The matrix of a role has two axes (a convolution more) and elements. */
 static tn_status need(const tn_importer *with, tn_tensor_role r) {
     const tn_array_info *info = with->role[r].info;
     if (info && info->axes >= 2 && info->elements > 0) return TN_OK;
-    return refuse(with, "has no matrix '%s', which a model of family %s needs", with->family->names[r],
-                  with->family->name);
+    return tn_importer_refuse(with, "has no matrix '%s', which a model of family %s needs",
+                              with->family->names[r], with->family->name);
 }
 
 static uint64_t outputs_of(const tn_importer *with, tn_tensor_role r) {

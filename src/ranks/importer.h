@@ -28,6 +28,9 @@ typedef struct tn_importer {
     tn_error *error;
 } tn_importer;
 
+/* TN_INPUT that names the checkpoint. */
+tn_status tn_importer_refuse(const tn_importer *with, const char *format, ...) TN_PRINTF(2, 3);
+
 /* A note for people; beyond TN_IMPORT_NOTES it is left away. */
 tn_status tn_importer_note(tn_importer *with, const char *format, ...) TN_PRINTF(2, 3);
 

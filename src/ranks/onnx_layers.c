@@ -124,7 +124,7 @@ const tn_onnx_known *tn_onnx_operand(const tn_onnx_reader *r, size_t i) {
     return &r->value[tn_name_index_find(&r->names, r->node->input[i])];
 }
 
-static tn_status give(tn_onnx_reader *r, const char *name, const tn_onnx_known *of) {
+tn_status tn_onnx_name(tn_onnx_reader *r, const char *name, const tn_onnx_known *of) {
     if (name[0] == '\0') return TN_OK;
     if (tn_name_index_add(&r->names, name, (uint32_t)r->values) != TN_NAME_NONE)
         return tn_fail_at(r->error, TN_INPUT, (tn_position){.file = r->path}, "gives \"%.100s\" twice", name);
@@ -133,7 +133,7 @@ static tn_status give(tn_onnx_reader *r, const char *name, const tn_onnx_known *
 }
 
 tn_status tn_onnx_give(tn_onnx_reader *r, size_t i, const tn_onnx_known *of) {
-    return i < r->node->outputs ? give(r, r->node->output[i], of) : TN_OK;
+    return i < r->node->outputs ? tn_onnx_name(r, r->node->output[i], of) : TN_OK;
 }
 
 static tn_onnx_known activation(uint32_t layer) {
@@ -244,87 +244,4 @@ tn_status tn_onnx_add_linear(tn_onnx_reader *r, const tn_onnx_known *x, size_t a
         return tn_onnx_refuse(r, "has a matrix of %" PRIu64 " inputs for %" PRIu64 " features", columns,
                               from->width);
     return tn_onnx_add(r, &layer, out);
-}
-
-/* ---- the graph ---- */
-
-static bool names_constant(const tn_onnx_reader *r, const char *name) {
-    return tn_name_index_find(&r->names, name) != TN_NAME_NONE;
-}
-
-/* Numbers are data; real ones are what the first layer takes, one row for each token. */
-static tn_status read_input(tn_onnx_reader *r, const tn_onnx_value *in) {
-    tn_onnx_known given = {.sort = TN_ONNX_DATA, .of_tokens = true};
-    if (names_constant(r, in->name)) return TN_OK; /* older files list constants among the inputs */
-    if (in->is_real) {
-        int64_t last = in->axes ? in->shape[in->axes - 1] : TN_ONNX_UNKNOWN;
-        const tn_onnx_layer layer = {
-            .kind = "input", .name = in->name, .width = last > 0 ? (uint64_t)last : 0, .array = TN_ONNX_NONE};
-        TN_TRY(tn_onnx_add(r, &layer, &given));
-    }
-    if (in->axes >= 2 && in->axes <= 3 && in->shape[1] > 0 && !r->to->sequence)
-        r->to->sequence = (uint64_t)in->shape[1];
-    return give(r, in->name, &given);
-}
-
-static tn_status read_outputs(tn_onnx_reader *r) {
-    const tn_onnx *graph = r->graph;
-    TN_TRY(TN_NEW(r->arena, graph->outputs, &r->to->output, r->error));
-    for (size_t i = 0; i < graph->outputs; i++) {
-        const char *name = graph->output[i].name;
-        uint32_t place = tn_name_index_find(&r->names, name);
-        const tn_onnx_node given = {.name = name, .operator= "output" };
-        r->node = &given;
-        if (place == TN_NAME_NONE) return tn_onnx_refuse(r, "is given by no node");
-        if (r->value[place].sort < TN_ONNX_ACTIVATION) continue;
-        TN_TRY(tn_onnx_layer_of(r, &r->value[place], &r->to->output[r->to->outputs]));
-        r->to->outputs++;
-    }
-    return TN_OK;
-}
-
-/* Those of Constant nodes are given by these in their turn. */
-static tn_status give_constants(tn_onnx_reader *r) {
-    const tn_onnx *graph = r->graph;
-    size_t count = tn_arrays_count(r->arrays);
-    bool *of_node;
-    TN_TRY(TN_NEW(r->arena, count, &of_node, r->error));
-    for (size_t i = 0; i < graph->nodes; i++)
-        for (size_t k = 0; k < graph->node[i].attributes; k++)
-            if (graph->node[i].attribute[k].tensor != TN_ONNX_NONE)
-                of_node[graph->node[i].attribute[k].tensor] = true;
-    for (size_t i = 0; i < count; i++) {
-        tn_onnx_known of;
-        if (of_node[i]) continue;
-        TN_TRY(tn_onnx_constant(r, i, &of));
-        TN_TRY(give(r, tn_onnx_info(r, i)->name, &of));
-    }
-    return TN_OK;
-}
-
-static tn_status read_graph(tn_onnx_reader *r) {
-    const tn_onnx *graph = r->graph;
-    size_t most = tn_arrays_count(r->arrays) + graph->inputs;
-    for (size_t i = 0; i < graph->nodes; i++) most += graph->node[i].outputs;
-    TN_TRY(tn_name_index_new(&r->names, most, r->arena, r->error));
-    TN_TRY(TN_NEW(r->arena, most, &r->value, r->error));
-    TN_TRY(give_constants(r));
-    for (size_t i = 0; i < graph->inputs; i++) TN_TRY(read_input(r, &graph->input[i]));
-    for (size_t i = 0; i < graph->nodes; i++) {
-        r->node = &graph->node[i];
-        TN_TRY(tn_onnx_read_node(r));
-    }
-    return read_outputs(r);
-}
-
-tn_status tn_onnx_layers_find(const tn_arrays *arrays, const char *path, tn_arena *arena,
-                              tn_onnx_layers *layers, tn_error *error) {
-    tn_onnx_reader r = {.arrays = arrays,
-                        .graph = tn_arrays_graph(arrays),
-                        .path = path,
-                        .arena = arena,
-                        .to = layers,
-                        .error = error};
-    *layers = (tn_onnx_layers){0};
-    return read_graph(&r);
 }

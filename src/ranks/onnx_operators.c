@@ -1,4 +1,4 @@
-/* The operators of a graph: what each makes of what it takes. */
+/* A graph read node by node: what each operator makes of what it takes. */
 #include "ranks/onnx_reader.h"
 
 #include <inttypes.h>
@@ -396,7 +396,7 @@ static tn_status read_where(tn_onnx_reader *r) {
     return read_other(r);
 }
 
-tn_status tn_onnx_read_node(tn_onnx_reader *r) {
+static tn_status read_node(tn_onnx_reader *r) {
     static const char *const views[] = {"Identity", "Dropout",   "Cast",   "Reshape", "Transpose",
                                         "Flatten",  "Unsqueeze", "Expand", "Squeeze", NULL};
     static const char *const norms[] = {"LayerNormalization", "SimplifiedLayerNormalization",
@@ -420,4 +420,87 @@ tn_status tn_onnx_read_node(tn_onnx_reader *r) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (is(r, others[i].operator)) return others[i].read(r);
     return read_other(r);
+}
+
+/* ---- the graph ---- */
+
+static bool names_constant(const tn_onnx_reader *r, const char *name) {
+    return tn_name_index_find(&r->names, name) != TN_NAME_NONE;
+}
+
+/* Numbers are data; real ones are what the first layer takes, one row for each token. */
+static tn_status read_input(tn_onnx_reader *r, const tn_onnx_value *in) {
+    tn_onnx_known given = {.sort = TN_ONNX_DATA, .of_tokens = true};
+    if (names_constant(r, in->name)) return TN_OK; /* older files list constants among the inputs */
+    if (in->is_real) {
+        int64_t last = in->axes ? in->shape[in->axes - 1] : TN_ONNX_UNKNOWN;
+        const tn_onnx_layer layer = {
+            .kind = "input", .name = in->name, .width = last > 0 ? (uint64_t)last : 0, .array = TN_ONNX_NONE};
+        TN_TRY(tn_onnx_add(r, &layer, &given));
+    }
+    if (in->axes >= 2 && in->axes <= 3 && in->shape[1] > 0 && !r->to->sequence)
+        r->to->sequence = (uint64_t)in->shape[1];
+    return tn_onnx_name(r, in->name, &given);
+}
+
+static tn_status read_outputs(tn_onnx_reader *r) {
+    const tn_onnx *graph = r->graph;
+    TN_TRY(TN_NEW(r->arena, graph->outputs, &r->to->output, r->error));
+    for (size_t i = 0; i < graph->outputs; i++) {
+        const char *name = graph->output[i].name;
+        uint32_t place = tn_name_index_find(&r->names, name);
+        const tn_onnx_node given = {.name = name, .operator= "output" };
+        r->node = &given;
+        if (place == TN_NAME_NONE) return tn_onnx_refuse(r, "is given by no node");
+        if (r->value[place].sort < TN_ONNX_ACTIVATION) continue;
+        TN_TRY(tn_onnx_layer_of(r, &r->value[place], &r->to->output[r->to->outputs]));
+        r->to->outputs++;
+    }
+    return TN_OK;
+}
+
+/* Those of Constant nodes are given by these in their turn. */
+static tn_status give_constants(tn_onnx_reader *r) {
+    const tn_onnx *graph = r->graph;
+    size_t count = tn_arrays_count(r->arrays);
+    bool *of_node;
+    TN_TRY(TN_NEW(r->arena, count, &of_node, r->error));
+    for (size_t i = 0; i < graph->nodes; i++)
+        for (size_t k = 0; k < graph->node[i].attributes; k++)
+            if (graph->node[i].attribute[k].tensor != TN_ONNX_NONE)
+                of_node[graph->node[i].attribute[k].tensor] = true;
+    for (size_t i = 0; i < count; i++) {
+        tn_onnx_known of;
+        if (of_node[i]) continue;
+        TN_TRY(tn_onnx_constant(r, i, &of));
+        TN_TRY(tn_onnx_name(r, tn_onnx_info(r, i)->name, &of));
+    }
+    return TN_OK;
+}
+
+static tn_status read_graph(tn_onnx_reader *r) {
+    const tn_onnx *graph = r->graph;
+    size_t most = tn_arrays_count(r->arrays) + graph->inputs;
+    for (size_t i = 0; i < graph->nodes; i++) most += graph->node[i].outputs;
+    TN_TRY(tn_name_index_new(&r->names, most, r->arena, r->error));
+    TN_TRY(TN_NEW(r->arena, most, &r->value, r->error));
+    TN_TRY(give_constants(r));
+    for (size_t i = 0; i < graph->inputs; i++) TN_TRY(read_input(r, &graph->input[i]));
+    for (size_t i = 0; i < graph->nodes; i++) {
+        r->node = &graph->node[i];
+        TN_TRY(read_node(r));
+    }
+    return read_outputs(r);
+}
+
+tn_status tn_onnx_layers_find(const tn_arrays *arrays, const char *path, tn_arena *arena,
+                              tn_onnx_layers *layers, tn_error *error) {
+    tn_onnx_reader r = {.arrays = arrays,
+                        .graph = tn_arrays_graph(arrays),
+                        .path = path,
+                        .arena = arena,
+                        .to = layers,
+                        .error = error};
+    *layers = (tn_onnx_layers){0};
+    return read_graph(&r);
 }

@@ -49,6 +49,8 @@ tn_status tn_onnx_refuse(const tn_onnx_reader *r, const char *format, ...) TN_PR
 
 /* The node's operand i; one that is left away is data without values. */
 const tn_onnx_known *tn_onnx_operand(const tn_onnx_reader *r, size_t i);
+/* A value under a name of the graph. */
+tn_status tn_onnx_name(tn_onnx_reader *r, const char *name, const tn_onnx_known *of);
 /* Its output i is this. */
 tn_status tn_onnx_give(tn_onnx_reader *r, size_t i, const tn_onnx_known *of);
 
@@ -68,8 +70,5 @@ tn_status tn_onnx_add_linear(tn_onnx_reader *r, const tn_onnx_known *x, size_t a
 
 /* The layer whose output the value is; an error where it is a function of one that no layer is. */
 tn_status tn_onnx_layer_of(const tn_onnx_reader *r, const tn_onnx_known *of, uint32_t *layer);
-
-/* The node that is being read. */
-tn_status tn_onnx_read_node(tn_onnx_reader *r);
 
 #endif
