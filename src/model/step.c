@@ -145,6 +145,15 @@ static tn_status add_costs(tn_builder *b, const tn_operation *operation) {
                    tn_phase_names[phase]);
 }
 
+/* What tn_step_macs relies on. */
+static tn_status check_sum(const tn_builder *b) {
+    uint64_t sum = 0;
+    for (int phase = 0; phase < TN_PHASES; phase++)
+        if (!tn_add(sum, b->step->macs[phase], &sum))
+            return tn_fail(b->error, TN_OVERFLOW, "the step takes more than 2^64 multiply-adds");
+    return TN_OK;
+}
+
 tn_status tn_builder_count(tn_builder *b) {
     tn_step *step = b->step;
     while (step->forward_operations < step->operations &&
@@ -154,6 +163,7 @@ tn_status tn_builder_count(tn_builder *b) {
         TN_TRY(tn_operation_count(&step->operation[i], b->error));
         TN_TRY(add_costs(b, &step->operation[i]));
     }
+    TN_TRY(check_sum(b));
     return link_operations(b);
 }
 
@@ -325,6 +335,12 @@ double tn_step_sort_share(const tn_model *model, uint32_t sort) {
 tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
                         tn_error *error) {
     return tn_step_build_part(model, cache, UINT32_MAX, arena, step, error);
+}
+
+uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]) {
+    uint64_t sum = 0;
+    for (int phase = 0; phase < TN_PHASES; phase++) sum += macs[phase];
+    return sum;
 }
 
 bool tn_array_is_resident(const tn_array *array) {

@@ -254,6 +254,9 @@ typedef struct tn_step {
     uint64_t parameter_bytes, gradient_bytes, optimizer_bytes, activation_bytes, peak_bytes;
 } tn_step;
 
+/* Of all phases together; a step's and a layer's fit 64 bits. */
+uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]);
+
 /* Parameters, the optimizer's state and constants. */
 bool tn_array_is_resident(const tn_array *array);
 

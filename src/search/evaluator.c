@@ -93,7 +93,7 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
 /* Of a lower bound of the price: what surely breaks one. */
 static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
                                   const tn_evaluation *evaluation, bool exact) {
-    tn_design design = {.digit = digit, .evaluation = evaluation};
+    tn_candidate design = {.digit = digit, .evaluation = evaluation};
     for (size_t i = 0; i < space->choices.count; i++) design.id += digit[i] * space->choices.stride[i];
     for (size_t i = 0; i < space->constraints; i++)
         if (exact ? !tn_constraint_holds(&space->constraint[i], &space->choices, &design)
@@ -126,12 +126,6 @@ tn_status tn_space_has_bounds(const tn_space *space, bool *has, tn_error *error)
     return status;
 }
 
-static uint64_t sum_of(const uint64_t *macs) {
-    uint64_t sum = 0;
-    for (int phase = 0; phase < TN_PHASES; phase++) sum += macs[phase];
-    return sum;
-}
-
 /* The places of all values of the design of the step that stands and an inner combination. */
 static void gather_digits(const tn_evaluator *with, uint64_t inner, uint32_t *digit) {
     const tn_space *space = with->space;
@@ -161,7 +155,7 @@ static tn_status judge(tn_evaluator *with, pricer *price, tn_evaluation *evaluat
     *evaluation =
         (tn_evaluation){.parameters = step->parameters,
                         .degrees_of_freedom = with->degrees_of_freedom,
-                        .macs_per_step = sum_of(step->macs),
+                        .macs_per_step = tn_step_macs(step->macs),
                         .peak_elements = step->peak_elements,
                         .steps_per_epoch = step->steps_per_epoch,
                         .error = with->error,

@@ -243,7 +243,7 @@ static tn_status fill_sums(job *all, const tn_step *step, const uint64_t *option
     const tn_layer_table *table = all->table;
     double sum[TN_LAYER_SUMS] = {0}, whole[TN_LAYER_SUMS] = {0};
     whole[TN_SUM_PARAMETERS] = (double)step->parameters;
-    for (int phase = 0; phase < TN_PHASES; phase++) whole[TN_SUM_MACS] += (double)step->macs[phase];
+    whole[TN_SUM_MACS] = (double)tn_step_macs(step->macs);
     for (uint32_t u = 0; u < table->units; u++)
         for (int s = 0; own[u] && s < TN_LAYER_SUMS; s++) table->unit[u].sum[s][option[u]] = 0;
     for (uint32_t i = 0; i < step->layers; i++) {
@@ -252,8 +252,8 @@ static tn_status fill_sums(job *all, const tn_step *step, const uint64_t *option
         uint64_t degrees = 0;
         if (u == table->units) continue;
         if (layer->weight) TN_TRY(tn_weight_degrees_of_freedom(layer->weight, &degrees, error));
-        double own_sum[TN_LAYER_SUMS] = {(double)degrees, (double)layer->parameters, 0};
-        for (int phase = 0; phase < TN_PHASES; phase++) own_sum[TN_SUM_MACS] += (double)layer->macs[phase];
+        const double own_sum[TN_LAYER_SUMS] = {(double)degrees, (double)layer->parameters,
+                                               (double)tn_step_macs(layer->macs)};
         for (int s = 0; s < TN_LAYER_SUMS; s++) {
             sum[s] += own_sum[s];
             if (own[u]) table->unit[u].sum[s][option[u]] += own_sum[s];
