@@ -310,10 +310,7 @@ static tn_status load_design(const char *folder, const char *point, const char *
     target->space = space;
     target->id = id;
     target->set = set;
-    target->design = (tn_design){.model = tn_evaluator_model(target->evaluator),
-                                 .device = tn_space_of(space, id)->device,
-                                 .build = *tn_evaluator_build(target->evaluator),
-                                 .trims_ranks = true};
+    TN_TRY(tn_evaluator_design(target->evaluator, arena, &target->design, error));
     if (device_name) {
         TN_TRY(tn_device_load(device_name, NULL, 0, arena, &device, error));
         target->design.device = device;

@@ -114,10 +114,8 @@ static tn_status describe(const tn_space *space, tn_evaluator *evaluator, const 
     const tn_space *variant = tn_space_of(space, from->id);
     find_lacks(variant, &why, to);
     const tn_limits limits = {.budget = &variant->budget, .space = variant};
-    const tn_design design = {.model = tn_evaluator_model(evaluator),
-                              .device = variant->device,
-                              .build = *tn_evaluator_build(evaluator),
-                              .trims_ranks = true};
+    tn_design design;
+    TN_TRY(tn_evaluator_design(evaluator, arena, &design, error));
     TN_TRY(tn_remedies_find(&design, &limits, arena, &remedies, error));
     to->tried = remedies.tried;
     to->weights_left = remedies.weights_left;

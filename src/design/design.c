@@ -1,6 +1,5 @@
 #include "design/design.h"
 
-#include "base/buffer.h"
 #include "model/layer_weight.h"
 #include "model/transformation.h"
 #include "price/workload.h"
@@ -54,119 +53,28 @@ tn_status tn_design_price_alone(const tn_design *design, tn_price *price, tn_err
     return status;
 }
 
-/* ---- a design as keys ---- */
+/* ---- changes ---- */
 
 typedef struct key_list {
     const char **set;
     size_t count;
-    bool trims; /* ranks, as the design does */
     tn_arena *arena;
     tn_error *error;
 } key_list;
 
-enum { WEIGHT_KEYS = 5 }; /* of one weight, at most */
-
-static void put_factors(const uint64_t *factor, uint32_t count, tn_buffer *out) {
-    for (uint32_t i = 0; i < count; i++) tn_buffer_format(out, "%s%" PRIu64, i ? "x" : "", factor[i]);
-}
-
-/* "weights.square.rank=12"; of a layer's own copy "layers.encoder1.query.rank=12". */
-static tn_status add_key(key_list *list, bool is_copy, const char *weight, const char *what,
-                         tn_buffer *value) {
-    if (value->status != TN_OK) return tn_fail(list->error, value->status, "no memory for a weight's keys");
-    return tn_arena_format(list->arena, &list->set[list->count++], list->error, "%s.%s.%s=%s",
-                           is_copy ? "layers" : "weights", weight, what, value->data);
-}
-
-/* The rank that gives these ranks when it is spread over the bonds, and trimmed; 0: none does. */
-static uint64_t single_rank(const tn_weight *weight, bool trims) {
-    tn_weight spread = {.format = weight->format, .d = weight->d};
-    uint64_t greatest = 1;
-    for (uint32_t i = 0; i < weight->rank_count; i++)
-        if (weight->rank[i] > greatest) greatest = weight->rank[i];
-    memcpy(spread.m, weight->m, sizeof spread.m);
-    memcpy(spread.n, weight->n, sizeof spread.n);
-    if (tn_weight_set_rank(&spread, greatest, NULL) != TN_OK) return 0;
-    if (tn_weight_equal(&spread, weight)) return greatest;
-    if (!trims || tn_weight_trim_ranks(&spread, NULL) != TN_OK) return 0;
-    return tn_weight_equal(&spread, weight) ? greatest : 0;
-}
-
-static bool has_folding_of(const tn_weight *a, const tn_weight *b) {
-    return a->d == b->d && memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 &&
-           memcmp(a->n, b->n, a->d * sizeof *a->n) == 0;
-}
-
-static tn_status add_folding(key_list *list, bool is_copy, const tn_model_weight *entry, tn_buffer *value) {
-    const tn_weight *weight = &entry->weight;
-    put_factors(weight->m, weight->d, value);
-    if (is_copy) {
-        tn_buffer_text(value, ",");
-        put_factors(weight->n, weight->d, value);
-        return add_key(list, true, entry->name, "folding", value);
-    }
-    TN_TRY(add_key(list, false, entry->name, "m", value));
-    value->length = 0;
-    put_factors(weight->n, weight->d, value);
-    return add_key(list, false, entry->name, "n", value);
-}
-
-/* What of the weight is not as in `file`. */
-static tn_status add_weight(key_list *list, bool is_copy, const tn_model_weight *entry,
-                            const tn_model_weight *file, tn_buffer *value) {
-    const tn_weight *weight = &entry->weight;
-    if (weight->format != file->weight.format) {
-        tn_buffer_text(value, tn_format_names[weight->format]);
-        TN_TRY(add_key(list, is_copy, entry->name, "format", value));
-        value->length = 0;
-    }
-    if (!has_folding_of(weight, &file->weight)) {
-        TN_TRY(add_folding(list, is_copy, entry, value));
-        value->length = 0;
-    }
-    if (weight->format != TN_DENSE && !tn_weight_equal(weight, &file->weight)) {
-        const uint64_t rank = single_rank(weight, list->trims);
-        put_factors(rank ? &rank : weight->rank, rank ? 1 : weight->rank_count, value);
-        TN_TRY(add_key(list, is_copy, entry->name, "rank", value));
-        value->length = 0;
-    }
-    if (entry->flow == file->flow) return TN_OK;
-    tn_buffer_text(value, tn_flow_names[entry->flow]);
-    return add_key(list, is_copy, entry->name, "flow", value);
-}
-
-/* Of the weights that the file names, or of the layers' own copies: a copy that the file does not have is told from the weight
- * that it is a copy of. */
-static tn_status add_weights(key_list *list, tn_model *model, bool copies) {
+/* Flows that are not as the model's tree has them: those that were settled. */
+static tn_status add_flows(key_list *list, tn_model *model) {
     tn_model *file;
-    tn_buffer value = {0};
-    tn_status status =
-        tn_model_vary(tn_model_root(model), list->set, list->count, list->arena, &file, list->error);
-    for (size_t i = 0; status == TN_OK && i < tn_model_weights(model); i++) {
+    TN_TRY(tn_model_vary(tn_model_root(model), NULL, 0, list->arena, &file, list->error));
+    for (size_t i = 0; i < tn_model_weights(model); i++) {
         const tn_model_weight *entry = tn_model_weight_at(model, i);
-        const size_t base = tn_model_weight_base(model, i);
-        if ((base != i) != copies) continue;
-        const tn_model_weight *as_file = tn_model_weight_find(file, entry->name);
-        if (!as_file) as_file = tn_model_weight_find(file, tn_model_weight_at(model, base)->name);
-        value.length = 0;
-        status = add_weight(list, copies, entry, as_file, &value);
+        if (entry->flow == tn_model_weight_at(file, i)->flow) continue;
+        TN_TRY(tn_arena_format(list->arena, &list->set[list->count++], list->error, "%s.%s.flow=%s",
+                               tn_model_weight_base(model, i) == i ? "weights" : "layers", entry->name,
+                               tn_flow_names[entry->flow]));
     }
-    tn_buffer_free(&value);
-    return status;
-}
-
-tn_status tn_design_weight_keys(const tn_design *design, tn_arena *arena, const char ***set, size_t *count,
-                                tn_error *error) {
-    key_list list = {.trims = design->trims_ranks, .arena = arena, .error = error};
-    TN_TRY(TN_NEW(arena, WEIGHT_KEYS * tn_model_weights(design->model), &list.set, error));
-    TN_TRY(add_weights(&list, design->model, false));
-    TN_TRY(add_weights(&list, design->model, true));
-    *set = list.set;
-    *count = list.count;
     return TN_OK;
 }
-
-/* ---- changes ---- */
 
 static bool names_build(const char *assignment) {
     const size_t length = strcspn(assignment, ".=");
@@ -222,15 +130,13 @@ static tn_status trim_ranks(tn_model *stands, tn_model *model, tn_error *error) 
 }
 
 static tn_status change_model(const tn_design *design, const key_list *set, tn_model **changed) {
-    const char **own, **all;
-    size_t count;
+    key_list all = {.arena = set->arena, .error = set->error};
+    const size_t most = tn_model_weights(design->model) + set->count;
     if (set->count == 0) return TN_OK;
-    TN_TRY(tn_design_weight_keys(design, set->arena, &own, &count, set->error));
-    TN_TRY(TN_NEW(set->arena, count + set->count, &all, set->error));
-    if (count) memcpy(all, own, count * sizeof *all);
-    memcpy(all + count, set->set, set->count * sizeof *all);
-    TN_TRY(tn_model_vary(tn_model_root(design->model), all, count + set->count, set->arena, changed,
-                         set->error));
+    TN_TRY(TN_NEW(set->arena, most, &all.set, set->error));
+    TN_TRY(add_flows(&all, design->model));
+    for (size_t i = 0; i < set->count; i++) all.set[all.count++] = set->set[i];
+    TN_TRY(tn_model_vary(tn_model_root(design->model), all.set, all.count, set->arena, changed, set->error));
     return design->trims_ranks ? trim_ranks(design->model, *changed, set->error) : TN_OK;
 }
 

@@ -21,7 +21,8 @@
 TN_PUBLIC_BEGIN
 
 typedef struct tn_design {
-    tn_model *model;         /* its weights as they stand */
+    tn_model *
+        model; /* weights as its tree has them, but for flows that were settled and ranks that were trimmed */
     const tn_device *device; /* NULL: none, so it has a step and no price */
     tn_build build;
     uint32_t
@@ -49,15 +50,11 @@ tn_status tn_design_price(const tn_design *design, const tn_priced *like, tn_pro
 tn_status tn_design_price_alone(const tn_design *design, tn_price *price, tn_error *error);
 
 /* *changed = the design with `set`, KEY=VALUE of its build, its model or its device by their dotted paths.
- * Everything that `set` does not name stays as it stands in the design, its weights' formats,
- * foldings, ranks and flows, too; a new format or folding spreads the rank anew, as in a file. The model is the same one where
+ * Everything that `set` does not name stays as it stands in the design; a new format or folding spreads
+ * the rank anew, as in a file. The model is the same one where
  * only the build and the device change. Keys of several values that do not go together are told by the price. */
 tn_status tn_design_change(const tn_design *design, const char *const *set, size_t count, tn_arena *arena,
                            tn_design *changed, tn_error *error);
-
-/* The texts KEY=VALUE that make of the model's file the model with the weights as they stand. */
-tn_status tn_design_weight_keys(const tn_design *design, tn_arena *arena, const char ***set, size_t *count,
-                                tn_error *error);
 
 TN_PUBLIC_END
 

@@ -1,6 +1,7 @@
 #include "search/evaluator.h"
 
 #include "base/memory.h"
+#include "model/layer_weight.h"
 #include "search/outer_step.h"
 
 #include <inttypes.h>
@@ -46,6 +47,84 @@ tn_model *tn_evaluator_model(tn_evaluator *evaluator) {
 
 const tn_build *tn_evaluator_build(const tn_evaluator *evaluator) {
     return &evaluator->build;
+}
+
+/* "weights.square.rank=12", of a layer's own copy "layers.encoder1.query.rank=12"; a folding of the former in two keys. */
+static tn_status add_weight_keys(const tn_evaluator *state, const tn_axis *choice, size_t digit,
+                                 size_t weight, tn_arena *arena, const char **set, size_t *count,
+                                 tn_error *error) {
+    static const char *const what[] = {[TN_AXIS_FORMAT] = "format",
+                                       [TN_AXIS_FOLDING] = "folding",
+                                       [TN_AXIS_RANK] = "rank",
+                                       [TN_AXIS_FLOW] = "flow"};
+    tn_model *model = state->space->model;
+    const char *name = tn_model_weight_at(model, weight)->name;
+    const bool is_copy = tn_model_weight_base(model, weight) != weight;
+    tn_buffer value = {0};
+    tn_axis_value(choice, digit, &value);
+    tn_status status = value.status;
+    if (status == TN_OK && choice->kind == TN_AXIS_FOLDING && !is_copy) {
+        const int rows = (int)strcspn(value.data, ",");
+        status = tn_arena_format(arena, &set[(*count)++], error, "weights.%s.m=%.*s", name, rows, value.data);
+        if (status == TN_OK)
+            status = tn_arena_format(arena, &set[(*count)++], error, "weights.%s.n=%s", name,
+                                     value.data + rows + 1);
+    } else if (status == TN_OK) {
+        status = tn_arena_format(arena, &set[(*count)++], error, "%s.%s.%s=%s",
+                                 is_copy ? "layers" : "weights", name, what[choice->kind], value.data);
+    }
+    tn_buffer_free(&value);
+    return status;
+}
+
+/* A weight of another format or folding whose rank is no choice has that of its file, spread anew. */
+static tn_status add_given_rank(const tn_evaluator *state, const tn_axis *choice, tn_arena *arena,
+                                const char **set, size_t *count, tn_error *error) {
+    tn_model *model = state->space->model;
+    const size_t weight = choice->weight;
+    bool chosen = tn_model_weight_base(model, weight) != weight;
+    for (size_t i = 0; i < state->space->outers; i++) {
+        const tn_axis *other = &state->space->choices.axis[state->space->outer[i]];
+        chosen |= other->kind == TN_AXIS_RANK && tn_axis_varies(other, weight);
+    }
+    if (chosen || (choice->kind != TN_AXIS_FORMAT && choice->kind != TN_AXIS_FOLDING)) return TN_OK;
+    return tn_arena_format(arena, &set[(*count)++], error, "weights.%s.rank=%" PRIu64,
+                           tn_model_weight_at(model, weight)->name, state->use[weight].rank);
+}
+
+static tn_status add_keys(const tn_evaluator *state, tn_arena *arena, const char ***set, size_t *count,
+                          tn_error *error) {
+    const tn_space *space = state->space;
+    size_t most = 0;
+    for (size_t i = 0; i < space->outers; i++) most += 3 * (1 + space->choices.axis[space->outer[i]].more);
+    TN_TRY(TN_NEW(arena, most, set, error));
+    for (size_t i = 0; i < space->outers; i++) {
+        const tn_axis *choice = &space->choices.axis[space->outer[i]];
+        if (!tn_axis_is_of_weight(choice)) continue;
+        for (size_t k = 0; k <= choice->more; k++)
+            TN_TRY(add_weight_keys(state, choice, state->digit[i],
+                                   k ? choice->more_weight[k - 1] : choice->weight, arena, *set, count,
+                                   error));
+        TN_TRY(add_given_rank(state, choice, arena, *set, count, error));
+    }
+    return TN_OK;
+}
+
+tn_status tn_evaluator_design(const tn_evaluator *evaluator, tn_arena *arena, tn_design *design,
+                              tn_error *error) {
+    const char **set;
+    size_t count = 0;
+    tn_design made = {.device = evaluator->space->device, .build = evaluator->build, .trims_ranks = true};
+    TN_TRY(add_keys(evaluator, arena, &set, &count, error));
+    TN_TRY(tn_model_vary(tn_model_root(evaluator->model), set, count, arena, &made.model, error));
+    /* As it was evaluated: a weight that is no choice keeps the ranks of its file. */
+    for (size_t i = 0; i < tn_model_weights(made.model); i++) {
+        tn_model_weight *entry = tn_model_weight_at(made.model, i);
+        const tn_model_weight *evaluated = tn_model_weight_find(evaluator->model, entry->name);
+        if (evaluated) entry->weight = evaluated->weight;
+    }
+    *design = made;
+    return TN_OK;
 }
 
 const tn_step *tn_evaluator_step(const tn_evaluator *evaluator) {
