@@ -194,7 +194,8 @@ static tn_status answer_request(const tn_command *command, int argc, char **argv
 }
 
 /* A request holds lists of options: large for the stack. */
-tn_status tn_command_answer(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+static tn_status answer_command(const tn_command *command, int argc, char **argv, int *answer,
+                                tn_error *error) {
     char *request;
     size_t size = command->request_size ? command->request_size : sizeof(tn_common);
     TN_TRY(tn_alloc(1, size, &request, error));
@@ -206,12 +207,17 @@ tn_status tn_command_answer(const tn_command *command, int argc, char **argv, in
 }
 
 tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    if (command->dispatch) return command->dispatch(command, argc, argv, answer, error);
+    if (command->dispatch && argc > 1 && argv[1][0] != '-') {
+        tn_arena arena = {0};
+        tn_status status = command->dispatch(&arena, argc - 1, argv + 1, answer, error);
+        tn_arena_free(&arena);
+        return status;
+    }
     for (size_t i = 0; i < command->parts && argc > 1; i++)
         if (strcmp(argv[1], part_name(command->part[i])) == 0)
             return tn_command_run(command->part[i], argc - 1, argv + 1, answer, error);
     if (!command->answer && argc > 1 && argv[1][0] != '-') return which_part(command, argv[1], error);
-    return tn_command_answer(command, argc, argv, answer, error);
+    return answer_command(command, argc, argv, answer, error);
 }
 
 static const tn_schema *const device_schemas[] = {&tn_device_schema, &tn_roofline_device_schema};

@@ -82,8 +82,8 @@ struct tn_command {
     /* Commands of their own behind the name, called "NAME PART". NULL `answer`: one of them must be named. */
     const tn_command *const *part;
     size_t parts;
-    /* Or chooses by argv what is run, and with which options. */
-    tn_status (*dispatch)(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
+    /* Or what its first argument names is run with options of its own, argv[0] being that name; `arena` is freed behind it. */
+    tn_status (*dispatch)(tn_arena *arena, int argc, char **argv, int *answer, tn_error *error);
 };
 #define TN_OPTIONS(table)            .option = (table), .options = sizeof(table) / sizeof *(table)
 #define TN_REQUEST(type, of_default) .request_size = sizeof(type), .defaults = (of_default)
@@ -91,9 +91,6 @@ struct tn_command {
 
 /* Runs a command with argv[0] its own name: help, or the answer to what argv asks. */
 tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
-
-/* The same of a command itself, whatever its parts and `dispatch`. */
-tn_status tn_command_answer(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
 
 /* --set KEY=VALUE of a command that reads a model and a device: the first name of the path decides whose key
  * it is. What both have (kind, name) is the model's. */

@@ -186,6 +186,11 @@ typedef enum tn_array_role {
 } tn_array_role;
 extern const char *const tn_array_role_names[];
 
+/* Whether a batch makes it: the role is activation or intermediate. */
+static inline bool tn_role_is_activation(tn_array_role role) {
+    return role == TN_ARRAY_ACTIVATION || role == TN_ARRAY_INTERMEDIATE;
+}
+
 typedef struct tn_array {
     const char *part; /* its name within the layer: "core", "bias", "output" ... */
     uint32_t number;  /* ... and number there, from 1; 0: it has none. The role makes ".gradient", ".state" */

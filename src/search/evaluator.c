@@ -137,12 +137,12 @@ const tn_undefined_flow *tn_evaluator_undefined(const tn_evaluator *evaluator) {
 
 static void set_build(tn_evaluator *with, uint64_t inner) {
     const tn_space *space = with->space;
+    uint32_t digit[TN_AXES_MOST];
     with->build = with->base_build;
-    for (size_t i = space->inners; i-- > 0;) {
+    tn_digits_of(&space->choices, space->inner, space->inners, inner, digit);
+    for (size_t i = 0; i < space->inners; i++) {
         const tn_axis *choice = &space->choices.axis[space->inner[i]];
-        uint64_t value = choice->number[inner % choice->count];
-        inner /= choice->count;
-        tn_build_set_value(&with->build, choice->field, value);
+        tn_build_set_value(&with->build, choice->field, choice->number[digit[space->inner[i]]]);
     }
 }
 
@@ -209,11 +209,7 @@ tn_status tn_space_has_bounds(const tn_space *space, bool *has, tn_error *error)
 static void gather_digits(const tn_evaluator *with, uint64_t inner, uint32_t *digit) {
     const tn_space *space = with->space;
     for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = (uint32_t)with->digit[i];
-    for (size_t i = space->inners; i-- > 0;) {
-        uint64_t count = space->choices.axis[space->inner[i]].count;
-        digit[space->inner[i]] = (uint32_t)(inner % count);
-        inner /= count;
-    }
+    tn_digits_of(&space->choices, space->inner, space->inners, inner, digit);
 }
 
 /* A price, or what bounds it. */
@@ -308,11 +304,9 @@ tn_status tn_evaluate_on(tn_evaluator *evaluator, const tn_device *device, tn_ev
 tn_status tn_evaluate_digits(tn_evaluator *evaluator, const uint32_t *digit, tn_evaluation *evaluation,
                              uint32_t *cause, tn_error *error) {
     const tn_space *space = evaluator->space;
-    uint64_t inner = 0;
+    const uint64_t inner = tn_digits_number(&space->choices, space->inner, space->inners, digit);
     bool exact;
     TN_TRY(tn_evaluator_load(evaluator, digit, cause, error));
-    for (size_t i = 0; i < space->inners; i++)
-        inner = inner * space->choices.axis[space->inner[i]].count + digit[space->inner[i]];
     return evaluate_inner(evaluator, inner, price_itself, evaluation, cause, &exact, error);
 }
 

@@ -96,14 +96,6 @@ tn_status tn_units_find(const tn_space *space, tn_arena *arena, tn_units *units,
     return TN_OK;
 }
 
-void tn_unit_digits(const tn_space *space, const tn_unit *unit, uint64_t option, uint32_t *digit) {
-    for (size_t i = unit->axes; i-- > 0;) {
-        uint64_t count = space->choices.axis[unit->axis[i]].count;
-        digit[unit->axis[i]] = (uint32_t)(option % count);
-        option /= count;
-    }
-}
-
 /* What all threads share. */
 typedef struct {
     const tn_space *space;
@@ -141,7 +133,8 @@ static uint32_t unit_of_weight(const job *all, size_t weight) {
 /* ---- options that are defined ---- */
 
 static void set_option(const job *all, uint32_t unit, uint64_t option, uint32_t *digit) {
-    tn_unit_digits(all->space, &all->units->unit[unit], option, digit);
+    tn_digits_of(&all->space->choices, all->units->unit[unit].axis, all->units->unit[unit].axes, option,
+                 digit);
 }
 
 /* Makes the step in which every unit has its option `at`, or a good one where it has fewer; those that turn out
