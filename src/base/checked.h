@@ -46,4 +46,14 @@ static inline uint64_t tn_greatest(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
+/* Of two numbers that are not both 0. */
+static inline uint64_t tn_greatest_common_divisor(uint64_t a, uint64_t b) {
+    while (b > 0) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 #endif

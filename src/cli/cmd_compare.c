@@ -308,10 +308,10 @@ static tn_status add_point(request *r, const tn_target *target, tn_program_cache
     tn_space own = *tn_space_of(target->space, target->id);
     tn_model *whole;
     tn_step step, whole_step;
-    own.device = target->device;
+    own.device = target->design.device;
     r->fpga = tn_device_name(own.device);
-    TN_TRY(tn_step_build(target->model, cache, arena, &step, error));
-    TN_TRY(tn_model_vary(tn_model_root(target->model), dense, 1, arena, &whole, error));
+    TN_TRY(tn_step_build(target->design.model, cache, arena, &step, error));
+    TN_TRY(tn_model_vary(tn_model_root(target->design.model), dense, 1, arena, &whole, error));
     TN_TRY(tn_step_build(whole, cache, arena, &whole_step, error));
     for (size_t i = 0; i < r->gpu.count; i++) {
         TN_TRY(tn_compare_step(&whole_step, r->roofline[i], true, arena, &r->row[r->rows++], error));
@@ -399,6 +399,12 @@ static tn_status check_arguments(const request *r, bool folders, tn_error *error
     if (r->point && (r->common.arguments > 1 || r->design.count))
         return tn_fail(error, TN_INPUT, "--point is the id of a design of one folder, without %s",
                        r->design.count ? "--design" : "others");
+    if (r->point && r->set.count)
+        return tn_fail(
+            error, TN_INPUT,
+            "a design is compared as the sweep has it; `tenfold cost DIR --point ID --set %.100s` says "
+            "what if",
+            r->set.item[0]);
     if (r->point) return TN_OK;
     for (size_t i = 0; i < r->common.arguments; i++)
         if (is_folder(r->common.argument[i]) != folders)

@@ -397,32 +397,29 @@ static const char default_device[] = TN_USUAL_DEVICE;
 static tn_status load(const request *asked, tn_arena *arena, tn_target *target, tn_error *error) {
     TN_TRY(tn_target_load(asked->common.argument[0], asked->point, asked->device, default_device, &asked->set,
                           arena, target, error));
-    if (tn_device_kind_of(target->device) == TN_DEVICE_FPGA) return TN_OK;
+    if (tn_device_kind_of(target->design.device) == TN_DEVICE_FPGA) return TN_OK;
     return tn_fail(
         error, TN_INPUT,
         "device %s is no FPGA; `tenfold roofline step %s --device %s` predicts a training step on it",
-        tn_device_name(target->device), asked->common.argument[0], tn_device_name(target->device));
+        tn_device_name(target->design.device), asked->common.argument[0],
+        tn_device_name(target->design.device));
 }
 
 static tn_status price(const tn_target *target, tn_program_cache *cache, tn_arena *arena, tn_cost *cost,
                        tn_error *error) {
-    tn_workload *workload;
-    tn_model *model = target->model;
-    const tn_device *device = target->device;
-    cost->build = target->build;
-    TN_TRY(tn_step_build(model, cache, arena, &cost->step, error));
-    TN_TRY(tn_workload_prepare(&cost->step, device, arena, &workload, error));
-    TN_TRY(tn_price_explain(workload, &cost->build, arena, &cost->why, error));
-    cost->step = *cost->why.step;
-    const tn_resources has = tn_device_resources(device);
+    const tn_design *design = &target->design;
+    const tn_resources has = tn_device_resources(design->device);
     const tn_limits limits = {.budget = &has};
-    if (cost->why.misfits)
-        TN_TRY(tn_remedies_find(model, device, &cost->build, &limits, arena, &cost->remedies, error));
-    TN_TRY(tn_clock_prices(&cost->step, device, &cost->build, cost->clock, &cost->clocks, error));
-    TN_TRY(tn_grouping_compare(workload, &cost->build, cost->grouping, error));
-    TN_TRY(tn_flow_prices(model, device, &cost->build, cache, cost->flow, &cost->flows, error));
-    TN_TRY(tn_technique_prices(model, device, &cost->build, cache, arena, &cost->technique, &cost->techniques,
-                               error));
+    tn_priced priced;
+    TN_TRY(tn_design_price(design, NULL, cache, arena, &priced, error));
+    cost->build = design->build;
+    cost->step = *priced.step;
+    TN_TRY(tn_price_explain(priced.workload, &cost->build, arena, &cost->why, error));
+    if (cost->why.misfits) TN_TRY(tn_remedies_find(design, &limits, arena, &cost->remedies, error));
+    TN_TRY(tn_clock_prices(&priced, cost->clock, &cost->clocks, error));
+    TN_TRY(tn_grouping_compare(&priced, cost->grouping, error));
+    TN_TRY(tn_flow_prices(design, cache, cost->flow, &cost->flows, error));
+    TN_TRY(tn_technique_prices(design, cache, arena, &cost->technique, &cost->techniques, error));
     return cost_prepare(cost, arena, error);
 }
 
@@ -455,7 +452,8 @@ static const tn_option options[] = {
     {"--device", TN_INTO(request, device), "DEVICE",
      "device file, name or NAME@VARIANT; default u50@user-area"},
     {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design, on the sweep's device"},
-    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model or the device; repeatable"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE",
+     "override a key of the model, its build or the device; with --point: what if; repeatable"},
     {"--plot", TN_INTO(request, folder), "DIR", "draw the step's timeline by kernel into this folder"},
     {"--format", TN_INTO(request, format), "png|svg|pdf", "picture format of --plot; default png"},
 };
@@ -476,7 +474,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
 const tn_command tn_command_cost = {
     .name = "cost",
     .summary = "one design's cost: a model's training step on a device",
-    .usage = "MODEL [--device DEVICE] [--set KEY=VALUE]...\nDIR --point ID",
+    .usage = "MODEL [--device DEVICE] [--set KEY=VALUE]...\nDIR --point ID [--set KEY=VALUE]...",
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, NULL),

@@ -206,7 +206,8 @@ static tn_status write_all(const tn_export *of, const char *folder, tn_arena *ar
 static tn_status title_of(const request *asked, const tn_target *target, tn_arena *arena, tn_export *of,
                           tn_error *error) {
     of->choices = "";
-    if (!asked->point) return tn_arena_format(arena, &of->title, error, "%s", tn_model_name(target->model));
+    if (!asked->point)
+        return tn_arena_format(arena, &of->title, error, "%s", tn_model_name(target->design.model));
     TN_TRY(tn_arena_format(arena, &of->title, error, "design %s of %s", asked->point,
                            asked->common.argument[0]));
     return tn_target_choices(target, arena, &of->choices, error);
@@ -215,21 +216,19 @@ static tn_status title_of(const request *asked, const tn_target *target, tn_aren
 static tn_status run(request *asked, tn_target *target, tn_program_cache *cache, tn_error *error) {
     static const char default_device[] = TN_USUAL_DEVICE;
     tn_arena *arena = &asked->common.arena;
-    tn_step step;
-    tn_workload *workload;
+    tn_priced priced;
     tn_explanation why;
     tn_handover design;
     const char *path[FILES];
     TN_TRY(tn_target_load(asked->common.argument[0], asked->point, asked->device, default_device, &asked->set,
                           arena, target, error));
-    if (tn_device_kind_of(target->device) != TN_DEVICE_FPGA)
+    if (tn_device_kind_of(target->design.device) != TN_DEVICE_FPGA)
         return tn_fail(error, TN_INPUT, "device %s is no FPGA; designs are of FPGAs",
-                       tn_device_name(target->device));
-    TN_TRY(tn_step_build(target->model, cache, arena, &step, error));
-    TN_TRY(tn_workload_prepare(&step, target->device, arena, &workload, error));
-    TN_TRY(tn_price_explain(workload, &target->build, arena, &why, error));
-    TN_TRY(tn_handover_make(workload, &target->build, &why, arena, &design, error));
-    tn_export of = {.design = &design, .build = &target->build, .clock_MHz = why.clock_MHz};
+                       tn_device_name(target->design.device));
+    TN_TRY(tn_design_price(&target->design, NULL, cache, arena, &priced, error));
+    TN_TRY(tn_price_explain(priced.workload, &target->design.build, arena, &why, error));
+    TN_TRY(tn_handover_make(priced.workload, &target->design.build, &why, arena, &design, error));
+    tn_export of = {.design = &design, .build = &target->design.build, .clock_MHz = why.clock_MHz};
     TN_TRY(title_of(asked, target, arena, &of, error));
     TN_TRY(write_all(&of, asked->folder, arena, path, error));
     return tn_output_names("files", path, FILES, asked->common.json, error);
@@ -254,14 +253,16 @@ static const tn_option options[] = {
     {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design, on the sweep's device"},
     {"--device", TN_INTO(request, device), "DEVICE",
      "of a model: device file or name; default u50@user-area"},
-    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model or the device; repeatable"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE",
+     "override a key of the model, its build or the device; with --point: what if; repeatable"},
     {"-o", TN_INTO(request, folder), "OUT", "folder for design.json, design.h, memories.h and paths.json"},
 };
 
 const tn_command tn_command_export = {
     .name = "export",
     .summary = "hand over a design: arrays, memories and operations as JSON and C, HLS pragmas, paths",
-    .usage = "DIR --point ID -o OUT\nMODEL [--device DEVICE] [--set KEY=VALUE]... -o OUT",
+    .usage =
+        "DIR --point ID [--set KEY=VALUE]... -o OUT\nMODEL [--device DEVICE] [--set KEY=VALUE]... -o OUT",
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, NULL),

@@ -395,15 +395,11 @@ static void list_questions(const void *asked) {
         tn_say("  %-10s %s\n", tn_questions[i]->name, tn_questions[i]->summary);
 }
 
-static tn_status dispatch(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+static tn_status dispatch(tn_arena *arena, int argc, char **argv, int *answer, tn_error *error) {
     const tn_question *question;
-    tn_arena arena = {0};
     tn_question_kernel_prepare();
-    if (argc < 2 || argv[1][0] == '-') return tn_command_answer(command, argc, argv, answer, error);
-    TN_TRY(find_question(argv[1], &question, error));
-    tn_status status = run_question(question, &arena, argc - 1, argv + 1, answer, error);
-    tn_arena_free(&arena);
-    return status;
+    TN_TRY(find_question(argv[0], &question, error));
+    return run_question(question, arena, argc, argv, answer, error);
 }
 
 const tn_command tn_command_hardware = {

@@ -27,7 +27,7 @@ typedef struct {
     tn_query_answer found;
     size_t count;
     tn_scatter_point *point;
-    const tn_design **design; /* [count] behind the points */
+    const tn_candidate **design; /* [count] behind the points */
 } plotting;
 
 static tn_status find(plotting *with, const char *name, const char *option, const tn_design_column **column,
@@ -43,10 +43,10 @@ static bool is_named(const tn_design_column *column) {
     return column->kind == TN_DESIGN_CHOICE && column->has_texts && !column->has_numbers;
 }
 
-static double place_of(const plotting *with, const tn_design_column *column, const tn_design *design) {
+static double place_of(const plotting *with, const tn_design_column *column, const tn_candidate *design) {
     if (is_named(column))
         return (double)tn_choices_digit(&with->result->space->choices, design->id, column->place);
-    return tn_design_number(&with->result->space->choices, column, design);
+    return tn_candidate_number(&with->result->space->choices, column, design);
 }
 
 static tn_status names_of(const plotting *with, const tn_design_column *column, const char *const **name,
@@ -82,7 +82,7 @@ static tn_status take_points(plotting *with, tn_error *error) {
     TN_TRY(TN_NEW(with->arena, with->found.count, &with->point, error));
     TN_TRY(TN_NEW(with->arena, with->found.count, &with->design, error));
     for (size_t i = 0; i < with->found.count; i++) {
-        const tn_design *design = &with->found.design[i];
+        const tn_candidate *design = &with->found.design[i];
         tn_scatter_point point = {.x = place_of(with, with->x, design), .y = place_of(with, with->y, design)};
         if (with->colour) point.colour = place_of(with, with->colour, design);
         if (with->colour && is_named(with->colour)) point.series = (size_t)point.colour;
@@ -104,7 +104,7 @@ static tn_status write_csv(const plotting *with, const char *path, tn_error *err
     for (size_t i = 0; i < with->count; i++) {
         for (size_t c = 0; c < columns; c++) {
             value.length = 0;
-            tn_design_text(&with->result->space->choices, column[c], with->design[i], &value);
+            tn_candidate_text(&with->result->space->choices, column[c], with->design[i], &value);
             tn_csv_put(&out, value.data ? value.data : "");
         }
         tn_csv_line(&out);

@@ -78,7 +78,7 @@ static tn_status print_csv(const view *of, const tn_query_answer *found, tn_erro
     for (size_t i = 0; i < found->count; i++) {
         for (size_t c = 0; c < of->count; c++) {
             value.length = 0;
-            tn_design_text(&of->space->choices, of->column[c], &found->design[i], &value);
+            tn_candidate_text(&of->space->choices, of->column[c], &found->design[i], &value);
             tn_csv_put(&out, value.data ? value.data : "");
         }
         tn_csv_line(&out);
@@ -88,19 +88,19 @@ static tn_status print_csv(const view *of, const tn_query_answer *found, tn_erro
     return tn_output(&out, error);
 }
 
-static void put_value(const view *of, const tn_design_column *column, const tn_design *design,
+static void put_value(const view *of, const tn_design_column *column, const tn_candidate *design,
                       tn_buffer *value, tn_json *json) {
     bool is_text = column->kind == TN_DESIGN_CHOICE && column->has_texts;
     tn_json_key(json, column->name);
     value->length = 0;
-    tn_design_text(&of->space->choices, column, design, value);
+    tn_candidate_text(&of->space->choices, column, design, value);
     uint64_t count;
     if (!is_text && value->data && tn_read_count(value->data, &count) == TN_NUMBER_OK)
         tn_json_count(json, count);
     else if (is_text)
         tn_json_text(json, value->data);
     else
-        tn_json_real(json, tn_design_number(&of->space->choices, column, design));
+        tn_json_real(json, tn_candidate_number(&of->space->choices, column, design));
 }
 
 static tn_status print_json(const view *of, bool all, const tn_query_answer *found, tn_error *error) {
@@ -128,17 +128,17 @@ static tn_status print_json(const view *of, bool all, const tn_query_answer *fou
 }
 
 /* Ids as --point takes them, counts whole, the rest rounded. */
-static void put_cell(const view *of, const tn_design_column *column, const tn_design *design,
+static void put_cell(const view *of, const tn_design_column *column, const tn_candidate *design,
                      tn_buffer *value, tn_table *table) {
     char text[48];
-    double number = tn_design_number(&of->space->choices, column, design);
+    double number = tn_candidate_number(&of->space->choices, column, design);
     if (column->kind == TN_DESIGN_QUANTITY && !tn_quantities[column->place].whole) {
         tn_rounded_text(number, TN_NUMBER_SIGNIFICANT, 4, text, sizeof text);
         tn_table_text(table, isnan(number) ? "-" : text);
         return;
     }
     value->length = 0;
-    tn_design_text(&of->space->choices, column, design, value);
+    tn_candidate_text(&of->space->choices, column, design, value);
     tn_table_text(table, value->data ? value->data : "");
 }
 

@@ -463,7 +463,7 @@ static tn_status work(cmd_roofline_step_request *r, tn_target *target, tn_progra
     TN_TRY(tn_roofline_load(r->device_name, &r->device_set, &r->common.arena, &r->roofline, error));
     TN_TRY(tn_target_load(r->common.argument[0], r->point, NULL, NULL, &r->model_set, &r->common.arena,
                           target, error));
-    TN_TRY(tn_step_build(target->model, cache, &r->common.arena, &r->step, error));
+    TN_TRY(tn_step_build(target->design.model, cache, &r->common.arena, &r->step, error));
     TN_TRY(
         tn_roofline_step_predict(r->roofline, &r->step, r->launches, &r->common.arena, &r->predicted, error));
     TN_TRY(

@@ -124,18 +124,18 @@ static tn_status generate(const request *asked, tn_target *target, tn_program_ca
     tn_step step;
     tn_train_settings settings;
     tn_watch watch;
-    if (!asked->layer && tn_step_sorts(target->model) > 1)
+    if (!asked->layer && tn_step_sorts(target->design.model) > 1)
         return tn_fail(error, TN_INPUT,
                        "the step is the mean of %u sorts of step; hardware runs one program, so leave "
                        "predicted_gradients, or exit, out, or name a --layer",
-                       (unsigned)tn_step_sorts(target->model));
-    if (asked->update && tn_model_is_inference(target->model))
+                       (unsigned)tn_step_sorts(target->design.model));
+    if (asked->update && tn_model_is_inference(target->design.model))
         return tn_fail(error, TN_INPUT, "--update: phase: inference updates nothing; leave it out");
-    TN_TRY(tn_train_settings_decode(tn_model_training(target->model), arena, &settings, error));
-    TN_TRY(tn_step_build(target->model, cache, arena, &step, error));
+    TN_TRY(tn_train_settings_decode(tn_model_training(target->design.model), arena, &settings, error));
+    TN_TRY(tn_step_build(target->design.model, cache, arena, &step, error));
     const tn_rtl_request wanted = {.step = &step,
-                                   .device = target->device,
-                                   .build = &target->build,
+                                   .device = target->design.device,
+                                   .build = &target->design.build,
                                    .layer = asked->layer,
                                    .folder = asked->folder,
                                    .seed = asked->seed,
@@ -144,7 +144,7 @@ static tn_status generate(const request *asked, tn_target *target, tn_program_ca
                                    .synthesise = asked->synthesise,
                                    .rate = settings.learning_rate,
                                    .progress = &watch.progress,
-                                   .model = target->model,
+                                   .model = target->design.model,
                                    .settings = &settings,
                                    .steps = (uint32_t)asked->steps};
     tn_watch_begin(&watch, "cycles", asked->common.quiet || !asked->simulate);
@@ -184,7 +184,8 @@ static const tn_option options[] = {
     {"--device", TN_INTO(request, device), "DEVICE",
      "whose operators' latencies are built (the design's; of a model u50@user-area)"},
     {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design"},
-    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model or the device (repeatable)"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE",
+     "override a key of the model, its build or the device; with --point: what if; repeatable"},
     {"--update", TN_INTO(request, update), NULL, "with SGD of every core behind the gradients"},
     {"--simulate", TN_INTO(request, simulate), NULL, "run it in Verilator on drawn operands"},
     {"--synthesise", TN_INTO(request, synthesise), NULL, "count resources by Yosys (minutes)"},
@@ -197,9 +198,8 @@ const tn_command tn_command_rtl = {
     .name = "rtl",
     .summary =
         "hardware of a design: SystemVerilog of a training step or a layer, simulated against its price",
-    .usage =
-        "MODEL [--layer NAME] -o OUT [--simulate] [--update] [--set KEY=VALUE]...\nDIR --point ID --layer "
-        "NAME -o OUT",
+    .usage = "MODEL [--layer NAME] -o OUT [--simulate] [--update] [--set KEY=VALUE]...\nDIR --point ID "
+             "[--layer NAME] -o OUT [--set KEY=VALUE]...",
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),

@@ -340,16 +340,12 @@ static void list_techniques(const void *asked) {
     tn_say("  %-15s %s\n", QUANTISE, tn_command_technique_quantise.summary);
 }
 
-static tn_status dispatch(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+static tn_status dispatch(tn_arena *arena, int argc, char **argv, int *answer, tn_error *error) {
     const tn_technique *technique;
-    tn_arena arena = {0};
-    if (argc < 2 || argv[1][0] == '-') return tn_command_answer(command, argc, argv, answer, error);
-    if (strcmp(argv[1], QUANTISE) == 0)
-        return tn_command_run(&tn_command_technique_quantise, argc - 1, argv + 1, answer, error);
-    TN_TRY(find_technique(argv[1], &technique, error));
-    tn_status status = run_technique(technique, &arena, argc - 1, argv + 1, answer, error);
-    tn_arena_free(&arena);
-    return status;
+    if (strcmp(argv[0], QUANTISE) == 0)
+        return tn_command_run(&tn_command_technique_quantise, argc, argv, answer, error);
+    TN_TRY(find_technique(argv[0], &technique, error));
+    return run_technique(technique, arena, argc, argv, answer, error);
 }
 
 const tn_command tn_command_technique = {

@@ -295,7 +295,7 @@ static tn_status override_settings(const request *asked, tn_train_settings *sett
 
 static tn_status train(const request *asked, const tn_target *target, tn_arena *arena, answer_data *answer,
                        tn_error *error) {
-    const tn_model *model = target->model;
+    const tn_model *model = target->design.model;
     tn_dataset data;
     watched watch;
     tn_training run = {.model = model,
@@ -305,8 +305,7 @@ static tn_status train(const request *asked, const tn_target *target, tn_arena *
                        .weights = asked->weights,
                        .folder = asked->folder,
                        .resume = asked->resume,
-                       .device = target->device,
-                       .build = &target->build,
+                       .design = target->design.device ? &target->design : NULL,
                        .watch = {.report = asked->common.quiet ? NULL : report, .user = &watch}};
     TN_TRY(tn_train_settings_decode(tn_model_training(model), arena, &run.settings, error));
     TN_TRY(override_settings(asked, &run.settings, arena, error));
@@ -468,7 +467,8 @@ static const tn_option options[] = {
     {"-o", TN_INTO(request, folder), "OUT", "folder of checkpoint and weights (none)"},
     {"--steps", TN_INTO(request, steps), "N", "with --data none: time N steps on random words"},
     {"--point", TN_INTO(request, point), "ID", "with a sweep's folder: this design"},
-    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model (repeatable)"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE",
+     "override a key of the model; with --point: what if; repeatable"},
     {"--case", TN_INTO(request, path), "FOLDER", "compare with a reference run"},
     {"--generate", TN_INTO(request, generate), "FOLDER", "write generated travel questions there"},
     {"--sentences", TN_INTO(request, sentences), "N",
@@ -478,8 +478,8 @@ static const tn_option options[] = {
 const tn_command tn_command_train = {
     .name = "train",
     .summary = "train a model on this CPU: the priced step, executed; or compare with a reference run",
-    .usage = "MODEL --data FOLDER [--set KEY=VALUE]... [-o OUT]\nDIR --point ID --data FOLDER [-o "
-             "OUT]\nMODEL --data none "
+    .usage = "MODEL --data FOLDER [--set KEY=VALUE]... [-o OUT]\nDIR --point ID --data FOLDER [--set "
+             "KEY=VALUE]... [-o OUT]\nMODEL --data none "
              "--steps N\n--case FOLDER\n--generate FOLDER [--sentences N] [--seed N]",
     .arguments = {0, 1},
     TN_OPTIONS(options),

@@ -83,20 +83,29 @@ static tn_status validate_case(const request *asked, answer_data *found, tn_erro
     return tn_validate_training(&found->checks, &trial, asked->micro_batches, &found->rates, error);
 }
 
-static tn_status validate_model(const request *asked, answer_data *found, tn_error *error) {
-    tn_target target;
+/* A model, or a sweep's design with what is set otherwise. */
+static tn_status validate_target(const request *asked, answer_data *found, tn_target *target,
+                                 tn_error *error) {
     tn_watch watch;
     if (asked->flow)
         return tn_fail(error, TN_INPUT, "--flow goes with --case; a model names its flows (--set flow=%s)",
                        asked->flow);
-    TN_TRY(tn_target_load(asked->target, NULL, NULL, NULL, &asked->set, &found->arena, &target, error));
+    TN_TRY(
+        tn_target_load(asked->target, asked->point, NULL, NULL, &asked->set, &found->arena, target, error));
     found->drawn = true;
     tn_watch_begin(&watch, "layers", asked->common.quiet);
     tn_executed executed = {0};
-    tn_status status = tn_validate_model(&found->checks, &executed, target.model, "", asked->seed,
+    tn_status status = tn_validate_model(&found->checks, &executed, target->design.model, "", asked->seed,
                                          &found->rates, &watch.progress, error);
     tn_executed_free(&executed);
     tn_watch_end(&watch);
+    return status;
+}
+
+static tn_status validate_model(const request *asked, answer_data *found, tn_error *error) {
+    tn_target target = {0};
+    tn_status status = validate_target(asked, found, &target, error);
+    tn_target_free(&target);
     return status;
 }
 
@@ -156,10 +165,11 @@ static tn_status validate_result(const request *asked, answer_data *found, tn_er
     tn_watch watch;
     uint64_t id;
     bool all = !asked->point || strcmp(asked->point, "all") == 0;
-    if (asked->flow || asked->set.count)
-        return tn_fail(
-            error, TN_INPUT,
-            "a sweep's folder says flows and keys itself; --flow goes with --case, --set with a model");
+    if (asked->flow)
+        return tn_fail(error, TN_INPUT, "a sweep's folder says its flows itself; --flow goes with --case");
+    if (asked->set.count && all)
+        return tn_fail(error, TN_INPUT, "--set says what if of one design; give its --point ID");
+    if (asked->set.count) return validate_model(asked, found, error);
     if (!all) TN_TRY(tn_point_read(asked->point, &id, error));
     TN_TRY(tn_result_load(asked->target, &found->arena, &result, error));
     if (all && result.recommended_count == 0) {
@@ -296,14 +306,16 @@ static const tn_option options[] = {
     {"--micro-batches", TN_INTO(request, micro_batches), "N", "with --training: the rows in N parts (1)"},
     {"--point", TN_INTO(request, point), "ID|all",
      "with DIR: this design of the space, or all recommended ones (all)"},
-    {"--set", TN_INTO(request, set), "KEY=VALUE", "override a key of the model (repeatable)"},
+    {"--set", TN_INTO(request, set), "KEY=VALUE",
+     "override a key of the model; with --point: what if; repeatable"},
     {"--seed", TN_INTO(request, seed), "N", "of drawn values (1)"},
 };
 
 const tn_command tn_command_validate = {
     .name = "validate",
     .summary = "execute flows on this CPU: results, gradients, work and memory against the prediction",
-    .usage = "DIR [--point ID|all]\nMODEL [--set KEY=VALUE]...\n--case FOLDER|FILE [--flow NAME] [--training "
+    .usage = "DIR [--point ID|all]\nDIR --point ID --set KEY=VALUE...\nMODEL [--set KEY=VALUE]...\n--case "
+             "FOLDER|FILE [--flow NAME] [--training "
              "[--micro-batches N]]",
     .arguments = {0, 1},
     TN_OPTIONS(options),

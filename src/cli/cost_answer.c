@@ -288,17 +288,15 @@ const tn_record tn_cost_record = TN_RECORD(tn_cost, cost_columns);
 static void print_title(const tn_cost *cost) {
     const tn_step *step = &cost->step;
     const tn_explanation *why = &cost->why;
-    uint64_t macs = 0;
     char text[3][32];
-    for (int phase = 0; phase < TN_PHASES; phase++) macs += step->macs[phase];
     tn_say("%s on %s at %g MHz\n", step->name, why->device, why->clock_MHz);
     tn_say("batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s, %s steps an epoch\n", step->batch, step->sequence,
            step->precision,
            step->inference ? "inference (a step is a forward pass)" : tn_optimizer_names[step->optimizer],
            tn_count_text(step->steps_per_epoch, text[0]));
     tn_say("%s parameters (%s), %s multiply-adds a %s\n", tn_count_text(step->parameters, text[0]),
-           tn_bytes_text((double)cost->memory[0].bytes, text[1]), tn_count_text(macs, text[2]),
-           step->inference ? "step" : "training step");
+           tn_bytes_text((double)cost->memory[0].bytes, text[1]),
+           tn_count_text(tn_step_macs(step->macs), text[2]), step->inference ? "step" : "training step");
     tn_say("a step takes %s cycles = %.4g ms, %.4g mJ at %.3g W; an epoch %.4g s, %.4g J: %s\n",
            tn_count_text(why->price.cycles_per_step, text[0]), 1e3 * why->price.seconds_per_step,
            1e3 * why->price.joules_per_step, why->price.watts, cost->seconds_per_epoch,

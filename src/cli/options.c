@@ -214,7 +214,8 @@ static void release_output(tn_common *common, tn_status status, tn_error *error)
 }
 
 /* A request holds lists of options: large for the stack. */
-tn_status tn_command_answer(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
+static tn_status answer_command(const tn_command *command, int argc, char **argv, int *answer,
+                                tn_error *error) {
     char *request;
     size_t size = command->request_size ? command->request_size : sizeof(tn_common);
     TN_TRY(tn_alloc(1, size, &request, error));
@@ -227,12 +228,17 @@ tn_status tn_command_answer(const tn_command *command, int argc, char **argv, in
 }
 
 tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error) {
-    if (command->dispatch) return command->dispatch(command, argc, argv, answer, error);
+    if (command->dispatch && argc > 1 && argv[1][0] != '-') {
+        tn_arena arena = {0};
+        tn_status status = command->dispatch(&arena, argc - 1, argv + 1, answer, error);
+        tn_arena_free(&arena);
+        return status;
+    }
     for (size_t i = 0; i < command->parts && argc > 1; i++)
         if (strcmp(argv[1], part_name(command->part[i])) == 0)
             return tn_command_run(command->part[i], argc - 1, argv + 1, answer, error);
     if (!command->answer && argc > 1 && argv[1][0] != '-') return which_part(command, argv[1], error);
-    return tn_command_answer(command, argc, argv, answer, error);
+    return answer_command(command, argc, argv, answer, error);
 }
 
 static const tn_schema *const device_schemas[] = {&tn_device_schema, &tn_roofline_device_schema};
@@ -289,65 +295,74 @@ tn_status tn_point_read(const char *point, uint64_t *id, tn_error *error) {
 
 /* Flows that a device has to choose are chosen before anybody asks for a step. */
 static tn_status settle_flows(const tn_target *target, tn_arena *arena, tn_error *error) {
-    const tn_device *device = target->device;
+    tn_design design = target->design;
     tn_device *usual;
-    tn_build build;
-    if (!tn_flows_are_open(target->model)) return TN_OK;
-    if (!device || tn_device_kind_of(device) != TN_DEVICE_FPGA) {
+    if (!tn_flows_are_open(design.model)) return TN_OK;
+    if (!design.device) TN_TRY(tn_build_decode(tn_model_build(design.model), arena, &design.build, error));
+    if (!design.device || tn_device_kind_of(design.device) != TN_DEVICE_FPGA) {
         TN_TRY(tn_device_load(TN_USUAL_DEVICE, NULL, 0, arena, &usual, error));
-        device = usual;
+        design.device = usual;
     }
-    TN_TRY(tn_build_decode(tn_model_build(target->model), arena, &build, error));
-    return tn_flows_settle(target->model, device, &build, error);
+    return tn_flows_settle(&design, error);
 }
 
-static tn_status load_model(const char *name, const char *device, const tn_option_list *set, tn_arena *arena,
-                            tn_target *target, tn_error *error) {
+static tn_status load_model(const char *name, const char *device_name, const tn_option_list *set,
+                            tn_arena *arena, tn_target *target, tn_error *error) {
+    tn_design *design = &target->design;
     tn_sets sets = {.model = *set};
-    if (device) TN_TRY(tn_sets_divide(set, &sets, error));
-    TN_TRY(tn_model_load(name, sets.model.item, sets.model.count, arena, &target->model, error));
-    if (!device) return settle_flows(target, arena, error);
-    TN_TRY(tn_device_load(device, sets.device.item, sets.device.count, arena, &target->device, error));
-    TN_TRY(tn_build_decode(tn_model_build(target->model), arena, &target->build, error));
+    tn_device *device;
+    if (device_name) TN_TRY(tn_sets_divide(set, &sets, error));
+    TN_TRY(tn_model_load(name, sets.model.item, sets.model.count, arena, &design->model, error));
+    if (!device_name) return settle_flows(target, arena, error);
+    TN_TRY(tn_device_load(device_name, sets.device.item, sets.device.count, arena, &device, error));
+    TN_TRY(tn_build_decode(tn_model_build(design->model), arena, &design->build, error));
+    design->device = device;
     return settle_flows(target, arena, error);
 }
 
-static tn_status load_design(const char *folder, const char *point, const char *device, tn_arena *arena,
-                             tn_target *target, tn_error *error) {
+static tn_status load_design(const char *folder, const char *point, const char *device_name,
+                             const tn_option_list *set, tn_arena *arena, tn_target *target, tn_error *error) {
     uint64_t id;
     tn_space *space;
     tn_evaluation evaluation;
+    tn_device *device;
+    tn_sets known;
     if (!point)
         return tn_fail(error, TN_INPUT, "a sweep's folder needs --point ID, the id of one of its designs");
     TN_TRY(tn_point_read(point, &id, error));
+    TN_TRY(tn_sets_divide(set, &known, error));
     TN_TRY(tn_result_space(folder, arena, &space, NULL, error));
     TN_TRY(tn_evaluator_new(space, &target->evaluator, error));
     TN_TRY(tn_evaluate_design(target->evaluator, id, &evaluation, error));
     target->space = space;
     target->id = id;
-    target->model = tn_evaluator_model(target->evaluator);
-    target->device = tn_space_of(space, id)->device;
-    if (device) TN_TRY(tn_device_load(device, NULL, 0, arena, &target->device, error));
-    target->build = *tn_evaluator_build(target->evaluator);
-    return TN_OK;
+    target->set = set;
+    TN_TRY(tn_evaluator_design(target->evaluator, arena, &target->design, error));
+    if (device_name) {
+        TN_TRY(tn_device_load(device_name, NULL, 0, arena, &device, error));
+        target->design.device = device;
+    }
+    if (set->count == 0) return TN_OK;
+    TN_TRY(tn_design_change(&target->design, set->item, set->count, arena, &target->design, error));
+    return settle_flows(target, arena, error);
 }
 
 tn_status tn_target_load(const char *name, const char *point, const char *device, const char *usual,
                          const tn_option_list *set, tn_arena *arena, tn_target *target, tn_error *error) {
     *target = (tn_target){0};
-    if (is_folder(name)) {
-        if (set->count)
-            return tn_fail(error, TN_INPUT, "a sweep's folder says its keys itself; --set goes with a model");
-        return load_design(name, point, device, arena, target, error);
-    }
+    if (is_folder(name)) return load_design(name, point, device, set, arena, target, error);
     if (point) return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
     return load_model(name, device ? device : usual, set, arena, target, error);
 }
 
 tn_status tn_target_choices(const tn_target *target, tn_arena *arena, const char **choices, tn_error *error) {
     *choices = "";
-    return target->space ? tn_choices_text(&target->space->choices, target->id, arena, choices, error)
-                         : TN_OK;
+    if (!target->space) return TN_OK;
+    TN_TRY(tn_choices_text(&target->space->choices, target->id, arena, choices, error));
+    for (size_t i = 0; i < target->set->count; i++)
+        TN_TRY(tn_arena_format(arena, choices, error, "%s%s %s", *choices, i ? "" : ", but",
+                               target->set->item[i]));
+    return TN_OK;
 }
 
 void tn_target_free(tn_target *target) {

@@ -18,9 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "device/build.h"
-#include "device/device.h"
-#include "model/model.h"
+#include "design/design.h"
 #include "search/evaluator.h"
 
 #include <stdbool.h>
@@ -86,8 +84,8 @@ struct tn_command {
     /* Commands of their own behind the name, called "NAME PART". NULL `answer`: one of them must be named. */
     const tn_command *const *part;
     size_t parts;
-    /* Or chooses by argv what is run, and with which options. */
-    tn_status (*dispatch)(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
+    /* Or what its first argument names is run with options of its own, argv[0] being that name; `arena` is freed behind it. */
+    tn_status (*dispatch)(tn_arena *arena, int argc, char **argv, int *answer, tn_error *error);
 };
 #define TN_OPTIONS(table)            .option = (table), .options = sizeof(table) / sizeof *(table)
 #define TN_REQUEST(type, of_default) .request_size = sizeof(type), .defaults = (of_default)
@@ -95,9 +93,6 @@ struct tn_command {
 
 /* Runs a command with argv[0] its own name: help, or the answer to what argv asks. */
 tn_status tn_command_run(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
-
-/* The same of a command itself, whatever its parts and `dispatch`. */
-tn_status tn_command_answer(const tn_command *command, int argc, char **argv, int *answer, tn_error *error);
 
 /* Before a command writes several files into `folder`: makes it, and keeps others out until the command ends.
  * TN_IO where another process writes there; NULL: there is no such folder. */
@@ -122,21 +117,21 @@ tn_status tn_point_read(const char *point, uint64_t *id, tn_error *error);
 #define TN_USUAL_DEVICE "u50@user-area"
 
 typedef struct tn_target {
-    tn_model *model;
-    tn_device *device;       /* NULL where the command asked for none */
-    tn_build build;          /* likewise */
+    tn_design design;        /* without a device, and no build, where the command asked for none */
     tn_evaluator *evaluator; /* of a sweep's design; else NULL */
     const tn_space *space;   /* likewise */
     uint64_t id;
+    const tn_option_list *set; /* what of it is otherwise */
 } tn_target;
 
 /* `name`: a model, or a sweep's folder with `point`, the id of one of its designs. `device`: the one that was asked for;
- * NULL: `usual` of a model (NULL: none is wanted), its own of a design. `set` belongs to a model, and to its device where
- * there is one; a folder says its keys itself. Flows `fastest` are settled (design/changes.h): on that device, and
+ * NULL: `usual` of a model (NULL: none is wanted), its own of a design. `set`: what of them is otherwise: keys of a model, and
+ * of its device where there is one; of a design any key of model, device and build, the rest as the sweep has it. Flows `fastest` are settled (design/changes.h): on that device, and
  * where none is wanted, or one that is no FPGA, on the one that `tenfold cost` takes without asking. */
 tn_status tn_target_load(const char *name, const char *point, const char *device, const char *usual,
                          const tn_option_list *set, tn_arena *arena, tn_target *target, tn_error *error);
-/* The choices of a sweep's design: "build.rows=4 build.columns=4 ..", in the arena; "" of a model. */
+/* The choices of a sweep's design, and what is otherwise: "build.rows=4 build.columns=4, but build.rows=8", in the arena; "" of
+ * a model. */
 tn_status tn_target_choices(const tn_target *target, tn_arena *arena, const char **choices, tn_error *error);
 void tn_target_free(tn_target *target);
 

@@ -154,9 +154,9 @@ static tn_status load_model(tn_ranks_work *w) {
     }
     TN_TRY(tn_target_load(asked->model, asked->point, asked->device, needed ? "u50" : NULL, &asked->set,
                           &w->arena, &w->target, w->error));
-    w->model = w->target.model;
+    w->model = w->target.design.model;
     if (!needed) return TN_OK;
-    w->device = w->target.device;
+    w->device = w->target.design.device;
     if (tn_device_kind_of(w->device) == TN_DEVICE_FPGA) return TN_OK;
     return tn_fail(w->error, TN_INPUT, "device %s is no FPGA; cycles and blocks are counted for FPGAs",
                    tn_device_name(w->device));
@@ -203,8 +203,7 @@ static tn_status find_wholes(const tn_ranks_work *w, double whole[TN_RANK_COSTS]
     if (status == TN_OK) {
         whole[TN_RANK_PARAMETERS] = (double)step.parameters;
         whole[TN_RANK_BYTES] = (double)step.parameters * (double)step.element_bytes;
-        whole[TN_RANK_MACS] = 0;
-        for (int phase = 0; phase < TN_PHASES; phase++) whole[TN_RANK_MACS] += (double)step.macs[phase];
+        whole[TN_RANK_MACS] = (double)tn_step_macs(step.macs);
     }
     tn_arena_free(&arena);
     tn_program_cache_free(cache);

@@ -11,8 +11,8 @@ typedef struct tn_ranks_work {
     tn_arena arena;
     tn_error *error;
     tn_target target;
-    tn_model *model;   /* of it */
-    tn_device *device; /* NULL: no budget needs one */
+    tn_model *model;         /* of it */
+    const tn_device *device; /* NULL: no budget needs one */
     tn_accuracy *accuracy;
     tn_trained trained;
     tn_layer_option_rule rule;

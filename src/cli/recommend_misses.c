@@ -114,8 +114,9 @@ static tn_status describe(const tn_space *space, tn_evaluator *evaluator, const 
     const tn_space *variant = tn_space_of(space, from->id);
     find_lacks(variant, &why, to);
     const tn_limits limits = {.budget = &variant->budget, .space = variant};
-    TN_TRY(tn_remedies_find(tn_evaluator_model(evaluator), variant->device, tn_evaluator_build(evaluator),
-                            &limits, arena, &remedies, error));
+    tn_design design;
+    TN_TRY(tn_evaluator_design(evaluator, arena, &design, error));
+    TN_TRY(tn_remedies_find(&design, &limits, arena, &remedies, error));
     to->tried = remedies.tried;
     to->weights_left = remedies.weights_left;
     to->closest = remedies.count ? NULL : remedies.closest.change;

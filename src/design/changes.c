@@ -7,7 +7,7 @@
 #include "model/graph.h"
 #include "model/program_cache.h"
 #include "model/transformation.h"
-#include "price/price.h"
+#include "price/plan.h"
 #include "price/work.h"
 
 #include <string.h>
@@ -32,36 +32,32 @@ static void list_clocks(const tn_device *device, tn_clock_price *list, uint32_t 
         if (1e3 / row[i].period_ns > usual[2]) add_clock(1e3 / row[i].period_ns, list, count);
 }
 
-static tn_status price_at(const tn_step *step, const tn_device *device, const tn_build *build,
-                          tn_clock_price *at, tn_error *error) {
-    tn_device other = *device;
+static tn_status price_clock(const tn_priced *given, tn_clock_price *line, tn_error *error) {
+    tn_device device = *given->design.device;
+    tn_design design = given->design;
     tn_arena arena = {0};
-    tn_workload *workload;
-    tn_price price;
-    other.clock_MHz = at->clock_MHz;
-    tn_status status = tn_workload_prepare(step, &other, &arena, &workload, error);
-    if (status == TN_OK) status = tn_price_step(workload, build, &price, error);
+    tn_priced priced;
+    device.clock_MHz = line->clock_MHz;
+    design.device = &device;
+    tn_status status = tn_design_price(&design, given, NULL, &arena, &priced, error);
     if (status == TN_OK) {
-        at->cycles_per_step = price.cycles_per_step;
-        at->seconds_per_step = price.seconds_per_step;
-        at->dsp = price.used.dsp;
+        line->cycles_per_step = priced.price.cycles_per_step;
+        line->seconds_per_step = priced.price.seconds_per_step;
+        line->dsp = priced.price.used.dsp;
     }
     tn_arena_free(&arena);
     return status;
 }
 
-tn_status tn_clock_prices(const tn_step *step, const tn_device *device, const tn_build *build,
-                          tn_clock_price *price, uint32_t *count, tn_error *error) {
+tn_status tn_clock_prices(const tn_priced *given, tn_clock_price *price, uint32_t *count, tn_error *error) {
+    const tn_device *device = given->design.device;
     uint32_t listed;
     list_clocks(device, price, &listed);
     *count = 0;
     for (uint32_t i = 0; i < listed; i++) {
-        tn_error unmet;
-        tn_status status = price_at(step, device, build, &price[i], &unmet);
+        tn_status status = price_clock(given, &price[i], error);
         if (status == TN_INPUT && price[i].clock_MHz != device->clock_MHz) continue;
-        if (status != TN_OK)
-            return tn_fail_at(error, status, (tn_position){unmet.file, unmet.line, unmet.column}, "%s",
-                              unmet.message);
+        TN_TRY(status);
         price[(*count)++] = price[i];
     }
     return TN_OK;
@@ -92,13 +88,13 @@ static tn_status sum_memories(const tn_workload *workload, const tn_plan *plan, 
     return TN_OK;
 }
 
-tn_status tn_grouping_compare(tn_workload *workload, const tn_build *build, tn_grouping *line,
-                              tn_error *error) {
-    const tn_resources has = tn_device_resources(workload->device);
+tn_status tn_grouping_compare(const tn_priced *given, tn_grouping *line, tn_error *error) {
+    const tn_build *build = &given->design.build;
+    const tn_resources has = tn_device_resources(given->design.device);
+    tn_workload *workload;
     tn_plan *plan;
     tn_work_price work;
-    TN_TRY(tn_build_check(build, error));
-    TN_TRY(tn_workload_built(workload, build, &workload, error));
+    TN_TRY(tn_workload_built(given->workload, build, &workload, error));
     TN_TRY(tn_workload_plan(workload, build, &plan, error));
     TN_TRY(tn_plan_lay(workload, plan, build, error));
     TN_TRY(tn_price_work(workload, plan, build, &work, error));
@@ -114,70 +110,57 @@ tn_status tn_grouping_compare(tn_workload *workload, const tn_build *build, tn_g
     return TN_OK;
 }
 
+/* A design whose weights in tensor formats that linear layers multiply with all take one flow. */
 typedef struct {
-    tn_model *model;
-    const tn_device *device;
-    const tn_build *build;
-    size_t weights;
-    bool *varies;        /* [weights] */
-    tn_flow_name *given; /* [weights] */
+    tn_design design; /* its model is a copy */
+    const tn_design *given;
+    bool *varies; /* [weights] */
     tn_program_cache *cache;
     tn_arithmetic arithmetic; /* of the step's products */
     tn_arena arena;           /* of one step */
     tn_error *error;
 } comparison;
 
-/* Weights of linear layers in a tensor format. */
-static void find_varying(comparison *with) {
-    for (size_t i = 0; i < tn_model_layers(with->model); i++) {
-        tn_model_layer layer = tn_model_layer_at(with->model, i);
+static bool find_varying(comparison *state) {
+    bool any = false;
+    for (size_t i = 0; i < tn_model_layers(state->given->model); i++) {
+        tn_model_layer layer = tn_model_layer_at(state->given->model, i);
         if (!layer.weight || layer.looked_up || layer.dense) continue;
-        with->varies[tn_model_weight_place(with->model, layer.weight)] = true;
+        state->varies[tn_model_weight_place(state->given->model, layer.weight)] = any = true;
     }
+    return any;
 }
 
-static bool any_varies(const comparison *with) {
-    for (size_t i = 0; i < with->weights; i++)
-        if (with->varies[i]) return true;
-    return false;
-}
-
-static bool all_have(const comparison *with, tn_flow_name flow) {
-    for (size_t i = 0; i < with->weights; i++)
-        if (with->varies[i] && !tn_flow_exists(&tn_model_weight_at(with->model, i)->weight, flow))
+static bool all_have(const comparison *state, tn_flow_name flow) {
+    for (size_t i = 0; i < tn_model_weights(state->given->model); i++)
+        if (state->varies[i] && !tn_flow_exists(&tn_model_weight_at(state->given->model, i)->weight, flow))
             return false;
     return true;
 }
 
-static bool all_given(const comparison *with, tn_flow_name flow) {
-    for (size_t i = 0; i < with->weights; i++)
-        if (with->varies[i] && with->given[i] != flow) return false;
+static bool all_given(const comparison *state, tn_flow_name flow) {
+    for (size_t i = 0; i < tn_model_weights(state->given->model); i++)
+        if (state->varies[i] && tn_model_weight_at(state->given->model, i)->flow != flow) return false;
     return true;
 }
 
-static void set_flow(comparison *with, tn_flow_name flow) {
-    for (size_t i = 0; i < with->weights; i++)
-        if (with->varies[i]) tn_model_weight_at(with->model, i)->flow = flow;
-}
-
-static tn_status price_flow(comparison *with, tn_program_cache *cache, tn_flow_name flow,
+static tn_status price_flow(comparison *state, tn_program_cache *cache, tn_flow_name flow,
                             tn_flow_price *line) {
-    tn_step step;
-    tn_workload *workload;
-    tn_arena_reset(&with->arena);
-    set_flow(with, flow);
-    *line = (tn_flow_price){.name = tn_flow_names[flow], .as_given = all_given(with, flow)};
-    TN_TRY(tn_step_build(with->model, cache, &with->arena, &step, with->error));
-    for (int phase = 0; phase < TN_PHASES; phase++)
-        if (!tn_add(line->macs, step.macs[phase], &line->macs))
-            return tn_fail(with->error, TN_OVERFLOW, "a step of more than 2^64 multiply-adds");
-    line->saved_elements = step.activation_elements;
-    line->peak_elements = step.peak_elements;
-    with->arithmetic = tn_arithmetic_of(&step.formats->accumulate);
-    for (uint32_t i = 0; i < step.operations; i++)
-        if (step.operation[i].arithmetic) with->arithmetic = *step.operation[i].arithmetic;
-    TN_TRY(tn_workload_prepare(&step, with->device, &with->arena, &workload, with->error));
-    return tn_price_step(workload, with->build, &line->price, with->error);
+    tn_priced priced;
+    tn_arena_reset(&state->arena);
+    for (size_t i = 0; i < tn_model_weights(state->design.model); i++)
+        if (state->varies[i]) tn_model_weight_at(state->design.model, i)->flow = flow;
+    TN_TRY(tn_design_price(&state->design, NULL, cache, &state->arena, &priced, state->error));
+    *line = (tn_flow_price){.name = tn_flow_names[flow],
+                            .as_given = all_given(state, flow),
+                            .macs = tn_step_macs(priced.step->macs),
+                            .saved_elements = priced.step->activation_elements,
+                            .peak_elements = priced.step->peak_elements,
+                            .price = priced.price};
+    state->arithmetic = tn_arithmetic_of(&priced.step->formats->accumulate);
+    for (uint32_t i = 0; i < priced.step->operations; i++)
+        if (priced.step->operation[i].arithmetic) state->arithmetic = *priced.step->operation[i].arithmetic;
+    return TN_OK;
 }
 
 /* Cycles of a product; more than any tree may take where they do not fit. */
@@ -199,51 +182,42 @@ static uint64_t merge_price(void *user, const tn_product_shape *shape) {
            cycles_of(kernel, shape->batch, shape->columns, shape->rows, shape->reduction);
 }
 
-static tn_status price_least_cycles(comparison *with, tn_flow_price *line) {
-    const tn_build *build = with->build;
+static tn_status price_least_cycles(comparison *state, tn_flow_price *line) {
+    const tn_build *build = &state->design.build;
     tn_matmul kernel = {build->rows, build->columns, build->reduction, {.group = 0}};
     tn_program_cache *cache;
-    TN_TRY(tn_lane_load(with->device, &with->arithmetic, &kernel.lane, with->error));
+    TN_TRY(tn_lane_load(state->design.device, &state->arithmetic, &kernel.lane, state->error));
     const tn_pricing pricing = {.price = merge_price, .user = &kernel};
-    TN_TRY(tn_program_cache_new(&cache, with->error));
+    TN_TRY(tn_program_cache_new(&cache, state->error));
     tn_program_cache_price(cache, &pricing);
-    tn_status status = price_flow(with, cache, TN_FLOW_OPTIMAL, line);
+    tn_status status = price_flow(state, cache, TN_FLOW_OPTIMAL, line);
     line->name = "optimal-cycles";
     line->as_given = false;
     tn_program_cache_free(cache);
     return status;
 }
 
-static tn_status compare(comparison *with, tn_flow_price *line, uint32_t *count) {
+static tn_status compare(comparison *state, tn_arena *arena, tn_flow_price *line, uint32_t *count) {
+    TN_TRY(TN_NEW(arena, tn_model_weights(state->given->model), &state->varies, state->error));
+    if (!find_varying(state)) return TN_OK;
+    TN_TRY(tn_model_copy(state->given->model, arena, &state->design.model, state->error));
     for (int flow = 0; flow < TN_FLOWS; flow++)
-        if (all_have(with, (tn_flow_name)flow))
-            TN_TRY(price_flow(with, with->cache, (tn_flow_name)flow, &line[(*count)++]));
+        if (all_have(state, (tn_flow_name)flow))
+            TN_TRY(price_flow(state, state->cache, (tn_flow_name)flow, &line[(*count)++]));
     /* Searching a training flow takes a while: only what the model asks for. */
     for (int flow = TN_FLOWS; flow < TN_FLOW_NAMES; flow++)
-        if (all_given(with, (tn_flow_name)flow))
-            TN_TRY(price_flow(with, with->cache, (tn_flow_name)flow, &line[(*count)++]));
-    return price_least_cycles(with, &line[(*count)++]);
+        if (all_given(state, (tn_flow_name)flow))
+            TN_TRY(price_flow(state, state->cache, (tn_flow_name)flow, &line[(*count)++]));
+    return price_least_cycles(state, &line[(*count)++]);
 }
 
-static tn_status compare_all(comparison *with, tn_arena *arena, tn_flow_price *line, uint32_t *count) {
-    with->weights = tn_model_weights(with->model);
-    TN_TRY(TN_NEW(arena, with->weights, &with->varies, with->error));
-    TN_TRY(TN_NEW(arena, with->weights, &with->given, with->error));
-    find_varying(with);
-    if (!any_varies(with)) return TN_OK;
-    for (size_t i = 0; i < with->weights; i++) with->given[i] = tn_model_weight_at(with->model, i)->flow;
-    tn_status status = compare(with, line, count);
-    for (size_t i = 0; i < with->weights; i++) tn_model_weight_at(with->model, i)->flow = with->given[i];
-    return status;
-}
-
-tn_status tn_flow_prices(tn_model *model, const tn_device *device, const tn_build *build,
-                         tn_program_cache *cache, tn_flow_price *line, uint32_t *count, tn_error *error) {
-    comparison with = {.model = model, .device = device, .build = build, .cache = cache, .error = error};
+tn_status tn_flow_prices(const tn_design *design, tn_program_cache *cache, tn_flow_price *line,
+                         uint32_t *count, tn_error *error) {
+    comparison state = {.design = *design, .given = design, .cache = cache, .error = error};
     tn_arena arena = {0};
     *count = 0;
-    tn_status status = compare_all(&with, &arena, line, count);
-    tn_arena_free(&with.arena);
+    tn_status status = compare(&state, &arena, line, count);
+    tn_arena_free(&state.arena);
     tn_arena_free(&arena);
     return status;
 }
@@ -251,9 +225,7 @@ tn_status tn_flow_prices(tn_model *model, const tn_device *device, const tn_buil
 enum { CANDIDATES_MOST = TN_FLOWS + TN_FLOW_CHEAPEST_8 - TN_FLOW_CHEAPEST_2 + 1 };
 
 typedef struct {
-    tn_model *model;
-    const tn_device *device;
-    const tn_build *build;
+    tn_design *design;
     tn_program_cache *cache;
     tn_arena arena; /* of one step */
     tn_error *error;
@@ -265,17 +237,17 @@ bool tn_flows_are_open(tn_model *model) {
     return false;
 }
 
-static bool is_looked_up(const search *with, const tn_model_weight *weight) {
-    for (size_t i = 0; i < tn_model_layers(with->model); i++) {
-        tn_model_layer layer = tn_model_layer_at(with->model, i);
+static bool is_looked_up(const search *state, const tn_model_weight *weight) {
+    for (size_t i = 0; i < tn_model_layers(state->design->model); i++) {
+        tn_model_layer layer = tn_model_layer_at(state->design->model, i);
         if (layer.weight == weight) return layer.looked_up;
     }
     return false;
 }
 
-static uint32_t list_candidates(const search *with, const tn_model_weight *weight,
+static uint32_t list_candidates(const search *state, const tn_model_weight *weight,
                                 tn_flow_name candidate[CANDIDATES_MOST]) {
-    const bool looked_up = is_looked_up(with, weight);
+    const bool looked_up = is_looked_up(state, weight);
     uint32_t count = 0;
     for (int f = 0; f < TN_FLOW_NAMES; f++) {
         tn_flow_name flow = (tn_flow_name)f;
@@ -286,15 +258,6 @@ static uint32_t list_candidates(const search *with, const tn_model_weight *weigh
     return count;
 }
 
-static tn_status fastest_flow_price(search *with, tn_price *fastest_flow_price) {
-    tn_step step;
-    tn_workload *workload;
-    tn_arena_reset(&with->arena);
-    TN_TRY(tn_step_build(with->model, with->cache, &with->arena, &step, with->error));
-    TN_TRY(tn_workload_prepare(&step, with->device, &with->arena, &workload, with->error));
-    return tn_price_step(workload, with->build, fastest_flow_price, with->error);
-}
-
 static bool is_better(const tn_price *a, const tn_price *b) {
     const bool fits = a->misfits == 0;
     if (fits != (b->misfits == 0)) return fits;
@@ -303,22 +266,23 @@ static bool is_better(const tn_price *a, const tn_price *b) {
 }
 
 /* *changed: another flow than the one that stood. */
-static tn_status settle(search *with, tn_model_weight *weight, bool *changed) {
+static tn_status settle(search *state, tn_model_weight *weight, bool *changed) {
     tn_flow_name candidate[CANDIDATES_MOST];
     const tn_flow_name stood = weight->flow;
-    const uint32_t count = list_candidates(with, weight, candidate);
+    const uint32_t count = list_candidates(state, weight, candidate);
     tn_flow_name best = stood;
     tn_price least = {0};
     bool found = false;
     tn_status status = TN_OK;
     for (uint32_t i = 0; i < count; i++) {
-        tn_price next;
+        tn_priced next;
         weight->flow = candidate[i];
-        status = fastest_flow_price(with, &next);
+        tn_arena_reset(&state->arena);
+        status = tn_design_price(state->design, NULL, state->cache, &state->arena, &next, state->error);
         if (status == TN_MEMORY || status == TN_INTERRUPTED) return status;
-        if (status != TN_OK || (found && !is_better(&next, &least))) continue;
+        if (status != TN_OK || (found && !is_better(&next.price, &least))) continue;
         best = candidate[i];
-        least = next;
+        least = next.price;
         found = true;
     }
     weight->flow = best;
@@ -327,20 +291,21 @@ static tn_status settle(search *with, tn_model_weight *weight, bool *changed) {
 }
 
 /* A weight that changes makes the step better, so this ends; the number of rounds is bounded all the same. */
-static tn_status settle_all(search *with, tn_model_weight *const *open, size_t count) {
+static tn_status settle_all(search *state, tn_model_weight *const *open, size_t count) {
     enum { ROUNDS_MOST = 8 };
     bool changed = true;
     for (size_t i = 0; i < count; i++) open[i]->flow = TN_FLOW_OPTIMAL;
     for (int round = 0; changed && round < ROUNDS_MOST; round++) {
         changed = false;
-        for (size_t i = 0; i < count; i++) TN_TRY(settle(with, open[i], &changed));
+        for (size_t i = 0; i < count; i++) TN_TRY(settle(state, open[i], &changed));
         if (count == 1) break; /* nothing else can have moved */
     }
     return TN_OK;
 }
 
-tn_status tn_flows_settle(tn_model *model, const tn_device *device, const tn_build *build, tn_error *error) {
-    search with = {.model = model, .device = device, .build = build, .error = error};
+tn_status tn_flows_settle(tn_design *design, tn_error *error) {
+    tn_model *model = design->model;
+    search state = {.design = design, .error = error};
     tn_arena arena = {0};
     tn_model_weight **open;
     size_t weights = tn_model_weights(model), count = 0;
@@ -348,61 +313,55 @@ tn_status tn_flows_settle(tn_model *model, const tn_device *device, const tn_bui
     for (size_t i = 0; status == TN_OK && i < weights; i++)
         if (tn_model_weight_at(model, i)->flow == TN_FLOW_FASTEST)
             open[count++] = tn_model_weight_at(model, i);
-    if (status == TN_OK) status = tn_program_cache_new(&with.cache, error);
-    if (status == TN_OK) status = settle_all(&with, open, count);
-    tn_program_cache_free(with.cache);
-    tn_arena_free(&with.arena);
+    if (status == TN_OK) status = tn_program_cache_new(&state.cache, error);
+    if (status == TN_OK) status = settle_all(&state, open, count);
+    tn_program_cache_free(state.cache);
+    tn_arena_free(&state.arena);
     tn_arena_free(&arena);
     return status;
 }
 
 /* --- choices of a design that are no transformation of its list */
 
-static bool has_format(const tn_model *model, const tn_build *build) {
-    (void)build;
-    return !tn_number_format_same(&model->keys.formats.accumulate, &tn_fp32);
+static bool has_format(const tn_design *design) {
+    return !tn_number_format_same(&design->model->keys.formats.accumulate, &tn_fp32);
 }
 
-static bool has_cells(const tn_model *model, const tn_build *build) {
-    (void)build;
-    return model->keys.memory.kind == TN_CELL_EDRAM;
+static bool has_cells(const tn_design *design) {
+    return design->model->keys.memory.kind == TN_CELL_EDRAM;
 }
 
-static bool has_array(const tn_model *model, const tn_build *build) {
-    (void)model;
-    return build->array == TN_ARRAY_SYSTOLIC;
+static bool has_array(const tn_design *design) {
+    return design->build.array == TN_ARRAY_SYSTOLIC;
 }
 
 /* Everything in fp32, but for operands that have a format of their own. */
-static void without_format(tn_model *model, tn_build *build) {
-    (void)build;
+static void drop_format(tn_design *design) {
+    tn_formats *formats = &design->model->keys.formats;
     for (int i = 0; i < TN_VALUES; i++)
-        if (tn_number_format_same(&model->keys.formats.operand[i], &model->keys.formats.accumulate))
-            model->keys.formats.operand[i] = tn_fp32;
-    model->keys.formats.accumulate = tn_fp32;
+        if (tn_number_format_same(&formats->operand[i], &formats->accumulate)) formats->operand[i] = tn_fp32;
+    formats->accumulate = tn_fp32;
 }
 
-static void without_cells(tn_model *model, tn_build *build) {
-    (void)build;
-    model->keys.memory.kind = TN_CELL_SRAM;
+static void drop_cells(tn_design *design) {
+    design->model->keys.memory.kind = TN_CELL_SRAM;
 }
 
-static void without_array(tn_model *model, tn_build *build) {
-    (void)model;
-    build->array = TN_ARRAY_LANES;
+static void drop_array(tn_design *design) {
+    design->build.array = TN_ARRAY_LANES;
 }
 
 const tn_design_choice tn_design_choices[] = {
     {"number-format", "precision, precision.accumulate",
      "Micikevicius et al., Mixed Precision Training, ICLR 2018",
      "format of sums, of all other arithmetic and of arrays: operators, bits of memories", true, has_format,
-     without_format},
+     drop_format},
     {"embedded-dram", "memory.kind, .retention_us, .refresh_pj", "Zhang et al., CAMEL, HPCA 2024",
      "activations' cells lose what is not refreshed: energy of refreshes, by lifetimes in the schedule",
-     false, has_cells, without_cells},
+     false, has_cells, drop_cells},
     {"systolic-array", "build.array", "Zhang, McDanel, Kung, FAST, HPCA 2022",
      "matmul kernels are an array that transposes in place: cycles of each pass, resources", false, has_array,
-     without_array},
+     drop_array},
     {.name = NULL},
 };
 
@@ -414,9 +373,8 @@ typedef struct state {
 } state;
 
 typedef struct pricing {
-    const tn_model *model;
-    const tn_device *device;
-    const tn_build *build;
+    const tn_design *design;
+    uint32_t transformations; /* of the table */
     tn_program_cache *cache;
     tn_error *error;
 } pricing;
@@ -435,37 +393,31 @@ static bool is_made(const stage *at, uint32_t i) {
     return place < (tn_design_choices[i].comes_first ? at->choices_before : at->choices_behind);
 }
 
-static tn_status price(const pricing *with, const stage *by, tn_arena *arena, state *at) {
-    tn_model model = *with->model;
-    tn_build build = *with->build;
-    tn_step step;
-    tn_workload *workload;
-    tn_price price;
-    *at = (state){0};
+static tn_status price(const pricing *of, const stage *by, tn_arena *arena, state *found) {
+    tn_design design = *of->design;
+    tn_priced priced;
+    TN_TRY(tn_model_copy(of->design->model, arena, &design.model, of->error));
     for (uint32_t i = 0; tn_design_choices[i].name; i++)
-        if (!is_made(by, i)) tn_design_choices[i].leave_out(&model, &build);
-    TN_TRY(tn_step_build_part(&model, with->cache, by->transformations, arena, &step, with->error));
-    TN_TRY(tn_workload_prepare(&step, with->device, arena, &workload, with->error));
-    TN_TRY(tn_price_step(workload, &build, &price, with->error));
-    for (int phase = 0; phase < TN_PHASES; phase++)
-        if (!tn_add(at->macs, step.macs[phase], &at->macs))
-            return tn_fail(with->error, TN_OVERFLOW, "a step of more than 2^64 multiply-adds");
-    at->saved_bytes = step.activation_bytes;
-    at->peak_bytes = step.peak_bytes;
-    at->cycles_per_step = price.cycles_per_step;
-    at->joules_per_step = price.joules_per_step;
+        if (!is_made(by, i)) tn_design_choices[i].leave_out(&design);
+    design.left_out = of->transformations - by->transformations;
+    TN_TRY(tn_design_price(&design, NULL, of->cache, arena, &priced, of->error));
+    *found = (state){.macs = tn_step_macs(priced.step->macs),
+                     .saved_bytes = priced.step->activation_bytes,
+                     .peak_bytes = priced.step->peak_bytes,
+                     .cycles_per_step = priced.price.cycles_per_step,
+                     .joules_per_step = priced.price.joules_per_step};
     return TN_OK;
 }
 
-static tn_status price_in_scratch(const pricing *with, const stage *by, state *at) {
+static tn_status price_in_scratch(const pricing *of, const stage *by, state *found) {
     tn_arena arena = {0};
-    tn_status status = price(with, by, &arena, at);
+    tn_status status = price(of, by, &arena, found);
     tn_arena_free(&arena);
     return status;
 }
 
 typedef struct telling {
-    pricing with;
+    pricing pricing;
     stage at;
     state before; /* of the stage, once a line was told */
     tn_technique_price *line;
@@ -476,8 +428,8 @@ typedef struct telling {
 static tn_status tell(telling *t, bool wanted, stage next, const char *name, const char *keys) {
     state after;
     if (wanted) {
-        if (t->lines == 0) TN_TRY(price_in_scratch(&t->with, &t->at, &t->before));
-        TN_TRY(price_in_scratch(&t->with, &next, &after));
+        if (t->lines == 0) TN_TRY(price_in_scratch(&t->pricing, &t->at, &t->before));
+        TN_TRY(price_in_scratch(&t->pricing, &next, &after));
         t->line[t->lines++] =
             (tn_technique_price){.name = name,
                                  .keys = keys,
@@ -497,25 +449,24 @@ static tn_status tell_choices(telling *t, bool first) {
         stage next = t->at;
         if (one->comes_first != first) continue;
         ++*(first ? &next.choices_before : &next.choices_behind);
-        TN_TRY(tell(t, one->wanted(t->with.model, t->with.build), next, one->name, one->keys));
+        TN_TRY(tell(t, one->wanted(t->pricing.design), next, one->name, one->keys));
     }
     return TN_OK;
 }
 
-tn_status tn_technique_prices(const tn_model *model, const tn_device *device, const tn_build *build,
-                              tn_program_cache *cache, tn_arena *arena, tn_technique_price **line,
-                              uint32_t *count, tn_error *error) {
-    telling t = {.with = {model, device, build, cache, error}};
-    uint32_t all = 0;
+tn_status tn_technique_prices(const tn_design *design, tn_program_cache *cache, tn_arena *arena,
+                              tn_technique_price **line, uint32_t *count, tn_error *error) {
+    telling t = {.pricing = {.design = design, .cache = cache, .error = error}};
+    uint32_t choices = 0;
     *count = 0;
-    for (const tn_transformation *const *one = tn_transformations; *one; one++) all++;
-    for (const tn_design_choice *one = tn_design_choices; one->name; one++) all++;
-    TN_TRY(TN_NEW(arena, all, &t.line, error));
+    for (const tn_transformation *const *one = tn_transformations; *one; one++) t.pricing.transformations++;
+    for (const tn_design_choice *one = tn_design_choices; one->name; one++) choices++;
+    TN_TRY(TN_NEW(arena, t.pricing.transformations + choices, &t.line, error));
     TN_TRY(tell_choices(&t, true));
     for (const tn_transformation *const *one = tn_transformations; *one; one++) {
         stage next = t.at;
         next.transformations++;
-        TN_TRY(tell(&t, (*one)->wanted(model), next, (*one)->name, (*one)->keys));
+        TN_TRY(tell(&t, (*one)->wanted(design->model), next, (*one)->name, (*one)->keys));
     }
     TN_TRY(tell_choices(&t, false));
     *line = t.line;

@@ -1,17 +1,13 @@
-/* What each technique of a design changes, priced before and behind it: first the format of everything, then the
- * transformations that its model asks for (model/transformation.h), in the order in which they are applied, then what its
- * memories and kernels are. */
+/* The named changes of a design (design/design.h), each of them another design with its price: other clocks, memories grouped
+ * and placed otherwise, every flow, the flow that is fastest, each technique before and behind it. */
 #ifndef TN_DESIGN_CHANGES_H
 #define TN_DESIGN_CHANGES_H
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/public.h"
-#include "device/build.h"
-#include "device/device.h"
+#include "design/design.h"
 #include "flow/named.h"
-#include "model/model.h"
-#include "price/price.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,8 +30,7 @@ typedef struct tn_clock_price {
 } tn_clock_price;
 
 /* Ascending by clock. */
-tn_status tn_clock_prices(const tn_step *step, const tn_device *device, const tn_build *build,
-                          tn_clock_price *price, uint32_t *count, tn_error *error);
+tn_status tn_clock_prices(const tn_priced *given, tn_clock_price *price, uint32_t *count, tn_error *error);
 
 TN_PUBLIC_END
 
@@ -53,8 +48,7 @@ typedef struct tn_grouping {
 } tn_grouping;
 
 /* line[TN_GROUPINGS] */
-tn_status tn_grouping_compare(tn_workload *workload, const tn_build *build, tn_grouping *line,
-                              tn_error *error);
+tn_status tn_grouping_compare(const tn_priced *given, tn_grouping *line, tn_error *error);
 
 /* The contraction flows of one model side by side, under a device's kernel prices.
  *
@@ -77,10 +71,9 @@ typedef struct tn_flow_price {
 
 enum { TN_FLOW_PRICES_MOST = TN_FLOWS + 2 };
 
-/* line[TN_FLOW_PRICES_MOST]; *count is 0 where no weight is in a tensor format. The model is as before
- * afterwards. */
-tn_status tn_flow_prices(tn_model *model, const tn_device *device, const tn_build *build,
-                         tn_program_cache *cache, tn_flow_price *line, uint32_t *count, tn_error *error);
+/* line[TN_FLOW_PRICES_MOST]; *count is 0 where no weight is in a tensor format. */
+tn_status tn_flow_prices(const tn_design *design, tn_program_cache *cache, tn_flow_price *line,
+                         uint32_t *count, tn_error *error);
 
 /* The flow `fastest`: of each weight that asks for it, the one of its flows with which a step takes the fewest cycles under a
  * build on a device, layouts and all.
@@ -97,8 +90,9 @@ TN_PUBLIC_BEGIN
 /* Whether a weight asks for it. */
 bool tn_flows_are_open(tn_model *model);
 
-/* Gives each weight that asks for it such a flow. A model that no flow gives a price is the error of the last. */
-tn_status tn_flows_settle(tn_model *model, const tn_device *device, const tn_build *build, tn_error *error);
+/* Gives each weight of the design's model that asks for it such a flow. A model that no flow gives a price is the error of
+ * the last. */
+tn_status tn_flows_settle(tn_design *design, tn_error *error);
 
 TN_PUBLIC_END
 
@@ -110,12 +104,15 @@ typedef struct tn_real_change {
     double before, after;
 } tn_real_change;
 
-/* A technique that rewrites no list of operations. */
+/* What each technique of a design changes: first the format of everything, then the transformations that its model asks
+ * for (model/transformation.h), in the order in which they are applied, then what its memories and kernels are.
+ *
+ * A technique that rewrites no list of operations: */
 typedef struct tn_design_choice {
     const char *name, *keys, *source, *changes; /* as of a transformation */
     bool comes_first;                           /* before the transformations */
-    bool (*wanted)(const tn_model *model, const tn_build *build);
-    void (*leave_out)(tn_model *model, tn_build *build);
+    bool (*wanted)(const tn_design *design);
+    void (*leave_out)(tn_design *design); /* whose model may be changed */
 } tn_design_choice;
 extern const tn_design_choice tn_design_choices[]; /* ended by one without a name */
 
@@ -128,8 +125,7 @@ typedef struct tn_technique_price {
 } tn_technique_price;
 
 /* Lives in `arena`. */
-tn_status tn_technique_prices(const tn_model *model, const tn_device *device, const tn_build *build,
-                              tn_program_cache *cache, tn_arena *arena, tn_technique_price **line,
-                              uint32_t *count, tn_error *error);
+tn_status tn_technique_prices(const tn_design *design, tn_program_cache *cache, tn_arena *arena,
+                              tn_technique_price **line, uint32_t *count, tn_error *error);
 
 #endif

@@ -541,6 +541,25 @@ tn_status tn_device_load(const char *name, const char *const *set, size_t set_co
     return TN_OK;
 }
 
+tn_status tn_device_change(const tn_device *device, const char *const *set, size_t set_count, tn_arena *arena,
+                           const tn_device **changed, tn_error *error) {
+    const tn_yaml nothing = {.kind = TN_YAML_MAPPING};
+    const char *variant = device->variant ? device->variant : "";
+    tn_yaml *tree;
+    tn_device *made;
+    TN_TRY(tn_yaml_merge(device->root, &nothing, arena, &tree, error));
+    for (size_t i = 0; i < set_count; i++) {
+        TN_TRY(refuse_applied(set[i], device->full_name, variant, error));
+        TN_TRY(tn_yaml_set(tree, set[i], arena, error));
+    }
+    TN_TRY(TN_NEW(arena, 1, &made, error));
+    TN_TRY(decode(tree, arena, made, error));
+    made->variant = device->variant;
+    made->full_name = device->full_name;
+    *changed = made;
+    return TN_OK;
+}
+
 tn_device_kind tn_device_kind_of(const tn_device *device) {
     return (tn_device_kind)device->kind;
 }

@@ -33,6 +33,9 @@ typedef struct tn_device tn_device;
  * order. All variants are checked, the chosen one is what the device is. */
 tn_status tn_device_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
                          tn_device **device, tn_error *error);
+/* *changed = the device with `set` applied to it as it stands; another variant is TN_INPUT. */
+tn_status tn_device_change(const tn_device *device, const char *const *set, size_t set_count, tn_arena *arena,
+                           const tn_device **changed, tn_error *error);
 tn_device_kind tn_device_kind_of(const tn_device *device);
 const char *tn_device_name(const tn_device *device); /* "u50@user-area"; "u280" where there is no variant */
 tn_resources tn_device_resources(const tn_device *device);

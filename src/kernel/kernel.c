@@ -99,15 +99,6 @@ static tn_status load_integer(const tn_device *device, const tn_arithmetic *of, 
     return TN_OK;
 }
 
-static uint64_t common_divisor(uint64_t a, uint64_t b) {
-    while (b > 0) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static tn_status load_block(const tn_device *device, const tn_arithmetic *of, tn_lane *lane,
                             tn_error *error) {
     const tn_device_integer *integer = &device->integer;
@@ -115,7 +106,7 @@ static tn_status load_block(const tn_device *device, const tn_arithmetic *of, tn
         of->left.exponent_bits > of->right.exponent_bits ? of->left.exponent_bits : of->right.exponent_bits;
     uint64_t a = of->chunk_bits ? of->chunk_bits : of->left.mantissa_bits;
     uint64_t b = of->chunk_bits ? of->chunk_bits : of->right.mantissa_bits;
-    lane->group = common_divisor(of->left.group, of->right.group);
+    lane->group = tn_greatest_common_divisor(of->left.group, of->right.group);
     if (lane->group > GROUP_MOST)
         return tn_fail(error, TN_INPUT,
                        "block floating point in groups of %" PRIu64 "; kernels take at most %d", lane->group,

@@ -382,21 +382,12 @@ static void lay(tn_layout_search *with, uint32_t t, tn_bank_kind kind) {
 
 /* ---- the descent ---- */
 
-static uint32_t common_factor(uint32_t a, uint32_t b) {
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The i-th tensor of a start: forwards, backwards, then by strides that visit all. */
 static uint32_t nth(const tn_layout_search *with, uint32_t start, uint32_t i) {
     uint32_t n = with->tensors, stride = 2 * start + 1;
     if (start == 0) return i;
     if (start == 1) return n - 1 - i;
-    while (common_factor(n, stride) != 1) stride++;
+    while (tn_greatest_common_divisor(n, stride) != 1) stride++;
     return i * stride % n;
 }
 

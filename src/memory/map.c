@@ -1,30 +1,32 @@
 #include "memory/map.h"
 
 #include "base/checked.h"
+#include "base/group.h"
 #include "kernel/tiling.h"
 #include "kernel/vector.h"
 #include "memory/pool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const uint32_t NONE = UINT32_MAX;
 
 /* Operands of a product by position. */
 enum { LEFT, RIGHT, WRITTEN = TN_OPERATION_READS };
 
-/* The uses of an array, or of a memory; none is covered by another, in a fixed order. */
-typedef struct use_node {
-    tn_use use;
-    struct use_node *next;
-} use_node;
+/* The uses of an array, or of a memory (tn_uses_add). */
+typedef struct use_list {
+    tn_use *use;
+    uint32_t count, room;
+} use_list;
 
 typedef struct {
     const tn_step *step;
     const tn_map_options *options;
     tn_arena *arena;
     tn_error *error;
-    use_node **uses; /* [arrays] */
-    uint32_t *list;  /* [arrays]: scratch */
+    use_list *uses; /* [arrays] */
+    uint32_t *list; /* [arrays]: scratch */
     tn_map *map;
 } maker;
 
@@ -40,20 +42,29 @@ static bool before(const tn_use *a, const tn_use *b) {
     return a->extent[1] < b->extent[1];
 }
 
-static tn_status add_use(maker *with, use_node **list, tn_use use) {
-    for (const use_node *node = *list; node; node = node->next)
-        if (covers(&node->use, &use)) return TN_OK;
-    for (use_node **at = list; *at;)
-        if (covers(&use, &(*at)->use))
-            *at = (*at)->next;
-        else
-            at = &(*at)->next;
-    use_node *made;
-    TN_TRY(TN_NEW(with->arena, 1, &made, with->error));
-    use_node **at = list;
-    while (*at && before(&(*at)->use, &use)) at = &(*at)->next;
-    *made = (use_node){use, *at};
-    *at = made;
+bool tn_uses_add(tn_use *use, uint32_t *uses, uint32_t most, tn_use added) {
+    uint32_t kept = 0, place;
+    for (uint32_t i = 0; i < *uses; i++)
+        if (covers(&use[i], &added)) return true;
+    for (uint32_t i = 0; i < *uses; i++)
+        if (!covers(&added, &use[i])) use[kept++] = use[i];
+    if (kept == most) return false;
+    for (place = kept; place > 0 && before(&added, &use[place - 1]); place--) use[place] = use[place - 1];
+    use[place] = added;
+    *uses = kept + 1;
+    return true;
+}
+
+static tn_status add_use(maker *with, use_list *list, tn_use use) {
+    enum { ROOM_LEAST = 4 };
+    if (list->count == list->room) {
+        const uint32_t room = list->room ? 2 * list->room : ROOM_LEAST;
+        tn_use *grown;
+        TN_TRY(TN_NEW(with->arena, room, &grown, with->error));
+        if (list->count) memcpy(grown, list->use, list->count * sizeof *grown);
+        *list = (use_list){grown, list->count, room};
+    }
+    tn_uses_add(list->use, &list->count, list->room, use);
     return TN_OK;
 }
 
@@ -90,32 +101,20 @@ static tn_status collect_uses(maker *with) {
     return TN_OK;
 }
 
-static int compare_uses(const use_node *a, const use_node *b) {
-    for (; a && b; a = a->next, b = b->next)
-        if (before(&a->use, &b->use) || before(&b->use, &a->use)) return before(&a->use, &b->use) ? -1 : 1;
-    return (a != NULL) - (b != NULL);
+static int compare_uses(const use_list *a, const use_list *b) {
+    for (uint32_t i = 0; i < a->count && i < b->count; i++)
+        if (before(&a->use[i], &b->use[i]) || before(&b->use[i], &a->use[i]))
+            return before(&a->use[i], &b->use[i]) ? -1 : 1;
+    return (a->count > b->count) - (a->count < b->count);
 }
 
-static tn_status flatten_uses(maker *with, const use_node *list, tn_mapped *memory) {
-    tn_use *use;
-    uint32_t count = 0;
-    for (const use_node *node = list; node; node = node->next) count++;
-    TN_TRY(TN_NEW(with->arena, count, &use, with->error));
-    memory->use = use;
-    memory->uses = count;
-    for (const use_node *node = list; node; node = node->next) {
-        *use++ = node->use;
-        memory->sides |= 1u << node->use.side;
-    }
-    return TN_OK;
+static void take_uses(const use_list *list, tn_mapped *memory) {
+    memory->use = list->use;
+    memory->uses = list->count;
+    for (uint32_t i = 0; i < list->count; i++) memory->sides |= 1u << list->use[i].side;
 }
 
 /* ---- memories of one array each, merged into classes ---- */
-
-static tn_store store_of(const tn_array *array) {
-    bool activation = array->role == TN_ARRAY_ACTIVATION || array->role == TN_ARRAY_INTERMEDIATE;
-    return activation ? TN_STORE_ACTIVATIONS : TN_STORE_CORES;
-}
 
 uint64_t tn_array_word_bits(const tn_step *step, uint32_t array) {
     const tn_number_format *format = step->array[array].format;
@@ -140,7 +139,7 @@ static tn_status one_extent(maker *with, uint64_t elements, tn_mapped *memory) {
 typedef struct {
     const tn_array *of;
     uint64_t bits;
-    const use_node *uses;
+    const use_list *uses;
     uint32_t array, kind, ordinal; /* kind: the same for arrays that are alike; ordinal: among its layer's */
 } member;
 
@@ -176,7 +175,7 @@ static tn_status find_classes(maker *with, uint32_t *first) {
     for (uint32_t i = 0; i < count; i++)
         members[i] = (member){.of = &with->step->array[i],
                               .bits = tn_array_word_bits(with->step, i),
-                              .uses = with->uses[i],
+                              .uses = &with->uses[i],
                               .array = i};
     qsort(members, count, sizeof *members, by_layer);
     for (uint32_t i = 1; i < count; i++) {
@@ -199,9 +198,9 @@ static tn_status add_class(maker *with, uint32_t array, tn_mapped *memory) {
     const tn_array *of = &with->step->array[array];
     *memory = (tn_mapped){.array = array,
                           .word_bits = tn_array_word_bits(with->step, array),
-                          .store = store_of(of),
+                          .store = tn_role_store(of->role),
                           .grouped = of->is_core};
-    TN_TRY(flatten_uses(with, with->uses[array], memory));
+    take_uses(&with->uses[array], memory);
     return one_extent(with, of->elements, memory);
 }
 
@@ -228,27 +227,15 @@ static tn_status add_classes(maker *with, bool others) {
     return TN_OK;
 }
 
-/* Arrays of each class one behind the other, in with->list: those of class m end before end[m]. */
-static void list_by_class(maker *with, uint32_t *end) {
-    tn_map *map = with->map;
-    uint32_t sum = 0;
-    for (uint32_t m = 0; m < map->memories; m++) {
-        end[m] = sum;
-        sum += map->memory[m].arrays;
-    }
-    for (uint32_t i = 0; i < with->step->arrays; i++)
-        if (map->memory_of[i] != NONE) with->list[end[map->memory_of[i]]++] = i;
-}
-
 /* A core gradient's memory serves again once its update is done. */
 static tn_status reuse_core_gradients(maker *with) {
     tn_map *map = with->map;
-    uint32_t *end;
-    TN_TRY(TN_NEW(with->arena, map->memories, &end, with->error));
-    list_by_class(with, end);
+    tn_groups classes;
+    TN_TRY(tn_group_by(map->memory_of, NULL, with->step->arrays, map->memories, with->arena, &classes,
+                       with->error));
     for (uint32_t m = 0; m < map->memories; m++) {
         uint32_t count = map->memory[m].arrays;
-        const uint32_t *list = with->list + end[m] - count;
+        const uint32_t *list = classes.member + classes.first[m];
         tn_pool pool;
         if (with->step->array[map->memory[m].array].role != TN_ARRAY_GRADIENT) continue;
         TN_TRY(tn_pool_deal(with->step, list, count, with->arena, &pool, with->error));
@@ -286,28 +273,28 @@ static tn_status fill_extents(maker *with, const tn_pool *pool, uint32_t which, 
 static tn_status add_pooled(maker *with, const tn_pool *pool, uint32_t count, uint32_t which) {
     tn_map *map = with->map;
     tn_mapped *memory = &map->memory[map->memories];
-    use_node *uses = NULL;
+    use_list all = {0};
     *memory = (tn_mapped){.copies = 1};
     for (uint32_t i = 0; i < count; i++) {
         uint32_t array = with->list[i];
         if (pool->slot[pool->slot_of[i]].memory != which) continue;
-        for (const use_node *node = with->uses[array]; node; node = node->next)
-            TN_TRY(add_use(with, &uses, node->use));
+        for (uint32_t k = 0; k < with->uses[array].count; k++)
+            TN_TRY(add_use(with, &all, with->uses[array].use[k]));
         memory->arrays++;
         memory->word_bits = tn_array_word_bits(with->step, array);
-        memory->store = store_of(&with->step->array[array]);
+        memory->store = tn_role_store(with->step->array[array].role);
         map->memory_of[array] = map->memories;
         map->copy_of[array] = 0;
         map->slot_of[array] = map->slots + pool->slot_of[i];
     }
     map->memories++;
-    TN_TRY(flatten_uses(with, uses, memory));
+    take_uses(&all, memory);
     return fill_extents(with, pool, which, memory);
 }
 
 /* Role of a pool's arrays: activations and intermediates are one. */
 static int pool_of(const tn_array *array) {
-    return store_of(array) == TN_STORE_ACTIVATIONS ? TN_ARRAY_ACTIVATION : (int)array->role;
+    return tn_role_store(array->role) == TN_STORE_ACTIVATIONS ? TN_ARRAY_ACTIVATION : (int)array->role;
 }
 
 /* The next wider words that arrays of the pool have; 0: none. */
@@ -363,7 +350,7 @@ static void choose_off_chip(maker *with) {
 typedef struct {
     uint32_t array, arrays;
     uint64_t elements;
-    use_node *uses;
+    use_list uses;
 } staged;
 
 tn_status tn_staged_elements(const tn_step *step, const tn_operation *operation, uint32_t array,
@@ -421,7 +408,7 @@ static tn_status add_staging(maker *with) {
                               .store = TN_STORE_ACTIVATIONS,
                               .staging = true,
                               .copies = 2};
-        TN_TRY(flatten_uses(with, at.uses, memory));
+        take_uses(&at.uses, memory);
         TN_TRY(one_extent(with, at.elements, memory));
         map->staging_of[position] = map->memories++;
     }

@@ -98,6 +98,15 @@ tn_status tn_map_make(const tn_step *step, const tn_map_options *options, tn_are
 /* Bits of a word that holds an element of the array. */
 uint64_t tn_array_word_bits(const tn_step *step, uint32_t array);
 
+/* Adds a use to an ascending list none of which covers another, unless one of them covers it; those that it covers go. False:
+ * there are `most` already. */
+bool tn_uses_add(tn_use *use, uint32_t *uses, uint32_t most, tn_use added);
+
+/* Where arrays of that role are kept: those that a batch makes apart from the model's own. */
+static inline tn_store tn_role_store(tn_array_role role) {
+    return tn_role_is_activation(role) ? TN_STORE_ACTIVATIONS : TN_STORE_CORES;
+}
+
 /* How the operation uses its operand `position` (TN_OPERATION_READS: what it writes). */
 tn_use tn_use_of(const tn_operation *operation, unsigned position);
 

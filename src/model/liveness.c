@@ -1,6 +1,7 @@
 /* Lifetimes of arrays, and what follows from them: the most that is live at once, and what the forward phase
  * leaves for the backward one. */
 #include "base/checked.h"
+#include "base/group.h"
 #include "model/builder.h"
 
 #include <string.h>
@@ -66,9 +67,8 @@ typedef struct run {
     uint32_t first, end;
 } run;
 
-/* Of layer i run[first[i]] .. run[first[i + 1] - 1]. */
 typedef struct layer_runs {
-    uint32_t *first;
+    tn_groups of; /* places in `run`, by layer */
     run *run;
 } layer_runs;
 
@@ -76,28 +76,28 @@ static bool begins_run(const tn_step *step, uint32_t operation) {
     return operation == 0 || step->operation[operation].layer != step->operation[operation - 1].layer;
 }
 
-static tn_status find_runs(tn_builder *b, layer_runs *of) {
+static tn_status find_runs(tn_builder *b, layer_runs *runs) {
     const tn_step *step = b->step;
-    uint32_t count = 0;
-    TN_TRY(TN_NEW(b->arena, (size_t)step->layers + 2, &of->first, b->error));
-    /* Counts two places up, then starts one place up, which filling moves to the ends. */
-    for (uint32_t i = 0; i < step->operations; i++)
-        if (begins_run(step, i)) of->first[step->operation[i].layer + 2]++, count++;
-    for (uint32_t i = 0; i <= step->layers; i++) of->first[i + 1] += of->first[i];
-    TN_TRY(TN_NEW(b->arena, count, &of->run, b->error));
+    uint32_t *layer, count = 0;
+    for (uint32_t i = 0; i < step->operations; i++) count += begins_run(step, i);
+    TN_TRY(TN_NEW(b->arena, count, &runs->run, b->error));
+    TN_TRY(TN_NEW(b->arena, count, &layer, b->error));
+    count = 0;
     for (uint32_t i = 0; i < step->operations; i++) {
-        uint32_t *end = &of->first[step->operation[i].layer + 1];
-        if (begins_run(step, i)) of->run[(*end)++].first = i;
-        of->run[*end - 1].end = i + 1;
+        if (begins_run(step, i)) {
+            layer[count] = step->operation[i].layer;
+            runs->run[count++].first = i;
+        }
+        runs->run[count - 1].end = i + 1;
     }
-    return TN_OK;
+    return tn_group_by(layer, NULL, count, step->layers, b->arena, &runs->of, b->error);
 }
 
 /* The array's life as far as it meets the layer's operations. */
 static tn_status live_in_layer(tn_builder *b, timeline *line, const layer_runs *runs, const tn_array *array) {
     uint32_t from = array->first, end = end_of(array, b->step->operations), before = 0;
-    for (uint32_t i = runs->first[b->at]; i < runs->first[b->at + 1]; i++) {
-        const run *of = &runs->run[i];
+    for (uint32_t i = runs->of.first[b->at]; i < runs->of.first[b->at + 1]; i++) {
+        const run *of = &runs->run[runs->of.member[i]];
         uint32_t low = from > of->first ? from : of->first, high = end < of->end ? end : of->end;
         if (low < high)
             TN_TRY(live(b, line, before + low - of->first, before + high - of->first, array->elements));
@@ -111,8 +111,7 @@ typedef struct marks {
 } marks;
 
 static bool is_saved(const tn_array *array, uint32_t forward_end) {
-    bool activation = array->role == TN_ARRAY_ACTIVATION || array->role == TN_ARRAY_INTERMEDIATE;
-    return activation && array->first < forward_end && array->last >= forward_end;
+    return tn_role_is_activation(array->role) && array->first < forward_end && array->last >= forward_end;
 }
 
 static tn_status count_array(tn_builder *b, timeline *line, const layer_runs *runs, marks *seen,
@@ -131,8 +130,8 @@ static tn_status count_array(tn_builder *b, timeline *line, const layer_runs *ru
 static tn_status count_layer(tn_builder *b, timeline *line, const layer_runs *runs, marks *seen) {
     const tn_step *step = b->step;
     uint32_t times = 0;
-    for (uint32_t r = runs->first[b->at]; r < runs->first[b->at + 1]; r++) {
-        const run *of = &runs->run[r];
+    for (uint32_t r = runs->of.first[b->at]; r < runs->of.first[b->at + 1]; r++) {
+        const run *of = &runs->run[runs->of.member[r]];
         times += of->end - of->first;
         for (uint32_t i = of->first; i < of->end; i++) {
             const tn_operation *operation = &step->operation[i];

@@ -120,6 +120,15 @@ tn_status tn_model_decode(const tn_yaml *root, tn_arena *arena, tn_model **model
     return TN_OK;
 }
 
+tn_status tn_model_copy(const tn_model *model, tn_arena *arena, tn_model **copy, tn_error *error) {
+    const size_t room = model->split_room ? model->split_room : model->weights;
+    TN_TRY(TN_NEW(arena, 1, copy, error));
+    **copy = *model;
+    TN_TRY(tn_arena_alloc(arena, room, sizeof *model->weight, &(*copy)->weight, error));
+    if (model->weights) memcpy((*copy)->weight, model->weight, model->weights * sizeof *model->weight);
+    return TN_OK;
+}
+
 tn_status tn_model_change(const tn_model *model, const char *keys, tn_arena *arena, tn_model **changed,
                           tn_error *error) {
     tn_yaml *over, *merged;

@@ -102,6 +102,9 @@ typedef struct tn_model_layer {
 size_t tn_model_layers(const tn_model *model);
 tn_model_layer tn_model_layer_at(const tn_model *model, size_t position);
 
+/* *copy has the same layers, and weights that may be changed apart. Lives in `arena` and what the model lives in. */
+tn_status tn_model_copy(const tn_model *model, tn_arena *arena, tn_model **copy, tn_error *error);
+
 /* Appends the tables of the file kind's keys. */
 void tn_model_document(tn_buffer *out);
 

@@ -1,6 +1,7 @@
 #include "model/recompute.h"
 
 #include "base/checked.h"
+#include "base/group.h"
 #include "knapsack/allocation.h"
 #include "model/operation.h"
 #include "model/transformation.h"
@@ -18,8 +19,7 @@ typedef struct plan {
     uint32_t *copy;    /* [arrays] the array then, TN_NONE until it is there */
     bool *again;       /* [forward] the operation runs a second time */
     bool *done;        /* [segments] its operations did */
-    uint32_t *first;   /* [segments + 1] forward operations by segment: */
-    uint32_t *member;  /* member[first[s]] .. member[first[s + 1] - 1], ascending */
+    tn_groups members; /* forward operations by segment */
 } plan;
 
 uint32_t tn_recompute_forward(const tn_operation *operation, uint32_t operations) {
@@ -44,24 +44,17 @@ static bool is_coupling(const plan *p) {
 
 /* The addition is the segment's last operation. */
 static coupled coupled_of(const plan *p, uint32_t segment) {
-    const tn_operation *last = &p->before[p->member[p->first[segment + 1] - 1]];
+    const tn_operation *last = &p->before[p->members.member[p->members.first[segment + 1] - 1]];
     uint32_t branch = p->wanted->coupling[segment].branch;
     return (coupled){last->reads[!branch], last->reads[branch], last->writes[0], last};
 }
 
 static tn_status list_members(plan *p) {
     tn_builder *b = p->b;
-    uint32_t segments = p->wanted->segments;
-    TN_TRY(TN_NEW(b->arena, (size_t)segments + 2, &p->first, b->error));
-    TN_TRY(TN_NEW(b->arena, p->forward, &p->member, b->error));
-    /* Counts two places up, then starts one place up, which filling moves to the ends. */
-    for (uint32_t i = 0; i < p->forward; i++)
-        if (segment_of(p, &p->before[i]) != TN_NONE) p->first[segment_of(p, &p->before[i]) + 2]++;
-    for (uint32_t s = 0; s <= segments; s++) p->first[s + 1] += p->first[s];
-    for (uint32_t i = 0; i < p->forward; i++)
-        if (segment_of(p, &p->before[i]) != TN_NONE)
-            p->member[p->first[segment_of(p, &p->before[i]) + 1]++] = i;
-    return TN_OK;
+    uint32_t *segment;
+    TN_TRY(TN_NEW(b->arena, p->forward, &segment, b->error));
+    for (uint32_t i = 0; i < p->forward; i++) segment[i] = segment_of(p, &p->before[i]);
+    return tn_group_by(segment, NULL, p->forward, p->wanted->segments, b->arena, &p->members, b->error);
 }
 
 static tn_status begin(plan *p) {
@@ -130,9 +123,9 @@ static void find_copied(plan *p) {
             want(p, coupled_of(p, s).branch);
             want(p, coupled_of(p, s).result);
         }
-        for (uint32_t m = p->first[s + 1]; m-- > p->first[s];) {
-            const tn_operation *o = &p->before[p->member[m]];
-            bool *again = &p->again[p->member[m]];
+        for (uint32_t m = p->members.first[s + 1]; m-- > p->members.first[s];) {
+            const tn_operation *o = &p->before[p->members.member[m]];
+            bool *again = &p->again[p->members.member[m]];
             for (uint32_t k = 0; k < o->write_count; k++)
                 *again |= p->copied[o->writes[k]] && p->back_in[o->writes[k]] == s;
             for (uint32_t k = 0; *again && k < o->read_count; k++) want(p, o->reads[k]);
@@ -195,9 +188,9 @@ static tn_status undo(plan *p, uint32_t segment) {
 
 static tn_status run_again(plan *p, uint32_t segment) {
     p->done[segment] = true;
-    for (uint32_t m = p->first[segment]; m < p->first[segment + 1]; m++) {
-        const tn_operation *o = &p->before[p->member[m]];
-        if (!p->again[p->member[m]]) continue;
+    for (uint32_t m = p->members.first[segment]; m < p->members.first[segment + 1]; m++) {
+        const tn_operation *o = &p->before[p->members.member[m]];
+        if (!p->again[p->members.member[m]]) continue;
         TN_TRY(bring_reads_back(p, o->reads, o->read_count));
         for (uint32_t k = 0; k < o->write_count; k++) TN_TRY(make_copy(p, o->writes[k]));
         TN_TRY(keep_renamed(p, o));
@@ -230,10 +223,6 @@ tn_status tn_recompute(tn_builder *b, const tn_operation *before, uint32_t opera
     return TN_OK;
 }
 
-static bool is_activation(const tn_array *array) {
-    return array->role == TN_ARRAY_ACTIVATION || array->role == TN_ARRAY_INTERMEDIATE;
-}
-
 /* By whom an array of the forward pass is read behind it. */
 enum { READ_BACKWARD = 1, READ_AGAIN = 2 };
 
@@ -252,7 +241,7 @@ static tn_status count_kept(plan *p, const bool *of, uint64_t *elements) {
     *elements = 0;
     for (uint32_t i = 0; i < p->arrays; i++) {
         const tn_array *array = &p->b->step->array[i];
-        if (!late[i] || !made[i] || p->copied[i] || !is_activation(array)) continue;
+        if (!late[i] || !made[i] || p->copied[i] || !tn_role_is_activation(array->role)) continue;
         if (!of[array->layer] && late[i] != READ_AGAIN) continue;
         if (!tn_add(*elements, array->elements, elements))
             return tn_fail(p->b->error, TN_OVERFLOW, "more than 2^64 elements are kept");

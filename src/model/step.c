@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/group.h"
 #include "model/builder.h"
 #include "model/model.h"
 #include "model/operation.h"
@@ -61,33 +62,25 @@ tn_status tn_builder_formats(tn_builder *b) {
 
 /* What a list of operations costs, and what each of them waits for. */
 
-/* The operations of the backward pass that read each parameter, which its update overwrites: of array i
- * operation[first[i]] .. operation[first[i+1] - 1]. */
-typedef struct readers {
-    uint32_t *first, *operation;
-} readers;
-
 static bool is_read_late(const tn_step *step, uint32_t operation, uint32_t array) {
     return operation >= step->forward_operations && step->operation[operation].phase != TN_UPDATE &&
            step->array[array].role == TN_ARRAY_PARAMETER;
 }
 
-static tn_status find_readers(tn_builder *b, readers *of) {
+/* The operations of the backward pass that read each parameter, which its update overwrites, by array. */
+static tn_status find_readers(tn_builder *b, tn_groups *of) {
     const tn_step *step = b->step;
-    uint32_t arrays = step->arrays;
-    TN_TRY(TN_NEW(b->arena, (size_t)arrays + 2, &of->first, b->error));
-    /* Counts two places up, then starts one place up, which filling moves to the ends. */
+    uint32_t *array, *operation, reads = 0, late = 0;
+    for (uint32_t i = 0; i < step->operations; i++) reads += step->operation[i].read_count;
+    TN_TRY(TN_NEW(b->arena, reads, &array, b->error));
+    TN_TRY(TN_NEW(b->arena, reads, &operation, b->error));
     for (uint32_t i = 0; i < step->operations; i++)
-        for (uint32_t k = 0; k < step->operation[i].read_count; k++)
-            if (is_read_late(step, i, step->operation[i].reads[k]))
-                of->first[step->operation[i].reads[k] + 2]++;
-    for (uint32_t i = 0; i <= arrays; i++) of->first[i + 1] += of->first[i];
-    TN_TRY(TN_NEW(b->arena, of->first[arrays + 1], &of->operation, b->error));
-    for (uint32_t i = 0; i < step->operations; i++)
-        for (uint32_t k = 0; k < step->operation[i].read_count; k++)
-            if (is_read_late(step, i, step->operation[i].reads[k]))
-                of->operation[of->first[step->operation[i].reads[k] + 1]++] = i;
-    return TN_OK;
+        for (uint32_t k = 0; k < step->operation[i].read_count; k++) {
+            if (!is_read_late(step, i, step->operation[i].reads[k])) continue;
+            array[late] = step->operation[i].reads[k];
+            operation[late++] = i;
+        }
+    return tn_group_by(array, operation, late, step->arrays, b->arena, of, b->error);
 }
 
 /* Adds an operation to an ascending list without repetition. */
@@ -101,13 +94,13 @@ static void wait_for(uint32_t *after, uint32_t *count, uint32_t operation) {
 }
 
 /* Those that wrote what it reads; an update waits for the readers of the old value too. */
-static void link_operation(const tn_builder *b, const readers *of, uint32_t position, uint32_t *after) {
+static void link_operation(const tn_builder *b, const tn_groups *of, uint32_t position, uint32_t *after) {
     tn_operation *operation = &b->step->operation[position];
     operation->after = after;
     operation->after_count = 0;
     if (operation->phase == TN_UPDATE)
         for (uint32_t i = of->first[operation->writes[0]]; i < of->first[operation->writes[0] + 1]; i++)
-            if (of->operation[i] < position) wait_for(after, &operation->after_count, of->operation[i]);
+            if (of->member[i] < position) wait_for(after, &operation->after_count, of->member[i]);
     for (uint32_t i = 0; i < operation->read_count; i++)
         if (b->writer[operation->reads[i]] != TN_NONE)
             wait_for(after, &operation->after_count, b->writer[operation->reads[i]]);
@@ -115,7 +108,7 @@ static void link_operation(const tn_builder *b, const readers *of, uint32_t posi
 
 static tn_status link_operations(tn_builder *b) {
     const tn_step *step = b->step;
-    readers of;
+    tn_groups of;
     TN_TRY(find_readers(b, &of));
     size_t most = of.first[step->arrays];
     uint32_t *after;
@@ -145,6 +138,15 @@ static tn_status add_costs(tn_builder *b, const tn_operation *operation) {
                    tn_phase_names[phase]);
 }
 
+/* What tn_step_macs relies on. */
+static tn_status check_sum(const tn_builder *b) {
+    uint64_t sum = 0;
+    for (int phase = 0; phase < TN_PHASES; phase++)
+        if (!tn_add(sum, b->step->macs[phase], &sum))
+            return tn_fail(b->error, TN_OVERFLOW, "the step takes more than 2^64 multiply-adds");
+    return TN_OK;
+}
+
 tn_status tn_builder_count(tn_builder *b) {
     tn_step *step = b->step;
     while (step->forward_operations < step->operations &&
@@ -154,6 +156,7 @@ tn_status tn_builder_count(tn_builder *b) {
         TN_TRY(tn_operation_count(&step->operation[i], b->error));
         TN_TRY(add_costs(b, &step->operation[i]));
     }
+    TN_TRY(check_sum(b));
     return link_operations(b);
 }
 
@@ -325,6 +328,12 @@ double tn_step_sort_share(const tn_model *model, uint32_t sort) {
 tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
                         tn_error *error) {
     return tn_step_build_part(model, cache, UINT32_MAX, arena, step, error);
+}
+
+uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]) {
+    uint64_t sum = 0;
+    for (int phase = 0; phase < TN_PHASES; phase++) sum += macs[phase];
+    return sum;
 }
 
 bool tn_array_is_resident(const tn_array *array) {

@@ -186,6 +186,11 @@ typedef enum tn_array_role {
 } tn_array_role;
 extern const char *const tn_array_role_names[];
 
+/* Whether a batch makes it: the role is activation or intermediate. */
+static inline bool tn_role_is_activation(tn_array_role role) {
+    return role == TN_ARRAY_ACTIVATION || role == TN_ARRAY_INTERMEDIATE;
+}
+
 typedef struct tn_array {
     const char *part; /* its name within the layer: "core", "bias", "output" ... */
     uint32_t number;  /* ... and number there, from 1; 0: it has none. The role makes ".gradient", ".state" */
@@ -253,6 +258,9 @@ typedef struct tn_step {
      * the same time. */
     uint64_t parameter_bytes, gradient_bytes, optimizer_bytes, activation_bytes, peak_bytes;
 } tn_step;
+
+/* Of all phases together; a step's and a layer's fit 64 bits. */
+uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]);
 
 /* Parameters, the optimizer's state and constants. */
 bool tn_array_is_resident(const tn_array *array);

@@ -81,7 +81,7 @@ static void put_items(tn_json *json, const tn_step *step, const tn_explanation *
 /* Its texts under the head of front.csv. */
 static tn_status put_texts(tn_json *json, const tn_space *space, const tn_result_row *row, tn_arena *arena,
                            tn_error *error) {
-    const tn_design design = {.id = row->id, .value = row->value};
+    const tn_candidate design = {.id = row->id, .value = row->value};
     const tn_resources has = tn_device_resources(space->device);
     tn_design_columns columns;
     tn_buffer text = {0};
@@ -90,7 +90,7 @@ static tn_status put_texts(tn_json *json, const tn_space *space, const tn_result
     tn_json_array(json);
     for (size_t i = 0; i < columns.count; i++) {
         text.length = 0;
-        tn_design_text(&space->choices, &columns.column[i], &design, &text);
+        tn_candidate_text(&space->choices, &columns.column[i], &design, &text);
         tn_json_text(json, text.status == TN_OK ? text.data : "");
     }
     tn_json_end(json);

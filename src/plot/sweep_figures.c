@@ -2,6 +2,7 @@
 
 #include "base/c_locale.h"
 #include "base/file.h"
+#include "design/design.h"
 #include "device/block.h"
 #include "front/knee.h"
 #include "plot/design_figures.h"
@@ -92,22 +93,18 @@ static tn_status put_thinned(const front_figure *of, double epsilon, size_t *sho
 /* The model with its own formats, ranks, flow and build. */
 static tn_status put_given(const front_figure *of, tn_error *error) {
     const tn_space *space = tn_space_of(of->result->space, of->result->recommended[0].id);
+    tn_design design = {.model = space->model, .device = space->device};
     tn_program_cache *cache;
-    tn_step step;
-    tn_workload *workload;
-    tn_build build;
-    tn_price price;
+    tn_priced found;
     uint64_t degrees = 0;
+    TN_TRY(tn_build_decode(tn_model_build(space->model), of->arena, &design.build, error));
     TN_TRY(tn_program_cache_new(&cache, error));
-    tn_status status = tn_step_build(space->model, cache, of->arena, &step, error);
-    if (status == TN_OK) status = tn_varied_degrees_of_freedom(space, &step, &degrees, error);
-    if (status == TN_OK) status = tn_build_decode(tn_model_build(space->model), of->arena, &build, error);
-    if (status == TN_OK) status = tn_workload_prepare(&step, space->device, of->arena, &workload, error);
-    if (status == TN_OK) status = tn_price_step(workload, &build, &price, error);
+    tn_status status = tn_design_price(&design, NULL, cache, of->arena, &found, error);
+    if (status == TN_OK) status = tn_varied_degrees_of_freedom(space, found.step, &degrees, error);
     if (status == TN_OK) {
         bool counted = strcmp(of->quality->name, "degrees_of_freedom") == 0;
-        put_point(of, (double)price.on_chip_bytes, (double)price.used.dsp, counted ? (double)degrees : NAN,
-                  price.seconds_per_step);
+        put_point(of, (double)found.price.on_chip_bytes, (double)found.price.used.dsp,
+                  counted ? (double)degrees : NAN, found.price.seconds_per_step);
         tn_buffer_text(of->data, "\n");
     }
     tn_program_cache_free(cache);
@@ -328,8 +325,7 @@ static tn_status flow_macs(const tn_weight *weight, tn_flow_name flow, uint64_t 
         TN_TRY(tn_weight_columns(weight, &taken.n[0], NULL));
     }
     TN_TRY(tn_program_named(&taken, tokens, flow, &options, arena, &program, NULL));
-    *macs = 0;
-    for (int phase = 0; phase < TN_PHASES; phase++) *macs += (double)program.macs[phase];
+    *macs = (double)tn_step_macs(program.macs);
     return TN_OK;
 }
 

@@ -40,34 +40,15 @@ static uint32_t cut(uint32_t extent, uint64_t parallel) {
     return extent < parallel ? extent : (uint32_t)parallel;
 }
 
-static bool precedes(const tn_use *a, const tn_use *b) {
-    if (a->side != b->side) return a->side < b->side;
-    if (a->extent[0] != b->extent[0]) return a->extent[0] < b->extent[0];
-    return a->extent[1] < b->extent[1];
-}
-
-static bool covers(const tn_use *a, const tn_use *b) {
-    return a->side == b->side && a->extent[0] >= b->extent[0] && a->extent[1] >= b->extent[1];
-}
-
 /* Adds a use, its extents cut to what the build's parallelism can tell apart (NULL: as it is). False: no room. */
 static bool add_use(tn_demand *demand, const tn_build *build, tn_use use) {
-    uint32_t kept = 0, at;
     if (build) {
         uint64_t edge[2];
         tn_side_edges(use.side, build, edge);
         use.extent[0] = cut(use.extent[0], edge[0]);
         use.extent[1] = cut(use.extent[1], edge[1]);
     }
-    for (uint32_t i = 0; i < demand->count; i++)
-        if (covers(&demand->use[i], &use)) return true;
-    for (uint32_t i = 0; i < demand->count; i++)
-        if (!covers(&use, &demand->use[i])) demand->use[kept++] = demand->use[i];
-    if (kept == TN_USES_MOST) return false;
-    for (at = kept; at > 0 && precedes(&use, &demand->use[at - 1]); at--)
-        demand->use[at] = demand->use[at - 1];
-    demand->use[at] = use;
-    demand->count = kept + 1;
+    if (!tn_uses_add(demand->use, &demand->count, TN_USES_MOST, use)) return false;
     memset(&demand->use[demand->count], 0, (TN_USES_MOST - demand->count) * sizeof *demand->use);
     return true;
 }
@@ -265,8 +246,7 @@ bool tn_is_on_chip(const tn_build *build, const tn_common_memory *array) {
 tn_status tn_common_price(const tn_device *device, uint64_t word_bits, const tn_build *build,
                           const tn_common_memory *memory, const tn_demand *demand, tn_price_part *part,
                           tn_error *error) {
-    bool activation =
-        memory->staging || memory->role == TN_ARRAY_ACTIVATION || memory->role == TN_ARRAY_INTERMEDIATE;
+    bool activation = memory->staging || tn_role_is_activation(memory->role);
     const tn_extent extent = {demand->elements, 1};
     tn_mapped mapped = {.arrays = 1,
                         .store = activation ? TN_STORE_ACTIVATIONS : TN_STORE_CORES,

@@ -54,7 +54,7 @@ static tn_status work_cycles(const tn_workload *workload, const tn_work *work, c
 
 /* Parameters, gradients and optimizer state are written where they stay. */
 static bool store_is_core(const tn_array *array) {
-    return array->role != TN_ARRAY_ACTIVATION && array->role != TN_ARRAY_INTERMEDIATE;
+    return !tn_role_is_activation(array->role);
 }
 
 /* Words that a product reads of its left and right operand. */

@@ -13,12 +13,6 @@
 
 /* ---- classes of operations ---- */
 
-static tn_store store_of(const tn_step *step, uint32_t array) {
-    tn_array_role role = step->array[array].role;
-    return role == TN_ARRAY_ACTIVATION || role == TN_ARRAY_INTERMEDIATE ? TN_STORE_ACTIVATIONS
-                                                                        : TN_STORE_CORES;
-}
-
 static void describe(const tn_step *step, const tn_operation *operation, uint32_t arithmetic, tn_work *work) {
     *work = (tn_work){.product = operation->kind == TN_OP_PRODUCT,
                       .arithmetic = (uint8_t)arithmetic,
@@ -33,9 +27,10 @@ static void describe(const tn_step *step, const tn_operation *operation, uint32_
         work->size.batch *= operation->columns / operation->column_block;
         work->size.columns = operation->column_block;
     }
-    for (uint32_t i = 0; i < operation->read_count; i++) work->reads[store_of(step, operation->reads[i])]++;
+    for (uint32_t i = 0; i < operation->read_count; i++)
+        work->reads[tn_role_store(step->array[operation->reads[i]].role)]++;
     for (uint32_t i = 0; i < operation->write_count; i++)
-        work->writes[store_of(step, operation->writes[i])]++;
+        work->writes[tn_role_store(step->array[operation->writes[i]].role)]++;
     work->cycle_ratio = operation->cycle_ratio > 0 ? operation->cycle_ratio : 1;
     work->share = operation->times > 0 ? (double)operation->times / (double)operation->of_times : 1;
     if (!work->product) {
@@ -44,7 +39,7 @@ static void describe(const tn_step *step, const tn_operation *operation, uint32_
     }
     work->phase = (uint8_t)operation->phase;
     for (int side = 0; side < 2; side++)
-        work->side_store[side] = (uint8_t)store_of(step, operation->reads[side]);
+        work->side_store[side] = (uint8_t)tn_role_store(step->array[operation->reads[side]].role);
 }
 
 static bool same_fused(const tn_operation *a, const tn_operation *b) {

@@ -1,8 +1,7 @@
 #include "ranks/costs.h"
 
 #include "base/memory.h"
-#include "device/build.h"
-#include "price/price.h"
+#include "design/design.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,31 +10,30 @@ const char *const tn_rank_cost_names[] = {"parameters", "bytes", "macs", "cycles
 
 struct tn_rank_costs {
     const tn_model *shared;
-    tn_model *own;
-    const tn_device *device;
-    tn_build build;
+    tn_design design; /* its model is that of the plan, one weight a layer; its device may be NULL */
     tn_program_cache *cache;
-    tn_flow_name *flow;      /* [layers of own] of each layer's weight as the model has it */
+    tn_flow_name *flow;      /* [layers] of each layer's weight as the model has it */
     tn_arena fixed, scratch; /* of the build; of one step at a time */
     tn_resources used;       /* by the design that was priced last */
 };
 
 static tn_model_weight *entry_of(tn_rank_costs *costs, size_t layer) {
-    return tn_model_weight_find(costs->own, tn_model_layer_at(costs->own, layer).weight->name);
+    return tn_model_weight_find(costs->design.model,
+                                tn_model_layer_at(costs->design.model, layer).weight->name);
 }
 
 static tn_status keep_flows(tn_rank_costs *costs, tn_error *error) {
-    size_t layers = tn_model_layers(costs->own);
+    size_t layers = tn_model_layers(costs->design.model);
     TN_TRY(TN_NEW(&costs->fixed, layers, &costs->flow, error));
     for (size_t l = 0; l < layers; l++)
-        if (tn_model_layer_at(costs->own, l).weight) costs->flow[l] = entry_of(costs, l)->flow;
+        if (tn_model_layer_at(costs->design.model, l).weight) costs->flow[l] = entry_of(costs, l)->flow;
     return TN_OK;
 }
 
 /* The layer's weight, in the model's flow where the format has it, else in the optimal one. */
 static void set_weight(tn_rank_costs *costs, size_t layer, const tn_weight *weight) {
     tn_model_weight *entry = entry_of(costs, layer);
-    bool keeps = tn_model_layer_at(costs->own, layer).looked_up || weight->format == TN_DENSE ||
+    bool keeps = tn_model_layer_at(costs->design.model, layer).looked_up || weight->format == TN_DENSE ||
                  tn_flow_exists(weight, costs->flow[layer]);
     entry->weight = *weight;
     entry->flow = keeps ? costs->flow[layer] : TN_FLOW_OPTIMAL;
@@ -45,9 +43,10 @@ tn_status tn_rank_costs_new(const tn_model *shared, tn_model *own, const tn_devi
                             tn_rank_costs **costs, tn_error *error) {
     tn_rank_costs *made;
     TN_TRY(TN_ALLOC(1, &made, error));
-    *made = (tn_rank_costs){.shared = shared, .own = own, .device = device};
+    *made = (tn_rank_costs){.shared = shared, .design = {.model = own, .device = device}};
     tn_status status = tn_program_cache_new(&made->cache, error);
-    if (status == TN_OK) status = tn_build_decode(tn_model_build(own), &made->fixed, &made->build, error);
+    if (status == TN_OK)
+        status = tn_build_decode(tn_model_build(own), &made->fixed, &made->design.build, error);
     if (status == TN_OK) status = keep_flows(made, error);
     if (status == TN_OK)
         *costs = made;
@@ -65,35 +64,25 @@ void tn_rank_costs_free(tn_rank_costs *costs) {
 }
 
 size_t tn_rank_costs_count(const tn_rank_costs *costs) {
-    return costs->device ? TN_RANK_COSTS : TN_RANK_CYCLES;
-}
-
-static uint64_t sum_of(const uint64_t macs[TN_PHASES]) {
-    uint64_t sum = 0;
-    for (int phase = 0; phase < TN_PHASES; phase++) sum += macs[phase];
-    return sum;
+    return costs->design.device ? TN_RANK_COSTS : TN_RANK_CYCLES;
 }
 
 /* Amounts of the design as it stands, and in `own` those of one layer where they belong to it. */
 static tn_status measure(tn_rank_costs *costs, size_t layer, double *total, double *own, tn_error *error) {
-    tn_step step;
+    tn_priced found;
     tn_arena_reset(&costs->scratch);
-    TN_TRY(tn_step_build(costs->own, costs->cache, &costs->scratch, &step, error));
-    total[TN_RANK_PARAMETERS] = (double)step.parameters;
-    total[TN_RANK_BYTES] = (double)step.parameters * (double)step.element_bytes;
-    total[TN_RANK_MACS] = (double)sum_of(step.macs);
-    own[TN_RANK_PARAMETERS] = (double)step.layer[layer].parameters;
-    own[TN_RANK_BYTES] = own[TN_RANK_PARAMETERS] * (double)step.element_bytes;
-    own[TN_RANK_MACS] = (double)sum_of(step.layer[layer].macs);
-    if (!costs->device) return TN_OK;
-    tn_workload *workload;
-    tn_price price;
-    TN_TRY(tn_workload_prepare(&step, costs->device, &costs->scratch, &workload, error));
-    TN_TRY(tn_price_step(workload, &costs->build, &price, error));
-    total[TN_RANK_CYCLES] = (double)price.cycles_per_step;
-    total[TN_RANK_BRAM18] = (double)price.used.bram18;
-    total[TN_RANK_URAM] = (double)price.used.uram;
-    costs->used = price.used;
+    TN_TRY(tn_design_price(&costs->design, NULL, costs->cache, &costs->scratch, &found, error));
+    const tn_step *step = found.step;
+    total[TN_RANK_PARAMETERS] = (double)step->parameters;
+    total[TN_RANK_BYTES] = (double)step->parameters * (double)step->element_bytes;
+    total[TN_RANK_MACS] = (double)tn_step_macs(step->macs);
+    own[TN_RANK_PARAMETERS] = (double)step->layer[layer].parameters;
+    own[TN_RANK_BYTES] = own[TN_RANK_PARAMETERS] * (double)step->element_bytes;
+    own[TN_RANK_MACS] = (double)tn_step_macs(step->layer[layer].macs);
+    total[TN_RANK_CYCLES] = (double)found.price.cycles_per_step;
+    total[TN_RANK_BRAM18] = (double)found.price.used.bram18;
+    total[TN_RANK_URAM] = (double)found.price.used.uram;
+    costs->used = found.price.used;
     return TN_OK;
 }
 

@@ -213,12 +213,7 @@ static uint64_t usual_head(const tn_importer *with, uint64_t wide) {
     const tn_array_info *key = with->family->grouped ? with->role[TN_TENSOR_KEY].info : NULL;
     uint64_t other = key && key->axes && key->shape[0] ? key->shape[0] : wide;
     if (wide % USUAL == 0 && other % USUAL == 0) return USUAL;
-    for (uint64_t a = wide; a % other;) {
-        uint64_t rest = a % other;
-        a = other;
-        other = rest;
-    }
-    return other;
+    return tn_greatest_common_divisor(wide, other);
 }
 
 static tn_status find_heads(tn_importer *with) {

@@ -13,21 +13,21 @@ typedef struct {
     const tn_query *query;
     tn_arena *arena;
     tn_query_answer *answer;
-    tn_design *design;
+    tn_candidate *design;
     size_t capacity;
 } asking;
 
 static tn_status take(void *user, uint64_t id, const double *value, tn_error *error) {
     asking *with = user;
     tn_query_answer *answer = with->answer;
-    const tn_design found = {.id = id, .value = value};
+    const tn_candidate found = {.id = id, .value = value};
     double *kept;
     answer->asked++;
     if (with->query->where && !tn_condition_holds(with->query->where, &found)) return TN_OK;
     TN_TRY(TN_GROW(&with->design, &with->capacity, answer->matched + 1, error));
     TN_TRY(TN_NEW(with->arena, tn_quantities_count, &kept, error));
     memcpy(kept, value, tn_quantities_count * sizeof *kept);
-    with->design[answer->matched++] = (tn_design){.id = id, .value = kept};
+    with->design[answer->matched++] = (tn_candidate){.id = id, .value = kept};
     return TN_OK;
 }
 
@@ -47,7 +47,7 @@ static tn_status take_kept(asking *with, tn_error *error) {
 
 typedef struct {
     double key;
-    tn_design design;
+    tn_candidate design;
 } keyed;
 
 static int by_key(const void *a, const void *b) {
@@ -58,12 +58,12 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* A choice of texts is ordered by the places of its values. */
-static double key_of(const asking *with, const tn_design *design) {
+static double key_of(const asking *with, const tn_candidate *design) {
     const tn_design_column *by = with->query->order;
     if (!by) return 0;
     double key = by->kind == TN_DESIGN_CHOICE && !by->has_numbers
-                     ? (double)tn_design_digit(&with->result->space->choices, design, by->place)
-                     : tn_design_number(&with->result->space->choices, by, design);
+                     ? (double)tn_candidate_digit(&with->result->space->choices, design, by->place)
+                     : tn_candidate_number(&with->result->space->choices, by, design);
     return with->query->descending ? -key : key;
 }
 

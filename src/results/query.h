@@ -19,7 +19,7 @@ typedef struct tn_query {
 typedef struct tn_query_answer {
     uint64_t asked, matched; /* designs */
     size_t count;            /* of them answered: at most query->most */
-    tn_design *design;
+    tn_candidate *design;
 } tn_query_answer;
 
 /* TN_INPUT where all are asked for and the sweep kept none. Lives in `arena`. */

@@ -1,7 +1,6 @@
 #include "results/remedy.h"
 
 #include "base/interrupt.h"
-#include "device/build.h"
 #include "front/knee.h"
 #include "model/layer_weight.h"
 #include "search/evaluator.h"
@@ -103,13 +102,9 @@ enum { REMEDIES_MOST = 64, KEY_MOST = 200, VALUE_MOST = 32 };
 static const uint64_t PRICED_MOST = 1 << 22;
 
 typedef struct {
-    tn_model *model;
-    const tn_device *device;
-    const tn_build *build;
     const tn_limits *limits;
     tn_program_cache *cache;
-    tn_step step; /* of the model as it stands */
-    tn_workload *workload;
+    tn_priced given;
     tn_arena *arena;
     tn_remedies *out;
     tn_error *error;
@@ -125,99 +120,98 @@ typedef struct {
 
 /* ---- what is kept ---- */
 
-static tn_status write_remedy(search *with, const trial *tried, tn_remedy *remedy) {
+static tn_status write_remedy(search *state, const trial *tried, tn_remedy *remedy) {
     remedy->price = tried->price;
     remedy->ratio = tried->ratio;
-    TN_TRY(tn_arena_format(with->arena, &remedy->was, with->error, "%s", tried->was));
-    return tn_arena_format(with->arena, &remedy->change, with->error, "%s=%s", tried->key, tried->value);
+    TN_TRY(tn_arena_format(state->arena, &remedy->was, state->error, "%s", tried->was));
+    return tn_arena_format(state->arena, &remedy->change, state->error, "%s=%s", tried->key, tried->value);
 }
 
 /* In its place by time, behind equals; the slowest of too many goes. */
-static tn_status add_remedy(search *with, const trial *tried) {
-    tn_remedies *out = with->out;
+static tn_status add_remedy(search *state, const trial *tried) {
+    tn_remedies *out = state->out;
     size_t at = out->count;
     while (at > 0 && out->remedy[at - 1].price.seconds_per_step > tried->price.seconds_per_step) at--;
     if (at == REMEDIES_MOST) return TN_OK;
     if (out->count < REMEDIES_MOST) out->count++;
     memmove(&out->remedy[at + 1], &out->remedy[at], (out->count - at - 1) * sizeof *out->remedy);
-    return write_remedy(with, tried, &out->remedy[at]);
+    return write_remedy(state, tried, &out->remedy[at]);
 }
 
 /* Where the design then fits, or comes nearer than with any other change. */
-static tn_status keep(search *with, const trial *tried) {
-    tn_remedies *out = with->out;
+static tn_status keep(search *state, const trial *tried) {
+    tn_remedies *out = state->out;
     if (!tried->priced) return TN_OK;
-    if (tried->ratio <= 1) return add_remedy(with, tried);
+    if (tried->ratio <= 1) return add_remedy(state, tried);
     if (tried->ratio >= out->given_ratio || (out->closest.change && tried->ratio >= out->closest.ratio))
         return TN_OK;
-    return write_remedy(with, tried, &out->closest);
+    return write_remedy(state, tried, &out->closest);
 }
 
 /* ---- pricing ---- */
 
-static bool may_try(search *with) {
-    bool may = (with->out->tried + 1) * (uint64_t)with->step.operations <= PRICED_MOST;
-    with->out->cut |= !may;
+static bool may_try(search *state) {
+    bool may = (state->out->tried + 1) * (uint64_t)state->given.given->operations <= PRICED_MOST;
+    state->out->cut |= !may;
     return may;
 }
 
-static tn_status shortfall(search *with, const tn_step *step, const tn_price *price, double *ratio) {
-    const tn_space *space = with->limits->space;
-    tn_evaluation evaluation = {.price = *price,
+static tn_status shortfall(search *state, const tn_priced *priced, double *ratio) {
+    const tn_space *space = state->limits->space;
+    const tn_step *step = priced->step;
+    tn_evaluation evaluation = {.price = priced->price,
                                 .parameters = step->parameters,
+                                .macs_per_step = tn_step_macs(step->macs),
                                 .peak_elements = step->peak_elements,
                                 .steps_per_epoch = step->steps_per_epoch,
                                 .error = NAN,
                                 .accuracy = NAN,
                                 .accuracy_interpolated = NAN};
-    for (int phase = 0; phase < TN_PHASES; phase++) evaluation.macs_per_step += step->macs[phase];
-    if (space) TN_TRY(tn_varied_degrees_of_freedom(space, step, &evaluation.degrees_of_freedom, with->error));
-    *ratio = tn_shortfall(with->limits, &evaluation);
+    if (space)
+        TN_TRY(tn_varied_degrees_of_freedom(space, step, &evaluation.degrees_of_freedom, state->error));
+    *ratio = tn_shortfall(state->limits, &evaluation);
     return TN_OK;
 }
 
-/* What is no price is told by tried->priced; only a lack of memory and an interruption fail. */
-static tn_status as_trial(tn_status status, trial *tried) {
+static tn_status price_changed(search *state, const tn_design *changed, tn_arena *scratch, trial *tried) {
+    tn_priced priced;
+    state->out->tried++;
+    TN_TRY(tn_design_price(changed, &state->given, state->cache, scratch, &priced, state->error));
+    tried->price = priced.price;
+    return shortfall(state, &priced, &tried->ratio);
+}
+
+/* The design with the trial's change. What is no price is told by tried->priced; only a lack of memory and an interruption
+ * fail. */
+static tn_status price_trial(search *state, trial *tried) {
+    tn_arena scratch = {0};
+    tn_design changed;
+    char text[KEY_MOST + VALUE_MOST + 2];
+    const char *const set[] = {text};
+    tried->priced = false;
+    if (!may_try(state)) return TN_OK;
+    snprintf(text, sizeof text, "%s=%s", tried->key, tried->value);
+    tn_status status = tn_design_change(&state->given.design, set, 1, &scratch, &changed, state->error);
+    if (status == TN_OK) status = price_changed(state, &changed, &scratch, tried);
+    tn_arena_free(&scratch);
     tried->priced = status == TN_OK;
     return status == TN_MEMORY || status == TN_INTERRUPTED ? status : TN_OK;
 }
 
-static tn_status price_build(search *with, const tn_build *build, trial *tried) {
-    tried->priced = false;
-    if (!may_try(with)) return TN_OK;
-    with->out->tried++;
-    tn_status status = tn_price_step(with->workload, build, &tried->price, with->error);
-    if (status == TN_OK) status = shortfall(with, &with->step, &tried->price, &tried->ratio);
-    return as_trial(status, tried);
-}
-
-static tn_status price_model(search *with, const tn_model *model, trial *tried) {
-    tn_arena scratch = {0};
-    tn_step step;
-    tn_workload *workload;
-    tried->priced = false;
-    if (!may_try(with)) return TN_OK;
-    with->out->tried++;
-    tn_status status = tn_step_build(model, with->cache, &scratch, &step, with->error);
-    if (status == TN_OK) status = tn_workload_prepare(&step, with->device, &scratch, &workload, with->error);
-    if (status == TN_OK) status = tn_price_step(workload, with->build, &tried->price, with->error);
-    if (status == TN_OK) status = shortfall(with, &step, &tried->price, &tried->ratio);
-    tn_arena_free(&scratch);
-    return as_trial(status, tried);
+static tn_status try_change(search *state, trial *tried) {
+    TN_TRY(price_trial(state, tried));
+    return keep(state, tried);
 }
 
 /* ---- the build ---- */
 
-static tn_status try_choice(search *with, const tn_field *field, trial *tried) {
-    uint64_t given = tn_build_value(with->build, field);
+static tn_status try_choice(search *state, const tn_field *field, trial *tried) {
+    uint64_t given = tn_build_value(&state->given.design.build, field);
     for (uint64_t value = 0; field->choices[value]; value++) {
-        tn_build build = *with->build;
         if (value == given) continue;
-        tn_build_set_value(&build, field, value);
         snprintf(tried->value, sizeof tried->value, "%s", field->choices[value]);
         snprintf(tried->was, sizeof tried->was, "%s", field->choices[given]);
-        TN_TRY(price_build(with, &build, tried));
-        TN_TRY(keep(with, tried));
+        TN_TRY(try_change(state, tried));
     }
     return TN_OK;
 }
@@ -243,25 +237,22 @@ static bool next_count(const tn_field *field, uint64_t given, bool up, uint64_t 
     return *value >= (uint64_t)field->minimum && *value > 0;
 }
 
-static tn_status try_count(search *with, const tn_field *field, bool up, trial *tried) {
-    uint64_t given = tn_build_value(with->build, field), value = given;
+static tn_status try_count(search *state, const tn_field *field, bool up, trial *tried) {
+    uint64_t given = tn_build_value(&state->given.design.build, field), value = given;
     bool fits = false;
     snprintf(tried->was, sizeof tried->was, "%" PRIu64, given);
     while (!fits && next_count(field, given, up, &value)) {
-        tn_build build = *with->build;
-        tn_build_set_value(&build, field, value);
         snprintf(tried->value, sizeof tried->value, "%" PRIu64, value);
-        TN_TRY(price_build(with, &build, tried));
-        TN_TRY(keep(with, tried));
+        TN_TRY(try_change(state, tried));
         fits = tried->priced && tried->ratio <= 1;
     }
     return TN_OK;
 }
 
-static tn_status try_build(search *with) {
+static tn_status try_build(search *state) {
     /* What runs side by side takes no less; blocks change nothing by themselves; ideal layouts can't be built. */
     static const char *const idle[] = {"schedule", "blocks", "layouts"};
-    bool up = with->limits->space && with->limits->space->constraints;
+    bool up = state->limits->space && state->limits->space->constraints;
     for (size_t i = 0; i < tn_build_schema.count; i++) {
         const tn_field *field = &tn_build_schema.field[i];
         bool is_idle = false;
@@ -269,37 +260,18 @@ static tn_status try_build(search *with) {
         for (size_t k = 0; k < sizeof idle / sizeof *idle; k++) is_idle |= strcmp(field->key, idle[k]) == 0;
         if (is_idle) continue;
         snprintf(tried.key, sizeof tried.key, "build.%s", field->key);
-        if (field->type == TN_FIELD_CHOICE) TN_TRY(try_choice(with, field, &tried));
-        if (field->type == TN_FIELD_COUNT) TN_TRY(try_count(with, field, false, &tried));
-        if (field->type == TN_FIELD_COUNT && up) TN_TRY(try_count(with, field, true, &tried));
+        if (field->type == TN_FIELD_CHOICE) TN_TRY(try_choice(state, field, &tried));
+        if (field->type == TN_FIELD_COUNT) TN_TRY(try_count(state, field, false, &tried));
+        if (field->type == TN_FIELD_COUNT && up) TN_TRY(try_count(state, field, true, &tried));
     }
     return TN_OK;
 }
 
 /* ---- keys of the model ---- */
 
-static tn_status try_key(search *with, trial *tried) {
-    tn_arena scratch = {0};
-    tn_model *changed;
-    char keys[KEY_MOST + VALUE_MOST + 8];
-    const char *dot = strchr(tried->key, '.');
-    if (dot)
-        snprintf(keys, sizeof keys, "%.*s: {%s: %s}", (int)(dot - tried->key), tried->key, dot + 1,
-                 tried->value);
-    else
-        snprintf(keys, sizeof keys, "%s: %s", tried->key, tried->value);
-    tn_status status = tn_model_change(with->model, keys, &scratch, &changed, with->error);
-    if (status == TN_OK)
-        status = price_model(with, changed, tried);
-    else
-        status = as_trial(status, tried);
-    tn_arena_free(&scratch);
-    return status == TN_OK ? keep(with, tried) : status;
-}
-
 /* The text of a key of the model file; `usual` where it has none, NULL where it is no scalar. */
-static const char *given_text(const search *with, const char *key, const char *usual) {
-    const tn_yaml *node = tn_model_root(with->model);
+static const char *given_text(const search *state, const char *key, const char *usual) {
+    const tn_yaml *node = tn_model_root(state->given.design.model);
     while (node && node->kind == TN_YAML_MAPPING && *key) {
         char part[KEY_MOST];
         size_t length = strcspn(key, ".");
@@ -311,7 +283,7 @@ static const char *given_text(const search *with, const char *key, const char *u
     return node->kind == TN_YAML_SCALAR ? node->text : NULL;
 }
 
-static tn_status try_keys(search *with) {
+static tn_status try_keys(search *state) {
     static const struct {
         const char *key, *usual, *value;
     } change[] = {
@@ -324,22 +296,22 @@ static tn_status try_keys(search *with) {
         {"precision", "fp32", "bf16"},
     };
     for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
-        const char *given = given_text(with, change[i].key, change[i].usual);
+        const char *given = given_text(state, change[i].key, change[i].usual);
         trial tried;
         if (!given || strcmp(given, change[i].value) == 0) continue;
         snprintf(tried.key, sizeof tried.key, "%s", change[i].key);
         snprintf(tried.value, sizeof tried.value, "%s", change[i].value);
         snprintf(tried.was, sizeof tried.was, "%s", given);
-        TN_TRY(try_key(with, &tried));
+        TN_TRY(try_change(state, &tried));
     }
     return TN_OK;
 }
 
-static tn_status try_sizes(search *with) {
+static tn_status try_sizes(search *state) {
     const struct {
         const char *key;
         uint64_t given;
-    } size[] = {{"batch", with->step.batch}, {"sequence", with->step.sequence}};
+    } size[] = {{"batch", state->given.given->batch}, {"sequence", state->given.given->sequence}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
         trial tried = {.priced = false, .ratio = INFINITY};
         snprintf(tried.key, sizeof tried.key, "%s", size[i].key);
@@ -347,7 +319,7 @@ static tn_status try_sizes(search *with) {
         for (uint64_t value = size[i].given / 2; value > 0 && tried.ratio > 1; value /= 2) {
             snprintf(tried.value, sizeof tried.value, "%" PRIu64, value);
             tried.ratio = INFINITY;
-            TN_TRY(try_key(with, &tried));
+            TN_TRY(try_change(state, &tried));
         }
     }
     return TN_OK;
@@ -362,56 +334,49 @@ static uint64_t greatest_rank(const tn_weight *weight) {
     return most;
 }
 
-static tn_status price_rank(search *with, tn_model_weight *entry, uint64_t rank, trial *tried, bool *fits) {
-    const tn_weight given = entry->weight;
+static tn_status price_rank(search *state, uint64_t rank, trial *tried, bool *fits) {
     snprintf(tried->value, sizeof tried->value, "%" PRIu64, rank);
-    tn_status status = as_trial(tn_weight_set_rank(&entry->weight, rank, with->error), tried);
-    if (status == TN_OK && tried->priced) status = price_model(with, with->model, tried);
-    entry->weight = given;
+    TN_TRY(price_trial(state, tried));
     *fits = tried->priced && tried->ratio <= 1;
-    return status;
+    return TN_OK;
 }
 
 /* The greatest rank with which the design fits: between `fitting` and `short_of`, halving. */
-static tn_status try_ranks(search *with, tn_model_weight *entry, trial *tried) {
+static tn_status try_ranks(search *state, const tn_model_weight *entry, trial *tried) {
     uint64_t fitting = 1, short_of = greatest_rank(&entry->weight);
     bool fits;
     snprintf(tried->was, sizeof tried->was, "%" PRIu64, short_of);
     if (short_of == 1) return TN_OK;
-    TN_TRY(price_rank(with, entry, fitting, tried, &fits));
-    if (!fits) return keep(with, tried); /* then no rank does */
+    TN_TRY(price_rank(state, fitting, tried, &fits));
+    if (!fits) return keep(state, tried); /* then no rank does */
     trial best = *tried;
-    while (short_of - fitting > 1 && may_try(with)) {
+    while (short_of - fitting > 1 && may_try(state)) {
         uint64_t rank = fitting + (short_of - fitting) / 2;
-        TN_TRY(price_rank(with, entry, rank, tried, &fits));
+        TN_TRY(price_rank(state, rank, tried, &fits));
         if (fits) best = *tried;
         *(fits ? &fitting : &short_of) = rank;
     }
-    return keep(with, &best);
+    return keep(state, &best);
 }
 
-static tn_status try_flows(search *with, tn_model_weight *entry, trial *tried) {
+static tn_status try_flows(search *state, const tn_model_weight *entry, trial *tried) {
     static const tn_flow_name flows[] = {TN_FLOW_RIGHT_TO_LEFT, TN_FLOW_BIDIRECTIONAL,
                                          TN_FLOW_BIDIRECTIONAL_PUBLISHED, TN_FLOW_OPTIMAL};
-    const tn_flow_name given = entry->flow;
-    snprintf(tried->was, sizeof tried->was, "%s", tn_flow_names[given]);
+    snprintf(tried->was, sizeof tried->was, "%s", tn_flow_names[entry->flow]);
     for (size_t i = 0; i < sizeof flows / sizeof *flows; i++) {
-        if (flows[i] == given) continue;
+        if (flows[i] == entry->flow) continue;
         snprintf(tried->value, sizeof tried->value, "%s", tn_flow_names[flows[i]]);
-        entry->flow = flows[i];
-        tn_status status = price_model(with, with->model, tried);
-        entry->flow = given;
-        TN_TRY(status);
-        TN_TRY(keep(with, tried));
+        TN_TRY(try_change(state, tried));
     }
     return TN_OK;
 }
 
 /* "weights.square.rank"; of a layer's own copy "layers.encoder1.query.rank". */
-static void name_key(const search *with, size_t place, const char *what, trial *tried) {
-    bool own = tn_model_weight_base(with->model, place) != place;
+static void name_key(const search *state, size_t place, const char *what, trial *tried) {
+    tn_model *model = state->given.design.model;
+    bool own = tn_model_weight_base(model, place) != place;
     snprintf(tried->key, sizeof tried->key, "%s.%.150s.%s", own ? "layers" : "weights",
-             tn_model_weight_at(with->model, place)->name, what);
+             tn_model_weight_at(model, place)->name, what);
 }
 
 typedef struct {
@@ -426,12 +391,13 @@ static int largest_first(const void *a, const void *b) {
 }
 
 /* Those in tensor formats, the largest first: a change of a small one rarely makes anything fit. */
-static tn_status try_weights(search *with) {
-    size_t all = tn_model_weights(with->model), count = 0;
+static tn_status try_weights(search *state) {
+    tn_model *model = state->given.design.model;
+    size_t all = tn_model_weights(model), count = 0;
     sized *weight;
-    TN_TRY(TN_NEW(with->arena, all, &weight, with->error));
+    TN_TRY(TN_NEW(state->arena, all, &weight, state->error));
     for (size_t i = 0; i < all; i++) {
-        const tn_weight *of = &tn_model_weight_at(with->model, i)->weight;
+        const tn_weight *of = &tn_model_weight_at(model, i)->weight;
         if (of->format == TN_DENSE) continue;
         weight[count] = (sized){.place = i};
         /* A count past 64 bits is the design's error, and told before. */
@@ -439,47 +405,38 @@ static tn_status try_weights(search *with) {
     }
     if (count) qsort(weight, count, sizeof *weight, largest_first);
     for (size_t i = 0; i < count; i++) {
-        tn_model_weight *entry = tn_model_weight_at(with->model, weight[i].place);
+        const tn_model_weight *entry = tn_model_weight_at(model, weight[i].place);
         trial tried;
-        if (!may_try(with)) {
-            with->out->weights_left++;
+        if (!may_try(state)) {
+            state->out->weights_left++;
             continue;
         }
-        name_key(with, weight[i].place, "rank", &tried);
-        TN_TRY(try_ranks(with, entry, &tried));
-        name_key(with, weight[i].place, "flow", &tried);
-        TN_TRY(try_flows(with, entry, &tried));
+        name_key(state, weight[i].place, "rank", &tried);
+        TN_TRY(try_ranks(state, entry, &tried));
+        name_key(state, weight[i].place, "flow", &tried);
+        TN_TRY(try_flows(state, entry, &tried));
     }
     return TN_OK;
 }
 
 /* ---- all ---- */
 
-static tn_status try_all(search *with) {
-    tn_price given;
-    TN_TRY(TN_NEW(with->arena, REMEDIES_MOST, &with->out->remedy, with->error));
-    TN_TRY(tn_step_build(with->model, with->cache, with->arena, &with->step, with->error));
-    TN_TRY(tn_workload_prepare(&with->step, with->device, with->arena, &with->workload, with->error));
-    TN_TRY(tn_price_step(with->workload, with->build, &given, with->error));
-    TN_TRY(shortfall(with, &with->step, &given, &with->out->given_ratio));
-    TN_TRY(try_build(with));
-    TN_TRY(try_weights(with));
-    TN_TRY(try_sizes(with));
-    return try_keys(with);
+static tn_status try_all(search *state, const tn_design *design) {
+    TN_TRY(TN_NEW(state->arena, REMEDIES_MOST, &state->out->remedy, state->error));
+    TN_TRY(tn_design_price(design, NULL, state->cache, state->arena, &state->given, state->error));
+    TN_TRY(shortfall(state, &state->given, &state->out->given_ratio));
+    TN_TRY(try_build(state));
+    TN_TRY(try_weights(state));
+    TN_TRY(try_sizes(state));
+    return try_keys(state);
 }
 
-tn_status tn_remedies_find(tn_model *model, const tn_device *device, const tn_build *build,
-                           const tn_limits *limits, tn_arena *arena, tn_remedies *remedies, tn_error *error) {
+tn_status tn_remedies_find(const tn_design *design, const tn_limits *limits, tn_arena *arena,
+                           tn_remedies *remedies, tn_error *error) {
     *remedies = (tn_remedies){0};
-    search with = {.model = model,
-                   .device = device,
-                   .build = build,
-                   .limits = limits,
-                   .arena = arena,
-                   .out = remedies,
-                   .error = error};
-    TN_TRY(tn_program_cache_new(&with.cache, error));
-    tn_status status = try_all(&with);
-    tn_program_cache_free(with.cache);
+    search state = {.limits = limits, .arena = arena, .out = remedies, .error = error};
+    TN_TRY(tn_program_cache_new(&state.cache, error));
+    tn_status status = try_all(&state, design);
+    tn_program_cache_free(state.cache);
     return status;
 }

@@ -15,8 +15,7 @@
 #define TN_RESULTS_REMEDY_H
 
 #include "base/memory.h"
-#include "model/model.h"
-#include "price/price.h"
+#include "design/design.h"
 #include "search/evaluator.h"
 #include "space/quantity.h"
 #include "space/space.h"
@@ -68,8 +67,7 @@ typedef struct tn_remedies {
         closest; /* of the changes that do not suffice the one that comes nearest; change NULL: none helps */
 } tn_remedies;
 
-/* Of the model as it stands (its weights are changed and put back) with that build. */
-tn_status tn_remedies_find(tn_model *model, const tn_device *device, const tn_build *build,
-                           const tn_limits *limits, tn_arena *arena, tn_remedies *remedies, tn_error *error);
+tn_status tn_remedies_find(const tn_design *design, const tn_limits *limits, tn_arena *arena,
+                           tn_remedies *remedies, tn_error *error);
 
 #endif

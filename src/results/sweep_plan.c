@@ -1,6 +1,7 @@
 #include "results/sweep_plan.h"
 
 #include "base/buffer.h"
+#include "base/checked.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "search/chunk.h"
@@ -18,21 +19,12 @@ static uint64_t shard_of(uint64_t chunk, uint64_t shards) {
     return (chunk + tn_splitmix_next(&turn)) % shards;
 }
 
-static uint64_t common_factor(uint64_t a, uint64_t b) {
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* All of them by strides of the golden section, so that the first ones lie evenly over the space: what they find is better
  * than most of what follows. */
 static tn_status spread(tn_sweep_plan *plan, tn_error *error) {
     uint64_t *ordered, stride = (uint64_t)((double)plan->chosen * 0.6180339887498949);
     if (plan->chosen < 3) return TN_OK;
-    while (common_factor(plan->chosen, stride) != 1) stride++;
+    while (tn_greatest_common_divisor(plan->chosen, stride) != 1) stride++;
     TN_TRY(TN_ALLOC(plan->chosen, &ordered, error));
     for (uint64_t i = 0, at = 0; i < plan->chosen; i++, at = (at + stride) % plan->chosen)
         ordered[i] = plan->chunk[at];

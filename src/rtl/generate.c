@@ -99,6 +99,28 @@ static tn_status tell_resources(tn_rtl_step_run *with) {
     return TN_OK;
 }
 
+/* ---- how every generated folder is tried ---- */
+
+static tn_status simulate(const tn_rtl_request *request, const tn_rtl_engine *engine, tn_arena *arena,
+                          tn_rtl_answer *answer, tn_rtl_simulation *simulation, tn_error *error) {
+    TN_TRY(tn_rtl_simulate(engine, request->folder, request->progress, arena, simulation, error));
+    answer->simulated = true;
+    answer->floats = tn_rtl_simulates_circuits(engine) ? "circuit" : "c";
+    answer->seconds += simulation->seconds;
+    return TN_OK;
+}
+
+static tn_status synthesise(const tn_rtl_request *request, tn_arena *arena, tn_rtl_answer *answer,
+                            tn_error *error) {
+    tn_rtl_synthesis synthesis;
+    TN_TRY(tn_rtl_synthesise(request->folder, arena, &synthesis, error));
+    tn_rtl_tell_resources(answer, &synthesis.used, true);
+    answer->seconds += synthesis.seconds;
+    return TN_OK;
+}
+
+/* ---- a step ---- */
+
 static tn_status generate_step_find_layer(tn_rtl_step_run *with) {
     const tn_rtl_request *r = with->request;
     with->layer = UINT32_MAX;
@@ -130,18 +152,10 @@ static tn_status generate_step_run(tn_rtl_step_run *with) {
     TN_TRY(tn_rtl_run_write(with));
     if (r->simulate) {
         tn_rtl_simulation simulation;
-        TN_TRY(tn_rtl_simulate(&with->engine, r->folder, r->progress, with->arena, &simulation, with->error));
-        with->answer->simulated = true;
-        with->answer->floats = tn_rtl_simulates_circuits(&with->engine) ? "circuit" : "c";
-        with->answer->seconds += simulation.seconds;
+        TN_TRY(simulate(r, &with->engine, with->arena, with->answer, &simulation, with->error));
         TN_TRY(tn_rtl_run_compare(with, &simulation));
     }
-    if (!r->synthesise) return TN_OK;
-    tn_rtl_synthesis synthesis;
-    TN_TRY(tn_rtl_synthesise(r->folder, with->arena, &synthesis, with->error));
-    tn_rtl_tell_resources(with->answer, &synthesis.used, true);
-    with->answer->seconds += synthesis.seconds;
-    return TN_OK;
+    return r->synthesise ? synthesise(r, with->arena, with->answer, with->error) : TN_OK;
 }
 
 /* Without request->layer the whole step on a drawn or given example a step; with it that layer's operations on drawn
@@ -347,16 +361,6 @@ static tn_status compare(generator *with, const tn_rtl_simulation *simulation) {
     return write_values(with, "results", false, found);
 }
 
-/* ---- resources ---- */
-
-static tn_status synthesise(generator *with) {
-    tn_rtl_synthesis synthesis;
-    TN_TRY(tn_rtl_synthesise(with->request->folder, with->arena, &synthesis, with->error));
-    tn_rtl_tell_resources(with->answer, &synthesis.used, true);
-    with->answer->seconds += synthesis.seconds;
-    return TN_OK;
-}
-
 /* ---- the whole ---- */
 
 static tn_status tell_operations(generator *with) {
@@ -395,13 +399,10 @@ static tn_status run(generator *with) {
     TN_TRY(tn_rtl_files_write(&with->engine, &with->first, &with->last, 1, r->folder, with->error));
     if (r->simulate) {
         tn_rtl_simulation simulation;
-        TN_TRY(tn_rtl_simulate(&with->engine, r->folder, r->progress, with->arena, &simulation, with->error));
-        with->answer->simulated = true;
-        with->answer->floats = tn_rtl_simulates_circuits(&with->engine) ? "circuit" : "c";
-        with->answer->seconds += simulation.seconds;
+        TN_TRY(simulate(r, &with->engine, with->arena, with->answer, &simulation, with->error));
         TN_TRY(compare(with, &simulation));
     }
-    return r->synthesise ? synthesise(with) : TN_OK;
+    return r->synthesise ? synthesise(r, with->arena, with->answer, with->error) : TN_OK;
 }
 
 /* A linear layer alone has layouts of its own, searched for it. */

@@ -179,13 +179,11 @@ static tn_status set_shifts(finder *with, uint32_t next, tn_error *error) {
 /* The part of a design's id that an option decides; 0 in a vast space, where none has one. */
 static uint64_t id_of(const finder *with, uint32_t u, uint64_t option) {
     const tn_unit *unit = &with->units->unit[u];
-    uint64_t id = 0;
-    for (size_t i = unit->axes; i-- > 0;) {
-        uint64_t count = with->space->choices.axis[unit->axis[i]].count;
-        id += option % count * with->space->choices.stride[unit->axis[i]];
-        option /= count;
-    }
-    return with->space->choices.is_vast ? 0 : id;
+    const tn_choices *choices = &with->space->choices;
+    uint32_t digit[TN_AXES_MOST];
+    if (choices->is_vast) return 0;
+    tn_digits_of(choices, unit->axis, unit->axes, option, digit);
+    return tn_digits_id(choices, unit->axis, unit->axes, digit);
 }
 
 static tn_status list_options(finder *with, uint32_t u, tn_sums *options, tn_error *error) {

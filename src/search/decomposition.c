@@ -102,14 +102,8 @@ static tn_status list_keys(search *with, tn_error *error) {
         return TN_OK;
     }
     TN_TRY(TN_NEW(&with->arena, with->keys, &with->key_digit, error));
-    for (uint64_t k = 0; k < with->keys; k++) {
-        uint64_t rest = k;
-        for (size_t i = with->key_axes; i-- > 0;) {
-            uint64_t count = space->choices.axis[space->outer[i]].count;
-            with->key_digit[k][space->outer[i]] = (uint32_t)(rest % count);
-            rest /= count;
-        }
-    }
+    for (uint64_t k = 0; k < with->keys; k++)
+        tn_digits_of(&space->choices, space->outer, with->key_axes, k, with->key_digit[k]);
     return TN_OK;
 }
 
@@ -207,15 +201,11 @@ static tn_status find_fronts(search *with, tn_error *error) {
 
 static void digits_of(const search *with, const task *of, size_t point, uint32_t *digit) {
     const tn_space *space = with->space;
-    uint64_t inner = of->inner;
     memcpy(digit, with->key_digit[of->keys], space->choices.count * sizeof *digit);
     for (uint32_t u = 0; u < with->units.count; u++)
-        tn_unit_digits(space, &with->units.unit[u], of->front.option[u][point], digit);
-    for (size_t i = space->inners; i-- > 0;) {
-        uint64_t count = space->choices.axis[space->inner[i]].count;
-        digit[space->inner[i]] = (uint32_t)(inner % count);
-        inner /= count;
-    }
+        tn_digits_of(&space->choices, with->units.unit[u].axis, with->units.unit[u].axes,
+                     of->front.option[u][point], digit);
+    tn_digits_of(&space->choices, space->inner, space->inners, of->inner, digit);
 }
 
 /* What the costs say of the quantities that follow from them; the rest stays 0. */

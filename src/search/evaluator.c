@@ -1,6 +1,7 @@
 #include "search/evaluator.h"
 
 #include "base/memory.h"
+#include "model/layer_weight.h"
 #include "search/outer_step.h"
 
 #include <inttypes.h>
@@ -48,6 +49,84 @@ const tn_build *tn_evaluator_build(const tn_evaluator *evaluator) {
     return &evaluator->build;
 }
 
+/* "weights.square.rank=12", of a layer's own copy "layers.encoder1.query.rank=12"; a folding of the former in two keys. */
+static tn_status add_weight_keys(const tn_evaluator *state, const tn_axis *choice, size_t digit,
+                                 size_t weight, tn_arena *arena, const char **set, size_t *count,
+                                 tn_error *error) {
+    static const char *const what[] = {[TN_AXIS_FORMAT] = "format",
+                                       [TN_AXIS_FOLDING] = "folding",
+                                       [TN_AXIS_RANK] = "rank",
+                                       [TN_AXIS_FLOW] = "flow"};
+    tn_model *model = state->space->model;
+    const char *name = tn_model_weight_at(model, weight)->name;
+    const bool is_copy = tn_model_weight_base(model, weight) != weight;
+    tn_buffer value = {0};
+    tn_axis_value(choice, digit, &value);
+    tn_status status = value.status;
+    if (status == TN_OK && choice->kind == TN_AXIS_FOLDING && !is_copy) {
+        const int rows = (int)strcspn(value.data, ",");
+        status = tn_arena_format(arena, &set[(*count)++], error, "weights.%s.m=%.*s", name, rows, value.data);
+        if (status == TN_OK)
+            status = tn_arena_format(arena, &set[(*count)++], error, "weights.%s.n=%s", name,
+                                     value.data + rows + 1);
+    } else if (status == TN_OK) {
+        status = tn_arena_format(arena, &set[(*count)++], error, "%s.%s.%s=%s",
+                                 is_copy ? "layers" : "weights", name, what[choice->kind], value.data);
+    }
+    tn_buffer_free(&value);
+    return status;
+}
+
+/* A weight of another format or folding whose rank is no choice has that of its file, spread anew. */
+static tn_status add_given_rank(const tn_evaluator *state, const tn_axis *choice, tn_arena *arena,
+                                const char **set, size_t *count, tn_error *error) {
+    tn_model *model = state->space->model;
+    const size_t weight = choice->weight;
+    bool chosen = tn_model_weight_base(model, weight) != weight;
+    for (size_t i = 0; i < state->space->outers; i++) {
+        const tn_axis *other = &state->space->choices.axis[state->space->outer[i]];
+        chosen |= other->kind == TN_AXIS_RANK && tn_axis_varies(other, weight);
+    }
+    if (chosen || (choice->kind != TN_AXIS_FORMAT && choice->kind != TN_AXIS_FOLDING)) return TN_OK;
+    return tn_arena_format(arena, &set[(*count)++], error, "weights.%s.rank=%" PRIu64,
+                           tn_model_weight_at(model, weight)->name, state->use[weight].rank);
+}
+
+static tn_status add_keys(const tn_evaluator *state, tn_arena *arena, const char ***set, size_t *count,
+                          tn_error *error) {
+    const tn_space *space = state->space;
+    size_t most = 0;
+    for (size_t i = 0; i < space->outers; i++) most += 3 * (1 + space->choices.axis[space->outer[i]].more);
+    TN_TRY(TN_NEW(arena, most, set, error));
+    for (size_t i = 0; i < space->outers; i++) {
+        const tn_axis *choice = &space->choices.axis[space->outer[i]];
+        if (!tn_axis_is_of_weight(choice)) continue;
+        for (size_t k = 0; k <= choice->more; k++)
+            TN_TRY(add_weight_keys(state, choice, state->digit[i],
+                                   k ? choice->more_weight[k - 1] : choice->weight, arena, *set, count,
+                                   error));
+        TN_TRY(add_given_rank(state, choice, arena, *set, count, error));
+    }
+    return TN_OK;
+}
+
+tn_status tn_evaluator_design(const tn_evaluator *evaluator, tn_arena *arena, tn_design *design,
+                              tn_error *error) {
+    const char **set;
+    size_t count = 0;
+    tn_design made = {.device = evaluator->space->device, .build = evaluator->build, .trims_ranks = true};
+    TN_TRY(add_keys(evaluator, arena, &set, &count, error));
+    TN_TRY(tn_model_vary(tn_model_root(evaluator->model), set, count, arena, &made.model, error));
+    /* As it was evaluated: a weight that is no choice keeps the ranks of its file. */
+    for (size_t i = 0; i < tn_model_weights(made.model); i++) {
+        tn_model_weight *entry = tn_model_weight_at(made.model, i);
+        const tn_model_weight *evaluated = tn_model_weight_find(evaluator->model, entry->name);
+        if (evaluated) entry->weight = evaluated->weight;
+    }
+    *design = made;
+    return TN_OK;
+}
+
 const tn_step *tn_evaluator_step(const tn_evaluator *evaluator) {
     return &evaluator->step;
 }
@@ -58,12 +137,12 @@ const tn_undefined_flow *tn_evaluator_undefined(const tn_evaluator *evaluator) {
 
 static void set_build(tn_evaluator *with, uint64_t inner) {
     const tn_space *space = with->space;
+    uint32_t digit[TN_AXES_MOST];
     with->build = with->base_build;
-    for (size_t i = space->inners; i-- > 0;) {
+    tn_digits_of(&space->choices, space->inner, space->inners, inner, digit);
+    for (size_t i = 0; i < space->inners; i++) {
         const tn_axis *choice = &space->choices.axis[space->inner[i]];
-        uint64_t value = choice->number[inner % choice->count];
-        inner /= choice->count;
-        tn_build_set_value(&with->build, choice->field, value);
+        tn_build_set_value(&with->build, choice->field, choice->number[digit[space->inner[i]]]);
     }
 }
 
@@ -93,7 +172,7 @@ static bool is_unmeasured(const tn_space *space, const tn_evaluation *evaluation
 /* Of a lower bound of the price: what surely breaks one. */
 static tn_cause broken_constraint(const tn_space *space, const uint32_t *digit,
                                   const tn_evaluation *evaluation, bool exact) {
-    tn_design design = {.digit = digit, .evaluation = evaluation};
+    tn_candidate design = {.digit = digit, .evaluation = evaluation};
     for (size_t i = 0; i < space->choices.count; i++) design.id += digit[i] * space->choices.stride[i];
     for (size_t i = 0; i < space->constraints; i++)
         if (exact ? !tn_constraint_holds(&space->constraint[i], &space->choices, &design)
@@ -126,21 +205,11 @@ tn_status tn_space_has_bounds(const tn_space *space, bool *has, tn_error *error)
     return status;
 }
 
-static uint64_t sum_of(const uint64_t *macs) {
-    uint64_t sum = 0;
-    for (int phase = 0; phase < TN_PHASES; phase++) sum += macs[phase];
-    return sum;
-}
-
 /* The places of all values of the design of the step that stands and an inner combination. */
 static void gather_digits(const tn_evaluator *with, uint64_t inner, uint32_t *digit) {
     const tn_space *space = with->space;
     for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = (uint32_t)with->digit[i];
-    for (size_t i = space->inners; i-- > 0;) {
-        uint64_t count = space->choices.axis[space->inner[i]].count;
-        digit[space->inner[i]] = (uint32_t)(inner % count);
-        inner /= count;
-    }
+    tn_digits_of(&space->choices, space->inner, space->inners, inner, digit);
 }
 
 /* A price, or what bounds it. */
@@ -161,7 +230,7 @@ static tn_status judge(tn_evaluator *with, pricer *price, tn_evaluation *evaluat
     *evaluation =
         (tn_evaluation){.parameters = step->parameters,
                         .degrees_of_freedom = with->degrees_of_freedom,
-                        .macs_per_step = sum_of(step->macs),
+                        .macs_per_step = tn_step_macs(step->macs),
                         .peak_elements = step->peak_elements,
                         .steps_per_epoch = step->steps_per_epoch,
                         .error = with->error,
@@ -235,11 +304,9 @@ tn_status tn_evaluate_on(tn_evaluator *evaluator, const tn_device *device, tn_ev
 tn_status tn_evaluate_digits(tn_evaluator *evaluator, const uint32_t *digit, tn_evaluation *evaluation,
                              uint32_t *cause, tn_error *error) {
     const tn_space *space = evaluator->space;
-    uint64_t inner = 0;
+    const uint64_t inner = tn_digits_number(&space->choices, space->inner, space->inners, digit);
     bool exact;
     TN_TRY(tn_evaluator_load(evaluator, digit, cause, error));
-    for (size_t i = 0; i < space->inners; i++)
-        inner = inner * space->choices.axis[space->inner[i]].count + digit[space->inner[i]];
     return evaluate_inner(evaluator, inner, price_itself, evaluation, cause, &exact, error);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/public.h"
+#include "design/design.h"
 #include "design/explain.h"
 #include "space/quantity.h"
 #include "space/space.h"
@@ -99,6 +100,10 @@ const tn_undefined_flow *tn_evaluator_undefined(const tn_evaluator *evaluator);
 /* After a design with a price: the model with the design's choices (its weights as evaluated) and the design's build.
  */
 tn_model *tn_evaluator_model(tn_evaluator *evaluator);
+/* The same as a design that may be changed (design/design.h): its model's tree has all the choices. Lives in `arena` and the
+ * space. */
+tn_status tn_evaluator_design(const tn_evaluator *evaluator, tn_arena *arena, tn_design *design,
+                              tn_error *error);
 const tn_build *tn_evaluator_build(const tn_evaluator *evaluator);
 const tn_step *tn_evaluator_step(const tn_evaluator *evaluator);
 

@@ -96,14 +96,6 @@ tn_status tn_units_find(const tn_space *space, tn_arena *arena, tn_units *units,
     return TN_OK;
 }
 
-void tn_unit_digits(const tn_space *space, const tn_unit *unit, uint64_t option, uint32_t *digit) {
-    for (size_t i = unit->axes; i-- > 0;) {
-        uint64_t count = space->choices.axis[unit->axis[i]].count;
-        digit[unit->axis[i]] = (uint32_t)(option % count);
-        option /= count;
-    }
-}
-
 /* What all threads share. */
 typedef struct {
     const tn_space *space;
@@ -141,7 +133,8 @@ static uint32_t unit_of_weight(const job *all, size_t weight) {
 /* ---- options that are defined ---- */
 
 static void set_option(const job *all, uint32_t unit, uint64_t option, uint32_t *digit) {
-    tn_unit_digits(all->space, &all->units->unit[unit], option, digit);
+    tn_digits_of(&all->space->choices, all->units->unit[unit].axis, all->units->unit[unit].axes, option,
+                 digit);
 }
 
 /* Makes the step in which every unit has its option `at`, or a good one where it has fewer; those that turn out
@@ -243,7 +236,7 @@ static tn_status fill_sums(job *all, const tn_step *step, const uint64_t *option
     const tn_layer_table *table = all->table;
     double sum[TN_LAYER_SUMS] = {0}, whole[TN_LAYER_SUMS] = {0};
     whole[TN_SUM_PARAMETERS] = (double)step->parameters;
-    for (int phase = 0; phase < TN_PHASES; phase++) whole[TN_SUM_MACS] += (double)step->macs[phase];
+    whole[TN_SUM_MACS] = (double)tn_step_macs(step->macs);
     for (uint32_t u = 0; u < table->units; u++)
         for (int s = 0; own[u] && s < TN_LAYER_SUMS; s++) table->unit[u].sum[s][option[u]] = 0;
     for (uint32_t i = 0; i < step->layers; i++) {
@@ -252,8 +245,8 @@ static tn_status fill_sums(job *all, const tn_step *step, const uint64_t *option
         uint64_t degrees = 0;
         if (u == table->units) continue;
         if (layer->weight) TN_TRY(tn_weight_degrees_of_freedom(layer->weight, &degrees, error));
-        double own_sum[TN_LAYER_SUMS] = {(double)degrees, (double)layer->parameters, 0};
-        for (int phase = 0; phase < TN_PHASES; phase++) own_sum[TN_SUM_MACS] += (double)layer->macs[phase];
+        const double own_sum[TN_LAYER_SUMS] = {(double)degrees, (double)layer->parameters,
+                                               (double)tn_step_macs(layer->macs)};
         for (int s = 0; s < TN_LAYER_SUMS; s++) {
             sum[s] += own_sum[s];
             if (own[u]) table->unit[u].sum[s][option[u]] += own_sum[s];

@@ -21,7 +21,8 @@
 
 typedef struct tn_unit {
     size_t axes;
-    size_t *axis;     /* [axes]: places among the space's choices, rising */
+    size_t
+        *axis; /* [axes]: places among the space's choices, rising; an option is the number of their digits */
     uint64_t options; /* combinations; UINT64_MAX where they do not fit 64 bits */
 } tn_unit;
 
@@ -33,9 +34,6 @@ typedef struct tn_units {
 } tn_units;
 
 tn_status tn_units_find(const tn_space *space, tn_arena *arena, tn_units *units, tn_error *error);
-
-/* Sets digit[axis] of the unit's choices to option `option`, the first choice being the most significant. */
-void tn_unit_digits(const tn_space *space, const tn_unit *unit, uint64_t option, uint32_t *digit);
 
 /* What a sum of costs is of; all but degrees of freedom are minimised. */
 typedef enum tn_layer_cost {

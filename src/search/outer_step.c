@@ -334,16 +334,11 @@ tn_status tn_evaluator_load_digits(tn_evaluator *with, const size_t *digit, tn_e
 tn_status tn_evaluator_load_outer(tn_evaluator *with, uint64_t outer, tn_error *error) {
     const tn_space *space = with->space;
     size_t digit[TN_AXES_MOST];
-    uint64_t rest = outer;
-    for (size_t i = space->outers; i-- > 0;) {
-        if (space->choices.is_vast) {
-            digit[i] = tn_choices_digit(&space->choices, outer, space->outer[i]);
-            continue;
-        }
-        size_t count = space->choices.axis[space->outer[i]].count;
-        digit[i] = (size_t)(rest % count);
-        rest /= count;
-    }
+    uint32_t of_choice[TN_AXES_MOST];
+    if (!space->choices.is_vast) tn_digits_of(&space->choices, space->outer, space->outers, outer, of_choice);
+    for (size_t i = 0; i < space->outers; i++)
+        digit[i] = space->choices.is_vast ? tn_choices_digit(&space->choices, outer, space->outer[i])
+                                          : of_choice[space->outer[i]];
     TN_TRY(tn_evaluator_load_digits(with, digit, error));
     with->outer = outer;
     with->has_outer = with->has_digits = true;

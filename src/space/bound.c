@@ -126,7 +126,7 @@ tn_status tn_constraint_decode(const tn_yaml *node, const tn_design_columns *col
 }
 
 bool tn_constraint_holds(const tn_constraint *constraint, const tn_choices *choices,
-                         const tn_design *design) {
+                         const tn_candidate *design) {
     if (constraint->expression) return tn_expression_holds(constraint->expression, choices, design);
     const tn_quantity *bounded = constraint->quantity;
     double value = design->value ? design->value[bounded - tn_quantities] : bounded->get(design->evaluation);
@@ -134,7 +134,7 @@ bool tn_constraint_holds(const tn_constraint *constraint, const tn_choices *choi
 }
 
 bool tn_constraint_surely_fails(const tn_constraint *constraint, const tn_choices *choices,
-                                const tn_design *design) {
+                                const tn_candidate *design) {
     if (constraint->expression) return false;
     if (constraint->quantity->bounded == TN_BOUNDED_EXACTLY)
         return !tn_constraint_holds(constraint, choices, design);

@@ -39,9 +39,10 @@ tn_status tn_constraint_decode(const tn_yaml *node, const tn_design_columns *col
                                tn_constraint *constraint, tn_error *error);
 /* Of a design whose price is a bound (tn_price_bound): true where its price itself breaks the constraint for sure. */
 bool tn_constraint_surely_fails(const tn_constraint *constraint, const tn_choices *choices,
-                                const tn_design *design);
+                                const tn_candidate *design);
 
-bool tn_constraint_holds(const tn_constraint *constraint, const tn_choices *choices, const tn_design *design);
+bool tn_constraint_holds(const tn_constraint *constraint, const tn_choices *choices,
+                         const tn_candidate *design);
 
 TN_PUBLIC_END
 

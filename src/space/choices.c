@@ -44,6 +44,27 @@ size_t tn_choices_digit(const tn_choices *choices, uint64_t id, size_t choice) {
     return (size_t)(id / choices->stride[choice] % choices->axis[choice].count);
 }
 
+void tn_digits_of(const tn_choices *choices, const size_t *axis, size_t axes, uint64_t number,
+                  uint32_t *digit) {
+    for (size_t i = axes; i-- > 0;) {
+        const uint64_t count = choices->axis[axis[i]].count;
+        digit[axis[i]] = (uint32_t)(number % count);
+        number /= count;
+    }
+}
+
+uint64_t tn_digits_number(const tn_choices *choices, const size_t *axis, size_t axes, const uint32_t *digit) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < axes; i++) number = number * choices->axis[axis[i]].count + digit[axis[i]];
+    return number;
+}
+
+uint64_t tn_digits_id(const tn_choices *choices, const size_t *axis, size_t axes, const uint32_t *digit) {
+    uint64_t id = 0;
+    for (size_t i = 0; i < axes; i++) id += digit[axis[i]] * choices->stride[axis[i]];
+    return id;
+}
+
 tn_status tn_choices_text(const tn_choices *choices, uint64_t id, tn_arena *arena, const char **text,
                           tn_error *error) {
     tn_buffer all = {0};

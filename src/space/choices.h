@@ -48,6 +48,15 @@ tn_status tn_choices_id_of(const tn_choices *choices, const uint32_t *digit, uin
 /* Place of the value that design `id` has in choice `choice`. */
 size_t tn_choices_digit(const tn_choices *choices, uint64_t id, size_t choice);
 
+/* Some of the choices together, axis[axes] their places, are the digits of one number, the last one changing fastest.
+ * Sets digit[axis[i]] to those of `number`; */
+void tn_digits_of(const tn_choices *choices, const size_t *axis, size_t axes, uint64_t number,
+                  uint32_t *digit);
+/* the number of such digits; */
+uint64_t tn_digits_number(const tn_choices *choices, const size_t *axis, size_t axes, const uint32_t *digit);
+/* what they add to a design's id, unless the space is vast. */
+uint64_t tn_digits_id(const tn_choices *choices, const size_t *axis, size_t axes, const uint32_t *digit);
+
 /* The choices of design `id`: "build.rows=4 build.columns=4 ...", in the arena. */
 tn_status tn_choices_text(const tn_choices *choices, uint64_t id, tn_arena *arena, const char **text,
                           tn_error *error);

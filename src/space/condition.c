@@ -21,7 +21,7 @@ tn_status tn_condition_parse(const char *text, tn_position at, const tn_space *s
     return TN_OK;
 }
 
-bool tn_condition_holds(const tn_condition *condition, const tn_design *design) {
+bool tn_condition_holds(const tn_condition *condition, const tn_candidate *design) {
     size_t device = tn_space_device_of(condition->space, design->id);
     return tn_expression_holds(condition->expression[device], &condition->space->choices, design);
 }

@@ -20,7 +20,7 @@ typedef struct tn_condition tn_condition;
 tn_status tn_condition_parse(const char *text, tn_position at, const tn_space *space, tn_arena *arena,
                              const tn_condition **condition, tn_error *error);
 
-bool tn_condition_holds(const tn_condition *condition, const tn_design *design);
+bool tn_condition_holds(const tn_condition *condition, const tn_candidate *design);
 /* With one blank between its words. */
 const char *tn_condition_text(const tn_condition *condition);
 bool tn_condition_mentions(const tn_condition *condition, const char *column);

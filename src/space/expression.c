@@ -83,23 +83,24 @@ tn_status tn_design_column_find(const tn_design_columns *columns, const char *na
     return status;
 }
 
-static double quantity(const tn_design_column *column, const tn_design *design) {
+static double quantity(const tn_design_column *column, const tn_candidate *design) {
     if (design->value) return design->value[column->place];
     return tn_quantities[column->place].get(design->evaluation);
 }
 
-size_t tn_design_digit(const tn_choices *choices, const tn_design *design, size_t choice) {
+size_t tn_candidate_digit(const tn_choices *choices, const tn_candidate *design, size_t choice) {
     return design->digit ? design->digit[choice] : tn_choices_digit(choices, design->id, choice);
 }
 
-double tn_design_number(const tn_choices *choices, const tn_design_column *column, const tn_design *design) {
+double tn_candidate_number(const tn_choices *choices, const tn_design_column *column,
+                           const tn_candidate *design) {
     if (column->kind == TN_DESIGN_ID) return (double)design->id;
     if (column->kind == TN_DESIGN_QUANTITY) return quantity(column, design);
-    return choice_number(column->choice, tn_design_digit(choices, design, column->place));
+    return choice_number(column->choice, tn_candidate_digit(choices, design, column->place));
 }
 
-void tn_design_text(const tn_choices *choices, const tn_design_column *column, const tn_design *design,
-                    tn_buffer *out) {
+void tn_candidate_text(const tn_choices *choices, const tn_design_column *column, const tn_candidate *design,
+                       tn_buffer *out) {
     char text[32];
     double value;
     switch (column->kind) {
@@ -107,7 +108,7 @@ void tn_design_text(const tn_choices *choices, const tn_design_column *column, c
         tn_buffer_format(out, "%" PRIu64, design->id);
         return;
     case TN_DESIGN_CHOICE:
-        tn_axis_value(column->choice, tn_design_digit(choices, design, column->place), out);
+        tn_axis_value(column->choice, tn_candidate_digit(choices, design, column->place), out);
         return;
     case TN_DESIGN_QUANTITY:
         value = quantity(column, design);
@@ -501,19 +502,19 @@ tn_status tn_expression_parse(const char *text, tn_position at, const tn_design_
 
 /* ---- truth: -1 false, 0 not known, 1 true ---- */
 
-static double number_of(const operand *of, const tn_choices *choices, const tn_design *design) {
-    return of->kind == OPERAND_NUMBER ? of->number : tn_design_number(choices, of->column, design);
+static double number_of(const operand *of, const tn_choices *choices, const tn_candidate *design) {
+    return of->kind == OPERAND_NUMBER ? of->number : tn_candidate_number(choices, of->column, design);
 }
 
-static int truth_of_value(const node *of, const tn_choices *choices, const tn_design *design) {
+static int truth_of_value(const node *of, const tn_choices *choices, const tn_candidate *design) {
     bool left = of->left.kind == OPERAND_VALUE;
     const tn_design_column *column = left ? of->right.column : of->left.column;
     size_t digit = left ? of->left.digit : of->right.digit;
-    bool equal = tn_design_digit(choices, design, column->place) == digit;
+    bool equal = tn_candidate_digit(choices, design, column->place) == digit;
     return equal == (of->sign == EQUAL) ? 1 : -1;
 }
 
-static int truth_of_comparison(const node *of, const tn_choices *choices, const tn_design *design) {
+static int truth_of_comparison(const node *of, const tn_choices *choices, const tn_candidate *design) {
     if (of->left.kind == OPERAND_VALUE || of->right.kind == OPERAND_VALUE)
         return truth_of_value(of, choices, design);
     double a = number_of(&of->left, choices, design), b = number_of(&of->right, choices, design);
@@ -527,7 +528,7 @@ static int truth_of_comparison(const node *of, const tn_choices *choices, const 
     return holds[of->sign] ? 1 : -1;
 }
 
-static int truth(const node *of, const tn_choices *choices, const tn_design *design) {
+static int truth(const node *of, const tn_choices *choices, const tn_candidate *design) {
     if (of->kind == NODE_COMPARE) return truth_of_comparison(of, choices, design);
     int a = truth(of->a, choices, design);
     if (of->kind == NODE_NOT) return -a;
@@ -536,7 +537,7 @@ static int truth(const node *of, const tn_choices *choices, const tn_design *des
 }
 
 bool tn_expression_holds(const tn_expression *expression, const tn_choices *choices,
-                         const tn_design *design) {
+                         const tn_candidate *design) {
     return truth(expression->root, choices, design) > 0;
 }
 

@@ -51,15 +51,15 @@ typedef struct tn_design_columns {
 } tn_design_columns;
 
 /* A design by one of its two forms: the quantities in the order of tn_quantities, or what they follow from. */
-typedef struct tn_design {
+typedef struct tn_candidate {
     uint64_t id;
     const uint32_t *digit; /* places of its values, by choice; NULL: those that belong to the id */
     const double *value;
     const tn_evaluation *evaluation; /* where `value` is NULL */
-} tn_design;
+} tn_candidate;
 
 /* Place of the value that the design has in choice `choice`. */
-size_t tn_design_digit(const tn_choices *choices, const tn_design *design, size_t choice);
+size_t tn_candidate_digit(const tn_choices *choices, const tn_candidate *design, size_t choice);
 
 /* The columns of designs on a device that has `has`. The choices must stay where they are. */
 tn_status tn_design_columns_of(const tn_choices *choices, const tn_resources *has, tn_arena *arena,
@@ -72,10 +72,11 @@ tn_status tn_design_column_find(const tn_design_columns *columns, const char *na
                                 tn_position at, const tn_design_column **column, tn_error *error);
 
 /* The value as a number; NaN: it is none, or is not known. */
-double tn_design_number(const tn_choices *choices, const tn_design_column *column, const tn_design *design);
+double tn_candidate_number(const tn_choices *choices, const tn_design_column *column,
+                           const tn_candidate *design);
 /* Its value as front.csv has it: exact, "nan" where not known. */
-void tn_design_text(const tn_choices *choices, const tn_design_column *column, const tn_design *design,
-                    tn_buffer *out);
+void tn_candidate_text(const tn_choices *choices, const tn_design_column *column, const tn_candidate *design,
+                       tn_buffer *out);
 
 typedef struct tn_expression tn_expression;
 
@@ -85,7 +86,8 @@ tn_status tn_expression_parse(const char *text, tn_position at, const tn_design_
                               tn_arena *arena, tn_expression **expression, tn_error *error);
 
 /* Whether the design fulfils it. */
-bool tn_expression_holds(const tn_expression *expression, const tn_choices *choices, const tn_design *design);
+bool tn_expression_holds(const tn_expression *expression, const tn_choices *choices,
+                         const tn_candidate *design);
 /* With one blank between its words. */
 const char *tn_expression_text(const tn_expression *expression);
 bool tn_expression_mentions(const tn_expression *expression, const char *column);

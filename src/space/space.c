@@ -56,33 +56,21 @@ tn_status tn_space_device_names(const tn_space *space, tn_arena *arena, const ch
     return join_names(space, true, arena, names, error);
 }
 
-/* The digits of a combination number over `places`, added to the id with their strides. */
-static uint64_t spread(const tn_space *space, const size_t *place, size_t places, uint64_t combination) {
-    uint64_t id = 0;
-    for (size_t i = places; i-- > 0;) {
-        uint64_t count = space->choices.axis[place[i]].count;
-        id += combination % count * space->choices.stride[place[i]];
-        combination /= count;
-    }
-    return id;
-}
-
-static uint64_t gather(const tn_space *space, const size_t *place, size_t places, uint64_t id) {
-    uint64_t combination = 0;
-    for (size_t i = 0; i < places; i++)
-        combination = combination * space->choices.axis[place[i]].count +
-                      tn_choices_digit(&space->choices, id, place[i]);
-    return combination;
-}
-
 uint64_t tn_space_id(const tn_space *space, uint64_t outer, uint64_t inner) {
-    return spread(space, space->outer, space->outers, outer) +
-           spread(space, space->inner, space->inners, inner);
+    const tn_choices *choices = &space->choices;
+    uint32_t digit[TN_AXES_MOST];
+    tn_digits_of(choices, space->outer, space->outers, outer, digit);
+    tn_digits_of(choices, space->inner, space->inners, inner, digit);
+    return tn_digits_id(choices, space->outer, space->outers, digit) +
+           tn_digits_id(choices, space->inner, space->inners, digit);
 }
 
 void tn_space_split(const tn_space *space, uint64_t id, uint64_t *outer, uint64_t *inner) {
-    *outer = space->choices.is_vast ? id : gather(space, space->outer, space->outers, id);
-    *inner = gather(space, space->inner, space->inners, id);
+    const tn_choices *choices = &space->choices;
+    uint32_t digit[TN_AXES_MOST];
+    for (size_t i = 0; i < choices->count; i++) digit[i] = (uint32_t)tn_choices_digit(choices, id, i);
+    *outer = choices->is_vast ? id : tn_digits_number(choices, space->outer, space->outers, digit);
+    *inner = tn_digits_number(choices, space->inner, space->inners, digit);
 }
 
 void tn_space_point(const tn_space *space, const tn_evaluation *evaluation, uint64_t id, tn_point *point) {

@@ -39,7 +39,7 @@ typedef struct tn_space {
     const char *const *set; /* overrides of model keys, before the choices */
     const tn_yaml *root;    /* the file's tree, overrides applied */
     tn_model *model;        /* as the file gives it, for names and sizes; not changed */
-    tn_device *device;
+    const tn_device *device;
     tn_error_table error_table;
     tn_accuracy_table accuracy_table;
 

@@ -373,8 +373,10 @@ static tn_status load_variant(const sources *from, size_t model, size_t device, 
     space->device_name = from->device.name[device];
     TN_TRY(placed(tn_model_load(space->model_name, space->set, space->set_count, arena, &space->model, error),
                   from->model.at[model], error));
-    TN_TRY(placed(tn_device_load(space->device_name, NULL, 0, arena, &space->device, error),
-                  from->device.at[device], error));
+    tn_device *loaded;
+    TN_TRY(placed(tn_device_load(space->device_name, NULL, 0, arena, &loaded, error), from->device.at[device],
+                  error));
+    space->device = loaded;
     TN_TRY(read_choices(file, arena, space, error));
     TN_TRY(count_designs(file, space, error));
     TN_TRY(read_objectives(file, space, error));

@@ -1,7 +1,6 @@
 #include "train/adapted_model.h"
 
 #include "base/memory.h"
-#include "price/price.h"
 #include "train/trainer_state.h"
 
 #include <inttypes.h>
@@ -58,27 +57,11 @@ static tn_status copy_weights(const tn_trainer *t, tn_arena *arena, tn_weight **
     return TN_OK;
 }
 
-static tn_status price(const tn_model *model, const tn_device *device, const tn_build *build,
-                       tn_program_cache *cache, tn_arena *arena, tn_device_price *of, tn_error *error) {
-    tn_step step;
-    tn_workload *workload;
+tn_status tn_device_price_of(const tn_design *design, tn_device_price *price, tn_error *error) {
     tn_price found;
-    TN_TRY(tn_step_build(model, cache, arena, &step, error));
-    TN_TRY(tn_workload_prepare(&step, device, arena, &workload, error));
-    TN_TRY(tn_price_step(workload, build, &found, error));
-    *of = (tn_device_price){found.seconds_per_step, found.on_chip_bytes + found.off_chip_bytes};
+    TN_TRY(tn_design_price_alone(design, &found, error));
+    *price = (tn_device_price){found.seconds_per_step, found.on_chip_bytes + found.off_chip_bytes};
     return TN_OK;
-}
-
-tn_status tn_device_price_of(const tn_model *model, const tn_device *device, const tn_build *build,
-                             tn_device_price *of, tn_error *error) {
-    tn_program_cache *cache;
-    tn_arena arena = {0};
-    TN_TRY(tn_program_cache_new(&cache, error));
-    tn_status status = price(model, device, build, cache, &arena, of, error);
-    tn_program_cache_free(cache);
-    tn_arena_free(&arena);
-    return status;
 }
 
 /* A bond of an equal layer costs the same. */
@@ -97,11 +80,10 @@ static const tn_rank_bond *equal_bond(const tn_trainer *t, const tn_rank_penalty
 
 /* Seconds and bytes that a slice of the bond adds. */
 static tn_status price_slice(const tn_trainer *t, const tn_rank_bond *bond, const tn_device_price *whole,
-                             const tn_device *device, const tn_build *build, double slice[2],
-                             tn_error *error) {
+                             const tn_design *design, double slice[2], tn_error *error) {
     tn_arena arena = {0};
     tn_weight *weight;
-    tn_model *model;
+    tn_design halved = *design;
     tn_device_price less;
     uint64_t half = (bond->rank + 1) / 2;
     slice[0] = slice[1] = 0;
@@ -109,9 +91,9 @@ static tn_status price_slice(const tn_trainer *t, const tn_rank_bond *bond, cons
     tn_status status = copy_weights(t, &arena, &weight, error);
     if (status == TN_OK) {
         weight[bond->layer].rank[bond->place] = half;
-        status = vary_weights(t, weight, &arena, &model, error);
+        status = vary_weights(t, weight, &arena, &halved.model, error);
     }
-    if (status == TN_OK) status = tn_device_price_of(model, device, build, &less, error);
+    if (status == TN_OK) status = tn_device_price_of(&halved, &less, error);
     tn_arena_free(&arena);
     TN_TRY(status);
     double slices = (double)(bond->rank - half);
@@ -142,11 +124,11 @@ static void set_costs(tn_rank_penalty *penalty, double (*slice)[2]) {
         penalty->bond[i].cost = slice[i][0] * given / found;
 }
 
-tn_status tn_slice_costs(const tn_trainer *t, const tn_device *device, const tn_build *build,
-                         tn_rank_penalty *penalty, tn_error *error) {
+tn_status tn_slice_costs(const tn_trainer *t, const tn_design *design, tn_rank_penalty *penalty,
+                         tn_error *error) {
     tn_device_price whole;
     double(*slice)[2];
-    TN_TRY(tn_device_price_of(t->model, device, build, &whole, error));
+    TN_TRY(tn_device_price_of(design, &whole, error));
     TN_TRY(TN_ALLOC(penalty->bonds, &slice, error));
     tn_status status = TN_OK;
     for (size_t i = 0; status == TN_OK && i < penalty->bonds; i++) {
@@ -154,7 +136,7 @@ tn_status tn_slice_costs(const tn_trainer *t, const tn_device *device, const tn_
         if (equal)
             memcpy(slice[i], slice[equal - penalty->bond], sizeof slice[i]);
         else
-            status = price_slice(t, &penalty->bond[i], &whole, device, build, slice[i], error);
+            status = price_slice(t, &penalty->bond[i], &whole, design, slice[i], error);
     }
     if (status == TN_OK) set_costs(penalty, slice);
     tn_free(slice);

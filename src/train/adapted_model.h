@@ -5,22 +5,20 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/build.h"
-#include "device/device.h"
+#include "design/design.h"
 #include "model/model.h"
 #include "train/rank_penalty.h"
 #include "train/trainer.h"
 #include "train/training.h"
 
-/* Sets every bond's cost to what a slice of it adds to the time of a step and to the bytes of memory, half of each over
+/* `design` has the trainer's model. Sets every bond's cost to what a slice of it adds to the time of a step and to the bytes of memory, half of each over
  * its mean of all slices of all bonds, times the mean of the costs that there were. A slice's price is the mean one
  * between the bond's rank and half of it: memories and parallel units come in wholes, so that one rank less often changes
  * nothing. */
-tn_status tn_slice_costs(const tn_trainer *trainer, const tn_device *device, const tn_build *build,
-                         tn_rank_penalty *penalty, tn_error *error);
+tn_status tn_slice_costs(const tn_trainer *trainer, const tn_design *design, tn_rank_penalty *penalty,
+                         tn_error *error);
 
-tn_status tn_device_price_of(const tn_model *model, const tn_device *device, const tn_build *build,
-                             tn_device_price *price, tn_error *error);
+tn_status tn_device_price_of(const tn_design *design, tn_device_price *price, tn_error *error);
 
 /* *trimmed = the trainer's model with the ranks of the slices that are left: as `overrides` of its file, so that its root
  * is the whole of it. */

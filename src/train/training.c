@@ -310,11 +310,11 @@ static tn_status begin_adapting(session *s) {
     const tn_training *run = s->run;
     if (!adapts(s)) return TN_OK;
     TN_TRY(tn_rank_penalty_new(s->trainer, s->arena, &s->penalty, s->error));
-    return run->device ? tn_slice_costs(s->trainer, run->device, run->build, &s->penalty, s->error) : TN_OK;
+    return run->design ? tn_slice_costs(s->trainer, run->design, &s->penalty, s->error) : TN_OK;
 }
 
 /* The run goes on with the trimmed model. */
-static tn_status trim_model(session *s, const tn_model **trimmed) {
+static tn_status trim_model(session *s, tn_model **trimmed) {
     const tn_training *run = s->run;
     tn_trainer *made;
     tn_model *model;
@@ -344,18 +344,20 @@ static tn_status write_model(const session *s, const tn_model *model) {
 static tn_status end_adapting(session *s) {
     const tn_training *run = s->run;
     tn_adapted *to = &s->result->adapted;
-    const tn_model *model;
+    tn_model *model;
     tn_sameness answers[TN_HEADS_MOST];
     if (!adapts(s)) return TN_OK;
     TN_TRY(trim_model(s, &model));
     to->done = true;
-    to->priced = run->device != NULL;
+    to->priced = run->design != NULL;
     to->parameters = tn_trainer_parameter_elements(s->trainer);
     TN_TRY(tn_adapted_layers(s->trainer, &s->penalty, s->arena, to, s->error));
     TN_TRY(measure_trimmed(s, &to->macs_per_step, &to->peak_elements));
     if (to->priced) {
-        TN_TRY(tn_device_price_of(run->model, run->device, run->build, &to->before, s->error));
-        TN_TRY(tn_device_price_of(model, run->device, run->build, &to->after, s->error));
+        tn_design trimmed = *run->design;
+        trimmed.model = model;
+        TN_TRY(tn_device_price_of(run->design, &to->before, s->error));
+        TN_TRY(tn_device_price_of(&trimmed, &to->after, s->error));
     }
     TN_TRY(score(s, &run->data->dev, &to->dev, answers));
     TN_TRY(score(s, &run->data->test, &to->test, answers));

@@ -6,8 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/build.h"
-#include "device/device.h"
+#include "design/design.h"
 #include "model/model.h"
 #include "train/dataset.h"
 #include "train/settings.h"
@@ -91,9 +90,8 @@ typedef struct tn_training {
     const char *weights; /* file of initial parameters; NULL: drawn */
     const char *folder;  /* of checkpoint, weights and, where ranks adapt, model.yaml; NULL: none */
     bool resume;
-    const tn_device
-        *device; /* what a slice of a core costs there weighs the rank penalty; NULL: all the same */
-    const tn_build *build;
+    const tn_design
+        *design; /* what a slice of a core costs on its device weighs the rank penalty; NULL: all the same */
     tn_training_watch watch;
 } tn_training;
 

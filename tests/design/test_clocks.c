@@ -23,7 +23,10 @@ static void as_with_that_clock(void **state) {
     const tn_step *step = test_step_trains(2, 4, &arena);
     tn_build build = test_build();
     assert_int_equal(tn_device_load("u50", &own, 1, &arena, &device, NULL), TN_OK);
-    assert_int_equal(tn_clock_prices(step, device, &build, price, &count, NULL), TN_OK);
+    tn_priced given = {.design = {.device = device, .build = build},
+                       .given = step,
+                       .workload = test_prepare(step, device, &arena)};
+    assert_int_equal(tn_clock_prices(&given, price, &count, NULL), TN_OK);
     assert_int_equal(count, 4); /* no operator of the file meets more than 200 MHz */
     for (uint32_t i = 0; i < count; i++) {
         char set[64];
@@ -40,7 +43,9 @@ static void as_with_that_clock(void **state) {
     /* A faster multiplier alone meets no clock: the adder does not. */
     static const char *const fast[] = {"operators.fp32-multiply-5ns.period_ns=2.5"};
     assert_int_equal(tn_device_load("u50", fast, 1, &arena, &device, NULL), TN_OK);
-    assert_int_equal(tn_clock_prices(step, device, &build, price, &count, NULL), TN_OK);
+    given.design.device = device;
+    given.workload = test_prepare(step, device, &arena);
+    assert_int_equal(tn_clock_prices(&given, price, &count, NULL), TN_OK);
     assert_int_equal(count, 3);
     tn_arena_free(&arena);
 }

@@ -43,7 +43,8 @@ static void check_settled(const char *device_name, uint64_t rows, uint64_t reduc
     build.reduction = reduction;
     build.split = split;
     assert_true(tn_flows_are_open(model));
-    assert_int_equal(tn_flows_settle(model, device, &build, NULL), TN_OK);
+    tn_design design = {.model = model, .device = device, .build = build};
+    assert_int_equal(tn_flows_settle(&design, NULL), TN_OK);
     assert_false(tn_flows_are_open(model));
     const tn_price settled = price_of(model, device, &build, &arena);
     assert_int_equal(settled.misfits == 0, any_fits);
@@ -80,7 +81,8 @@ static void several_weights_settle(void **state) {
     assert_int_equal(tn_model_load("atis-2enc", sets, 2, &arena, &model, NULL), TN_OK);
     assert_int_equal(tn_device_load("u50@user-area", NULL, 0, &arena, &device, NULL), TN_OK);
     assert_int_equal(tn_build_decode(NULL, &arena, &build, NULL), TN_OK);
-    assert_int_equal(tn_flows_settle(model, device, &build, NULL), TN_OK);
+    tn_design design = {.model = model, .device = device, .build = build};
+    assert_int_equal(tn_flows_settle(&design, NULL), TN_OK);
     assert_false(tn_flows_are_open(model));
     const uint64_t cycles = price_of(model, device, &build, &arena).cycles_per_step;
     for (size_t i = 0; i < tn_model_weights(model); i++) {

@@ -27,10 +27,11 @@ static tn_build default_build(tn_arena *arena) {
 
 static uint32_t flow_prices(tn_model *model, const tn_device *device, const tn_build *build,
                             tn_flow_price *line) {
+    const tn_design design = {.model = model, .device = device, .build = *build};
     tn_program_cache *cache;
     uint32_t count;
     assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
-    assert_int_equal(tn_flow_prices(model, device, build, cache, line, &count, NULL), TN_OK);
+    assert_int_equal(tn_flow_prices(&design, cache, line, &count, NULL), TN_OK);
     tn_program_cache_free(cache);
     return count;
 }

@@ -79,8 +79,8 @@ static void every_line_is_one_key_more(void **state) {
         while (sets < SETS_MOST + 1 && lists[l].set[sets]) sets++;
         assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
         load(lists[l].set, sets, &arena, &model, &build);
-        assert_int_equal(tn_technique_prices(model, device, &build, cache, &arena, &line, &lines, NULL),
-                         TN_OK);
+        const tn_design whole = {.model = model, .device = device, .build = build};
+        assert_int_equal(tn_technique_prices(&whole, cache, &arena, &line, &lines, NULL), TN_OK);
         assert_int_equal(lines, sets - 1);
         design at = priced(lists[l].set, 1, &arena);
         for (uint32_t i = 0; i < lines; i++) {

@@ -79,8 +79,9 @@ static void grouping(void **state) {
         tn_workload *workload = workload_of(models[i]);
         for (uint64_t parallel = 4; parallel <= 8; parallel *= 2) {
             tn_grouping line[TN_GROUPINGS];
-            tn_build build = build_of(parallel);
-            assert_int_equal(tn_grouping_compare(workload, &build, line, NULL), TN_OK);
+            const tn_priced priced = {.design = {.device = device, .build = build_of(parallel)},
+                                      .workload = workload};
+            assert_int_equal(tn_grouping_compare(&priced, line, NULL), TN_OK);
             for (int j = 0; j < TN_GROUPINGS; j++)
                 tn_buffer_format(
                     &text, "| %s | %" PRIu64 " | %s%s | %" PRIu64 " | %" PRIu64 " | %.1f | %.0f | %s |\n",

@@ -102,15 +102,17 @@ static tn_status remedies(tn_error *error) {
     const tn_resources little = {.lut = 1, .ff = 1, .dsp = 1, .bram18 = 1, .uram = 1};
     tn_arena arena = {0};
     tn_device *device;
-    tn_model *model;
-    tn_build build;
+    tn_design design = {0};
     tn_remedies found;
     const tn_limits limits = {.budget = &little};
-    tn_status status =
-        tn_model_load(test_source("tests/space/data/small-transformer.yaml"), NULL, 0, &arena, &model, error);
+    tn_status status = tn_model_load(test_source("tests/space/data/small-transformer.yaml"), NULL, 0, &arena,
+                                     &design.model, error);
     if (status == TN_OK) status = tn_device_load("u50", NULL, 0, &arena, &device, error);
-    if (status == TN_OK) status = tn_build_decode(tn_model_build(model), &arena, &build, error);
-    if (status == TN_OK) status = tn_remedies_find(model, device, &build, &limits, &arena, &found, error);
+    if (status == TN_OK) status = tn_build_decode(tn_model_build(design.model), &arena, &design.build, error);
+    if (status == TN_OK) {
+        design.device = device;
+        status = tn_remedies_find(&design, &limits, &arena, &found, error);
+    }
     tn_arena_free(&arena);
     return status;
 }

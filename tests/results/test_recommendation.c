@@ -323,7 +323,8 @@ static void mends(const char *given, const tn_resources *budget, const tn_device
     tn_price price = price_of(&given, 1, device, &model, &build);
     assert_true(tn_budget_ratio(&price.used, budget) > 1);
     const tn_limits limits = {.budget = budget};
-    test_ok(tn_remedies_find(model, device, &build, &limits, &arena, &remedies, &error), &error);
+    const tn_design design = {.model = model, .device = device, .build = build};
+    test_ok(tn_remedies_find(&design, &limits, &arena, &remedies, &error), &error);
     assert_true(remedies.tried > remedies.count);
     for (size_t i = 0; i < remedies.count; i++) {
         const tn_remedy *remedy = &remedies.remedy[i];
@@ -382,7 +383,8 @@ static void remedies_keep_constraints(void **state) {
     double most = space.constraint[0].most;
     assert_true(price.seconds_per_step > most);
     const tn_limits limits = {.budget = &space.budget, .space = &space};
-    test_ok(tn_remedies_find(model, space.device, &build, &limits, &arena, &remedies, &error), &error);
+    const tn_design design = {.model = model, .device = space.device, .build = build};
+    test_ok(tn_remedies_find(&design, &limits, &arena, &remedies, &error), &error);
     assert_true(fabs(remedies.given_ratio - price.seconds_per_step / most) < 1e-9);
     for (size_t i = 0; i < remedies.count; i++) {
         const char *const set[] = {given, remedies.remedy[i].change};

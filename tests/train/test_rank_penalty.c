@@ -177,15 +177,16 @@ static void prices_weigh(void **state) {
     test_small_run b;
     tn_rank_penalty penalty;
     tn_device *device;
-    tn_build build;
+    tn_design design;
     double by_size = 0, by_price = 0;
     test_small_begin(&b, NULL, 0);
     assert_int_equal(tn_device_load("u50@user-area", NULL, 0, &b.arena, &device, &b.error), TN_OK);
-    assert_int_equal(tn_build_decode(NULL, &b.arena, &build, &b.error), TN_OK);
+    design = (tn_design){.model = b.model, .device = device};
+    assert_int_equal(tn_build_decode(NULL, &b.arena, &design.build, &b.error), TN_OK);
     tn_trainer *t = fresh(&b, b.model);
     assert_int_equal(tn_rank_penalty_new(t, &b.arena, &penalty, NULL), TN_OK);
     for (size_t i = 0; i < penalty.bonds; i++) by_size += penalty.bond[i].cost * (double)penalty.bond[i].rank;
-    assert_int_equal(tn_slice_costs(t, device, &build, &penalty, &b.error), TN_OK);
+    assert_int_equal(tn_slice_costs(t, &design, &penalty, &b.error), TN_OK);
     for (size_t i = 0; i < penalty.bonds; i++) {
         by_price += penalty.bond[i].cost * (double)penalty.bond[i].rank;
         assert_true(penalty.bond[i].cost >= 0);
