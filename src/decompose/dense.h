@@ -12,7 +12,6 @@
 #define TN_DECOMPOSE_DENSE_H
 
 #include "base/error.h"
-#include "base/guard.h"
 #include "base/public.h"
 
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 #include "decompose/factor.h"
 
 #include "base/checked.h"
+#include "base/guard.h"
 #include "base/memory.h"
 #include "decompose/dense.h"
 #include "decompose/ttsvd.h"

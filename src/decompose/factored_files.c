@@ -1,6 +1,7 @@
 #include "decompose/factored_files.h"
 
 #include "base/file.h"
+#include "base/guard.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "decompose/dense.h"

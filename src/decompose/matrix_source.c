@@ -1,5 +1,6 @@
 #include "decompose/matrix_source.h"
 
+#include "base/guard.h"
 #include "base/memory.h"
 #include "decompose/dense.h"
 #include "decompose/ttsvd.h"

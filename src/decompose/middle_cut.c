@@ -1,5 +1,6 @@
 #include "decompose/middle_cut.h"
 
+#include "base/guard.h"
 #include "base/memory.h"
 #include "decompose/dense.h"
 #include "decompose/ttsvd.h"

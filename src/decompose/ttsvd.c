@@ -1,6 +1,7 @@
 #include "decompose/ttsvd.h"
 
 #include "base/checked.h"
+#include "base/guard.h"
 #include "base/memory.h"
 #include "decompose/dense.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/checked.h"
 #include "base/memory.h"
-#include "kernel/systolic.h"
+#include "kernel/array_kernel.h"
 #include "model/technique.h"
 #include "price/energy.h"
 #include "price/laid_cycles.h"

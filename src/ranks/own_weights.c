@@ -1,5 +1,6 @@
 #include "ranks/own_weights.h"
 
+#include "base/guard.h"
 #include "base/memory.h"
 #include "decompose/dense.h"
 #include "decompose/factor.h"

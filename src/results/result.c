@@ -5,6 +5,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "front/knee.h"
+#include "results/identity.h"
 #include "results/recommendation.h"
 #include "results/result_inputs.h"
 #include "results/sweep_db.h"

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "results/database.h"
+#include "results/identity.h"
 #include "results/sweep_db.h"
 #include "results/sweep_plan.h"
 

@@ -1,4 +1,5 @@
 /* Dense kernels against their definitions, and that results do not depend on threads. */
+#include "base/guard.h"
 #include "decompose/dense.h"
 
 #include "support/matrix.h"

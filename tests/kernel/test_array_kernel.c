@@ -1,6 +1,6 @@
 /* A systolic array as the kernel of a build: cycles of the RTL, of the worked three passes, of cells with slow adders played
  * by hand, and designs priced with it. */
-#include "kernel/systolic.h"
+#include "kernel/array_kernel.h"
 #include "price/price.h"
 #include "support/formats.h"
 #include "support/models.h"
