@@ -243,7 +243,8 @@ static tn_status add_forward(tn_builder *b) {
         const tn_layer *layer = tn_builder_layer(b);
         tn_layer_arrays *made = tn_builder_made(b);
         *made = (tn_layer_arrays){.output = TN_NONE, .gradient = TN_NONE, .first_parameter = TN_NONE};
-        step->layer[b->at] = (tn_step_layer){.name = layer->name, .kind = layer->kind->name};
+        step->layer[b->at] =
+            (tn_step_layer){.name = layer->name, .kind = layer->kind->name, .family = layer->kind->family};
         TN_TRY(tn_fail_placed(b->error, weight_of(b, layer, &made->weight), layer->at));
         TN_TRY(tn_fail_placed(b->error, placed(b, layer->kind->forward(b)), layer->at));
         describe(b);
@@ -344,5 +345,6 @@ tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *aren
     char number[24] = "", exit[24] = "";
     if (of->number) snprintf(number, sizeof number, "%" PRIu32, of->number);
     if (of->exit) snprintf(exit, sizeof exit, ".exit%" PRIu32, of->exit);
-    return tn_arena_format(arena, name, error, "%s.%s%s%s%s", layer, of->part, number, suffix, exit);
+    return tn_arena_format(arena, name, error, "%s.%s%s%s%s", layer, tn_array_part_names[of->part], number,
+                           suffix, exit);
 }

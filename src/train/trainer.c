@@ -270,7 +270,7 @@ static tn_status name_parameter(tn_trainer *t, const tn_array *array, tn_train_p
                                 tn_error *error) {
     const tn_step *step = &t->whole->lowered.step;
     const char *layer = step->layer[array->layer].name;
-    const char *part = strcmp(array->part, "table") == 0 ? "weight" : array->part;
+    const char *part = tn_array_part_names[array->part == TN_PART_TABLE ? TN_PART_WEIGHT : array->part];
     if (array->number)
         return tn_arena_format(&t->arena, &parameter->name, error, "%s.%s%" PRIu32, layer, part,
                                array->number);
@@ -280,11 +280,11 @@ static tn_status name_parameter(tn_trainer *t, const tn_array *array, tn_train_p
 static void shape_parameter(const tn_trainer *t, const tn_array *array, tn_train_parameter *parameter) {
     const tn_layer *layer = &t->model->layer[array->layer];
     const tn_step_layer *line = &t->whole->lowered.step.layer[array->layer];
-    if (strcmp(array->part, "core") == 0) {
+    if (array->part == TN_PART_CORE) {
         parameter->axes = tn_weight_core_shape(line->weight, array->number - 1, parameter->shape);
         return;
     }
-    bool matrix = strcmp(array->part, "weight") == 0 || strcmp(array->part, "table") == 0;
+    bool matrix = array->part == TN_PART_WEIGHT || array->part == TN_PART_TABLE;
     parameter->axes = matrix ? 2 : 1;
     parameter->shape[0] = array->elements;
     if (!matrix) return;
@@ -298,8 +298,9 @@ static tn_status describe_parameter(tn_trainer *t, const tn_array *array, tn_tra
     *parameter = (tn_train_parameter){.elements = array->elements,
                                       .layer = array->layer,
                                       .is_core = array->is_core,
-                                      .is_table = kind->is_lookup || strcmp(kind->name, "positions") == 0,
-                                      .is_scale = strcmp(array->part, "scale") == 0};
+                                      .is_table = kind->family == TN_LAYER_EMBEDDING ||
+                                                  kind->family == TN_LAYER_POSITIONS,
+                                      .is_scale = array->part == TN_PART_SCALE};
     TN_TRY(name_parameter(t, array, parameter, error));
     shape_parameter(t, array, parameter);
     return TN_OK;
@@ -313,7 +314,8 @@ static tn_status describe_predictor(tn_trainer *t, const tn_array *array, tn_tra
                                       .layer = array->layer,
                                       .inputs = array->inputs};
     return tn_arena_format(&t->arena, &predictor->name, error, "%s.%s%" PRIu32,
-                           t->whole->lowered.step.layer[array->layer].name, array->part, array->number);
+                           t->whole->lowered.step.layer[array->layer].name, tn_array_part_names[array->part],
+                           array->number);
 }
 
 /* The constant of rotary positions, as model/attention.c has it. */
