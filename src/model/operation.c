@@ -137,6 +137,10 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
         {MAP("q = b * b; d = one - q; y = a * d")}},
     [TN_OP_RELU] = {"relu", "relu", TN_SHAPE_MAP, "x", "y", {MAP("y = a max zero")}, .may_fuse = true},
     [TN_OP_RELU_GRADIENT] = {"relu-gradient", "relu-gradient", TN_SHAPE_MAP, "dy", "e", {MAP("y = positive b a")}},
+    [TN_OP_SQUARED_RELU] = {"squared-relu", "squared-relu", TN_SHAPE_MAP, "x", "y", {MAP("r = a max zero; y = r * r")}},
+    [TN_OP_SQUARED_RELU_GRADIENT] = {"squared-relu-gradient", "squared-relu-gradient", TN_SHAPE_MAP, "dx", "e",
+        {MAP("r = b max zero; t = double r; y = a * t", {0}, 1)},
+        .published = "2 max(x, 0) dy, 3 FLOPs (So et al., Primer, NeurIPS 2021); doubling is free in a circuit"},
     /* x (1 - 1/(exp(x) + 1)) */
     [TN_OP_SILU] = {"silu", "silu", TN_SHAPE_MAP, "x", "y",
         {MAP("x = exp a; n = x + one; d = one / n; s = one - d; y = a * s", {0}, -2)},

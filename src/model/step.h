@@ -85,6 +85,8 @@ typedef enum tn_operation_kind {
     TN_OP_UPDATE_ADAM,
     TN_OP_SELECT,  /* of a parameter's elements the greatest stay */
     TN_OP_ENTROPY, /* of the answers of a head, by which an early exit is taken */
+    TN_OP_SQUARED_RELU,
+    TN_OP_SQUARED_RELU_GRADIENT,
     TN_OPERATION_KINDS
 } tn_operation_kind;
 

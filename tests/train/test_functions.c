@@ -32,14 +32,15 @@ static double relu(double x) {
     return fmax(x, 0);
 }
 
+static double squared_relu(double x) {
+    return x > 0 ? x * x : 0;
+}
+
 static const struct {
     const char *kind;
     double (*formula)(double x);
 } functions[] = {
-    {"gelu", gelu},
-    {"silu", silu},
-    {"relu", relu},
-    {"tanh", tanh},
+    {"gelu", gelu}, {"silu", silu}, {"relu", relu}, {"tanh", tanh}, {"squared-relu", squared_relu},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
