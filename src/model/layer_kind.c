@@ -230,6 +230,7 @@ const tn_layer_kind tn_layer_kinds[] = {
     {"relu", ONE_INPUT, FUNCTION(RELU)},
     {"tanh", ONE_INPUT, FUNCTION(TANH)},
     {"squared-relu", ONE_INPUT, FUNCTION(SQUARED_RELU)},
+    {"softplus", ONE_INPUT, FUNCTION(SOFTPLUS)},
     {"residual", FIELDS(residual), PARTS(residual), .family = TN_LAYER_RESIDUAL, .inputs = 2,
      .shape = shape_of_two},
     {"multiply", FIELDS(multiply), PARTS(multiply), .inputs = 2, .shape = shape_of_two},

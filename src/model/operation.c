@@ -141,6 +141,14 @@ const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     [TN_OP_SQUARED_RELU_GRADIENT] = {"squared-relu-gradient", "squared-relu-gradient", TN_SHAPE_MAP, "dx", "e",
         {MAP("r = b max zero; t = double r; y = a * t", {0}, 1)},
         .published = "2 max(x, 0) dy, 3 FLOPs (So et al., Primer, NeurIPS 2021); doubling is free in a circuit"},
+    /* max(x, 0) + log(1 + exp(-|x|)), which no x overflows: -|x| = x - 2 max(x, 0) */
+    [TN_OP_SOFTPLUS] = {"softplus", "softplus", TN_SHAPE_MAP, "x", "y",
+        {MAP("m = a max zero; t = double m; i = a - t; x = exp i; n = x + one; g = log n; y = m + g", {0}, -3)},
+        .published = "log(1 + exp(x)), 3 FLOPs (Dugas et al., NeurIPS 2000)"},
+    /* dy (1 - 1/(exp(x) + 1)) */
+    [TN_OP_SOFTPLUS_GRADIENT] = {"softplus-gradient", "softplus-gradient", TN_SHAPE_MAP, "dx", "e",
+        {MAP("x = exp b; n = x + one; d = one / n; s = one - d; y = a * s", {0}, -2)},
+        .published = "dy / (1 + exp(-x)), 3 FLOPs, a sign being free"},
     /* x (1 - 1/(exp(x) + 1)) */
     [TN_OP_SILU] = {"silu", "silu", TN_SHAPE_MAP, "x", "y",
         {MAP("x = exp a; n = x + one; d = one / n; s = one - d; y = a * s", {0}, -2)},

@@ -87,6 +87,8 @@ typedef enum tn_operation_kind {
     TN_OP_ENTROPY, /* of the answers of a head, by which an early exit is taken */
     TN_OP_SQUARED_RELU,
     TN_OP_SQUARED_RELU_GRADIENT,
+    TN_OP_SOFTPLUS,
+    TN_OP_SOFTPLUS_GRADIENT,
     TN_OPERATION_KINDS
 } tn_operation_kind;
 

@@ -95,6 +95,8 @@ static void flops_are_those_of_the_formulas(void **state) {
         {TN_OP_ENTROPY, 6, 5},
         {TN_OP_SQUARED_RELU, 2, 0},
         {TN_OP_SQUARED_RELU_GRADIENT, 3, 0},
+        {TN_OP_SOFTPLUS, 3, 0},
+        {TN_OP_SOFTPLUS_GRADIENT, 3, 0},
     };
     assert_int_equal(sizeof counted / sizeof *counted, TN_OPERATION_KINDS);
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {

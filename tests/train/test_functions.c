@@ -36,11 +36,16 @@ static double squared_relu(double x) {
     return x > 0 ? x * x : 0;
 }
 
+static double softplus(double x) {
+    return log1p(exp(x));
+}
+
 static const struct {
     const char *kind;
     double (*formula)(double x);
 } functions[] = {
-    {"gelu", gelu}, {"silu", silu}, {"relu", relu}, {"tanh", tanh}, {"squared-relu", squared_relu},
+    {"gelu", gelu},         {"silu", silu}, {"relu", relu}, {"tanh", tanh}, {"squared-relu", squared_relu},
+    {"softplus", softplus},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
