@@ -134,7 +134,6 @@ static tn_status weights(predicting *p, tn_array_part part, uint32_t number, uin
     tn_step *step = p->b->step;
     TN_TRY(array(p, part, number, TN_ARRAY_OPTIMIZER, elements, values));
     TN_TRY(array(p, part, number, TN_ARRAY_GRADIENT, elements, gradient));
-    step->array[*values].is_predictor = true;
     step->array[*values].inputs = inputs;
     if (!tn_add(step->optimizer_elements, elements, &step->optimizer_elements))
         return tn_fail(p->b->error, TN_OVERFLOW,

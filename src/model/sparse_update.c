@@ -57,7 +57,6 @@ static tn_status add_mask(tn_builder *b, const tn_operation *update, uint32_t *m
     const tn_array of = b->step->array[update->writes[0]];
     b->at = of.layer;
     TN_TRY(tn_builder_array(b, TN_PART_MASK, 0, TN_ARRAY_OPTIMIZER, of.elements, mask));
-    b->step->array[*mask].is_mask = true;
     if (!tn_add(b->step->optimizer_elements, of.elements, &b->step->optimizer_elements))
         return tn_fail(b->error, TN_OVERFLOW, "masks of more than 2^64 elements");
     return TN_OK;

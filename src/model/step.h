@@ -192,7 +192,7 @@ typedef enum tn_array_part {
     TN_PART_KEPT, /* what pruning leaves */
     TN_PART_KEPT_HEADS,
     TN_PART_ENTROPY,
-    TN_PART_MASK,
+    TN_PART_MASK, /* a bit for each element of a parameter */
     TN_PART_PREDICTOR_INPUT,
     TN_PART_PREDICTOR_IN, /* matrices of predictors (model/predicted_gradients.c), and what they make */
     TN_PART_PREDICTOR_OUT,
@@ -211,15 +211,13 @@ typedef struct tn_array {
     uint32_t layer;
     uint64_t elements;
     uint32_t first,
-        last;          /* operations; resident (parameters, optimizer state, constants): 0 and UINT32_MAX */
-    bool is_again;     /* made a second time, by checkpointing */
-    bool is_part;      /* cut out of another, for the gradient of a part of a weight */
-    uint32_t exit;     /* early exit, from 1, at which a head makes it; 0: at the last one, or no head does */
-    uint64_t live;     /* elements that are not zero; 0: any */
-    bool is_mask;      /* a bit for each element of a parameter */
-    bool is_predictor; /* a matrix of a predictor of gradients, */
-    uint64_t inputs;   /* and the inputs of its hidden units; 0: it is of its outputs */
-    uint32_t value;    /* tn_value */
+        last;        /* operations; resident (parameters, optimizer state, constants): 0 and UINT32_MAX */
+    bool is_again;   /* made a second time, by checkpointing */
+    bool is_part;    /* cut out of another, for the gradient of a part of a weight */
+    uint32_t exit;   /* early exit, from 1, at which a head makes it; 0: at the last one, or no head does */
+    uint64_t live;   /* elements that are not zero; 0: any */
+    uint64_t inputs; /* of a predictor's hidden units, of their matrix; 0 elsewhere */
+    uint32_t value;  /* tn_value */
     const tn_number_format *format; /* in which it is kept */
     bool is_core; /* a small tensor core (may be grouped in one memory), or its gradient or optimizer state */
 } tn_array;
@@ -287,6 +285,8 @@ typedef struct tn_step {
 
 /* Parameters, the optimizer's state and constants. */
 bool tn_array_is_resident(const tn_array *array);
+/* A matrix of a predictor of gradients (model/predicted_gradients.c). */
+bool tn_array_is_predictor(const tn_array *array);
 
 /* "encoder1.query.core2", in the arena. */
 tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *arena, const char **name,

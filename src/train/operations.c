@@ -206,7 +206,7 @@ static void update(member *m, const tn_instruction *to) {
     const tn_step_run *r = m->r;
     const tn_operation *o = to->operation;
     size_t number = r->sized->lowered.place[o->reads[0]];
-    if (r->sized->lowered.step.array[o->reads[0]].is_predictor) {
+    if (tn_array_is_predictor(&r->sized->lowered.step.array[o->reads[0]])) {
         update_predictor(m, o, &r->t->predictor[r->t->resident_parameter[number]]);
         return;
     }

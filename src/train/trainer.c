@@ -343,7 +343,7 @@ static tn_status make_parameters(tn_trainer *t, tn_error *error) {
     for (uint32_t i = 0; i < step->arrays; i++) {
         t->residents += t->whole->lowered.resident[i];
         t->parameters += step->array[i].role == TN_ARRAY_PARAMETER;
-        t->predictors += step->array[i].is_predictor;
+        t->predictors += tn_array_is_predictor(&step->array[i]);
         if (t->whole->lowered.resident[i])
             bytes +=
                 (step->array[i].elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
@@ -360,16 +360,16 @@ static tn_status make_parameters(tn_trainer *t, tn_error *error) {
         if (array->role == TN_ARRAY_PARAMETER) {
             TN_TRY(describe_parameter(t, array, &t->parameter[parameter], error));
             t->parameter[parameter++].values = memory;
-        } else if (array->is_predictor) {
+        } else if (tn_array_is_predictor(array)) {
             TN_TRY(describe_predictor(t, array, &t->predictor[predictor], error));
             t->predictor[predictor++].values = memory;
         } else if (array->role == TN_ARRAY_CONSTANT) {
             TN_TRY(fill_rotations(t, array, memory, error));
-        } else if (!array->is_mask) { /* stands behind its parameter */
+        } else if (array->part != TN_PART_MASK) { /* stands behind its parameter */
             t->parameter[parameter - 1].state = memory;
             t->parameter[parameter - 1].state_elements = array->elements;
         }
-        t->resident_parameter[resident] = array->is_predictor ? predictor - 1 : parameter - 1;
+        t->resident_parameter[resident] = tn_array_is_predictor(array) ? predictor - 1 : parameter - 1;
         t->resident[resident++] = memory;
         memory += (array->elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
     }
