@@ -8,7 +8,8 @@
  * arena goes with tn_arena_free, what is said to be tn_free'd with tn_free (base/memory.h). Handles (tn_model,
  * tn_device, tn_evaluator, ...) are opaque; results are plain structs whose members' units stand beside them.
  *
- * Global state, for the whole process: the interrupt flag of base/interrupt.h. While a call runs, GSL's error
+ * Global state, for the whole process: the interrupt flag of base/interrupt.h, and what follows from the rows of
+ * operations (model/operation.h), found once. While a call runs, GSL's error
  * handler is off and OpenBLAS has one thread where its numbers must not depend on threads; both are given back
  * before it returns (with several calls at once: before the last of them does), whether it succeeds or not.
  *

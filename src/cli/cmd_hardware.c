@@ -279,8 +279,8 @@ static tn_status answer_formula(request *r, tn_error *error) {
     const tn_question *q = r->question;
     asking context = {.request = r};
     tn_formula_key key[TN_PARAMETERS_MOST];
-    const tn_formula formula = {"hardware", q->name, key,      q->parameters, q->record,
-                                &context,   ask,     put_head, put_asked};
+    const tn_technique_formula formula = {"hardware", q->name, key,      q->parameters, q->record,
+                                          &context,   ask,     put_head, put_asked};
     for (size_t i = 0; i < q->parameters; i++)
         key[i] = (tn_formula_key){q->parameter[i].name, q->parameter[i].help, !q->parameter[i].fallback,
                                   r->given[i]};

@@ -256,8 +256,8 @@ static tn_status answer_technique(void *asked, int *answer, tn_error *error) {
     const tn_technique *t = r->technique;
     asking context = {.technique = t};
     tn_formula_key key[TN_TECHNIQUE_KEYS_MOST];
-    const tn_formula formula = {"technique", t->name, key,      t->keys.count, &t->answers,
-                                &context,    ask,     put_head, put_asked};
+    const tn_technique_formula formula = {"technique", t->name, key,      t->keys.count, &t->answers,
+                                          &context,    ask,     put_head, put_asked};
     (void)answer;
     for (size_t i = 0; i < t->keys.count; i++)
         key[i] = (tn_formula_key){t->keys.field[i].key, t->keys.field[i].help, t->keys.field[i].required,

@@ -11,8 +11,8 @@
 static const char *const labels[] = {"name", "id"}; /* columns of a batch that are passed on */
 enum { LABELS = sizeof labels / sizeof *labels, NO_COLUMN = -1 };
 
-static tn_status ask(const tn_formula *f, const tn_csv_cell *value, tn_position row, tn_arena *arena,
-                     void **answer, tn_error *error) {
+static tn_status ask(const tn_technique_formula *f, const tn_csv_cell *value, tn_position row,
+                     tn_arena *arena, void **answer, tn_error *error) {
     tn_error unplaced = {0};
     TN_TRY(tn_arena_alloc(arena, 1, f->answers->size, answer, error));
     tn_status status = f->ask(f->context, value, arena, *answer, &unplaced);
@@ -23,7 +23,7 @@ static tn_status ask(const tn_formula *f, const tn_csv_cell *value, tn_position 
 
 /* --- One question. */
 
-static tn_status answer_one(const tn_formula *f, bool as_json, tn_arena *arena, tn_error *error) {
+static tn_status answer_one(const tn_technique_formula *f, bool as_json, tn_arena *arena, tn_error *error) {
     tn_csv_cell value[TN_FORMULA_KEYS_MOST] = {0};
     void *answer;
     for (size_t k = 0; k < f->keys; k++) {
@@ -59,7 +59,7 @@ static bool is_label(const char *name) {
     return false;
 }
 
-static tn_status refuse_column(const tn_formula *f, const tn_csv_cell *head, tn_error *error) {
+static tn_status refuse_column(const tn_technique_formula *f, const tn_csv_cell *head, tn_error *error) {
     const char *names[TN_FORMULA_KEYS_MOST + LABELS];
     for (size_t i = 0; i < f->answers->columns; i++)
         if (f->answers->column[i].key && strcmp(f->answers->column[i].key, head->text) == 0)
@@ -73,7 +73,7 @@ static tn_status refuse_column(const tn_formula *f, const tn_csv_cell *head, tn_
 }
 
 /* Where each key's text comes from: its column, or NO_COLUMN and then the option. */
-static tn_status map_columns(const tn_formula *f, const tn_csv *csv, int *column, tn_error *error) {
+static tn_status map_columns(const tn_technique_formula *f, const tn_csv *csv, int *column, tn_error *error) {
     for (size_t k = 0; k < f->keys; k++) column[k] = NO_COLUMN;
     for (size_t c = 0; c < csv->columns; c++) {
         size_t k = 0;
@@ -93,7 +93,7 @@ static tn_status map_columns(const tn_formula *f, const tn_csv *csv, int *column
     return TN_OK;
 }
 
-static tn_status ask_row(const tn_formula *f, const tn_csv *csv, size_t row, const int *column,
+static tn_status ask_row(const tn_technique_formula *f, const tn_csv *csv, size_t row, const int *column,
                          tn_arena *arena, void **answer, tn_error *error) {
     tn_csv_cell value[TN_FORMULA_KEYS_MOST] = {0};
     for (size_t k = 0; k < f->keys; k++)
@@ -102,14 +102,14 @@ static tn_status ask_row(const tn_formula *f, const tn_csv *csv, size_t row, con
     return ask(f, value, csv->columns ? tn_csv_at(csv, row, 0)->at : (tn_position){0}, arena, answer, error);
 }
 
-static void put_csv_row(const tn_formula *f, const tn_csv *csv, size_t row, const void *answer,
+static void put_csv_row(const tn_technique_formula *f, const tn_csv *csv, size_t row, const void *answer,
                         tn_buffer *out) {
     for (size_t c = 0; c < csv->columns; c++) tn_csv_put(out, tn_csv_at(csv, row, c)->text);
     tn_record_csv(f->answers, answer, out);
     tn_csv_line(out);
 }
 
-static void put_json_row(const tn_formula *f, const tn_csv *csv, size_t row, const void *answer,
+static void put_json_row(const tn_technique_formula *f, const tn_csv *csv, size_t row, const void *answer,
                          tn_json *json) {
     tn_json_object(json);
     for (size_t i = 0; i < LABELS; i++) {
@@ -121,7 +121,7 @@ static void put_json_row(const tn_formula *f, const tn_csv *csv, size_t row, con
     tn_json_end(json);
 }
 
-static tn_status answer_rows(const tn_formula *f, const tn_csv *csv, bool as_json, tn_buffer *out,
+static tn_status answer_rows(const tn_technique_formula *f, const tn_csv *csv, bool as_json, tn_buffer *out,
                              tn_error *error) {
     int column[TN_FORMULA_KEYS_MOST];
     tn_json json;
@@ -156,8 +156,8 @@ static tn_status answer_rows(const tn_formula *f, const tn_csv *csv, bool as_jso
     return TN_OK;
 }
 
-tn_status tn_formula_answer(const tn_formula *formula, const char *batch, bool json, tn_arena *arena,
-                            tn_error *error) {
+tn_status tn_formula_answer(const tn_technique_formula *formula, const char *batch, bool json,
+                            tn_arena *arena, tn_error *error) {
     tn_csv csv;
     tn_buffer out = {0};
     if (!batch) return answer_one(formula, json, arena, error);

@@ -22,7 +22,7 @@ typedef struct tn_formula_key {
     const char *given; /* the option's text; NULL: not given */
 } tn_formula_key;
 
-typedef struct tn_formula {
+typedef struct tn_technique_formula {
     const char *command, *name; /* "hardware", "memory" */
     const tn_formula_key *key;
     size_t keys;
@@ -33,14 +33,14 @@ typedef struct tn_formula {
     tn_status (*ask)(void *context, const tn_csv_cell *value, tn_arena *arena, void *answer, tn_error *error);
     void (*put_head)(void *context, tn_json *json);  /* keys of the answer as a whole */
     void (*put_asked)(void *context, tn_json *json); /* keys that say what was asked last */
-} tn_formula;
+} tn_technique_formula;
 
 enum { TN_FORMULA_KEYS_MOST = 16 };
 
 /* Asks once, or with `batch` once a row: columns are the keys, or `name` and `id`, which are passed on. Prints
  * one object or a table; of a batch all rows, or, where one fails, none. */
-tn_status tn_formula_answer(const tn_formula *formula, const char *batch, bool json, tn_arena *arena,
-                            tn_error *error);
+tn_status tn_formula_answer(const tn_technique_formula *formula, const char *batch, bool json,
+                            tn_arena *arena, tn_error *error);
 
 enum { TN_TECHNIQUE_KEYS_MOST = 12 };
 

@@ -4,16 +4,20 @@
 #include "kernel/issue.h"
 
 uint64_t tn_vector_pass_depth(tn_operation_kind vector, int pass, const tn_operator_set *operators) {
-    const tn_pass *of = &tn_operation_rows[vector].pass[pass];
-    uint64_t depth = 0;
-    for (int kind = 0; kind < TN_OPERATORS; kind++)
-        if (of->series[kind]) depth += of->series[kind] * operators->row[kind]->stages;
-    return depth ? depth : 1; /* a pass that only moves still takes a cycle */
+    const tn_pass *of = &tn_operation_passes(vector)[pass];
+    uint64_t depth = 1; /* a pass that only moves still takes a cycle */
+    for (int path = 0; path < of->paths; path++) {
+        uint64_t stages = 0;
+        for (int kind = 0; kind < TN_OPERATORS; kind++)
+            if (of->series[path][kind]) stages += of->series[path][kind] * operators->row[kind]->stages;
+        if (stages > depth) depth = stages;
+    }
+    return depth;
 }
 
 tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vector_blocks *blocks,
                                 uint64_t *cycles, tn_error *error) {
-    const tn_pass *of = &tn_operation_rows[kernel->kind].pass[pass];
+    const tn_pass *of = &tn_operation_passes(kernel->kind)[pass];
     const bool per_row = of->form == TN_PASS_PER_ROW;
     const tn_issued_pass issue = {.form = of->form,
                                   .rows = blocks->rows,
@@ -23,7 +27,7 @@ tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vect
                                   .write_phases = {blocks->write_phases[0], blocks->write_phases[1]},
                                   .lanes = kernel->lanes,
                                   .depth = tn_vector_pass_depth(kernel->kind, pass, kernel->operators),
-                                  .sum_cycles = kernel->operators->row[of->with]->stages};
+                                  .sum_cycles = kernel->operators->row[of->sum]->stages};
     tn_issued issued;
     uint64_t behind;
     TN_TRY(tn_issue_pass(&issue, &issued, &behind, error));
@@ -34,9 +38,9 @@ tn_status tn_vector_pass_cycles(const tn_vector *kernel, int pass, const tn_vect
 
 tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t columns, uint64_t *cycles,
                            tn_error *error) {
-    const tn_pass *passes = tn_operation_rows[kernel->kind].pass;
+    const tn_pass *passes = tn_operation_passes(kernel->kind);
     uint64_t sum = 0;
-    if (tn_operation_rows[kernel->kind].shape == TN_ELEMENTWISE) {
+    if (tn_operation_is_elementwise(kernel->kind)) {
         if (!tn_mul(rows, columns, &columns))
             return tn_fail(error, TN_OVERFLOW, "a vector kernel's elements do not fit 64 bits");
         rows = 1;
@@ -53,14 +57,14 @@ tn_status tn_vector_cycles(const tn_vector *kernel, uint64_t rows, uint64_t colu
 }
 
 uint64_t tn_vector_starts(tn_operation_kind kind) {
-    const tn_pass *passes = tn_operation_rows[kind].pass;
+    const tn_pass *passes = tn_operation_passes(kind);
     uint64_t count = 0;
     while (count < TN_PASSES_MOST && passes[count].form != TN_PASS_NONE) count++;
     return count;
 }
 
 uint64_t tn_vector_passes(tn_operation_kind kind) {
-    const tn_pass *passes = tn_operation_rows[kind].pass;
+    const tn_pass *passes = tn_operation_passes(kind);
     uint64_t count = 0;
     for (int i = 0; i < TN_PASSES_MOST; i++)
         count += passes[i].form != TN_PASS_NONE && passes[i].form != TN_PASS_PER_ROW;
@@ -70,14 +74,15 @@ uint64_t tn_vector_passes(tn_operation_kind kind) {
 /* Operators of that kind that a pass needs. */
 static uint64_t amount_of(const tn_pass *of, int kind, uint64_t lanes) {
     uint64_t present = of->form == TN_PASS_PER_ROW ? of->operators[kind] : of->operators[kind] * lanes;
-    bool sums = (of->form == TN_PASS_REDUCE || of->form == TN_PASS_ACCUMULATE) && of->with == kind;
+    bool sums = (of->form == TN_PASS_REDUCE || of->form == TN_PASS_ACCUMULATE) && of->sum == kind;
     return present + (sums ? of->sums * lanes : 0);
 }
 
 static uint64_t most_of(tn_operation_kind vector, int kind, uint64_t lanes) {
+    const tn_pass *passes = tn_operation_passes(vector);
     uint64_t most = 0;
-    for (int i = 0; i < TN_PASSES_MOST; i++) {
-        uint64_t amount = amount_of(&tn_operation_rows[vector].pass[i], kind, lanes);
+    for (int i = 0; i < TN_PASSES_MOST && passes[i].form != TN_PASS_NONE; i++) {
+        uint64_t amount = amount_of(&passes[i], kind, lanes);
         if (amount > most) most = amount;
     }
     return most;

@@ -2,6 +2,7 @@
 
 #include "layout/layout_problem.h"
 #include "model/attention.h"
+#include "model/operation.h"
 
 #include <string.h>
 
@@ -128,7 +129,7 @@ bool tn_lookup_is_by_token(const tn_program *program, const tn_program_step *ste
 bool tn_moves_by_row(const tn_step *step, const tn_operation *operation) {
     if (operation->kind == TN_OP_LOOKUP) return true;
     bool positions = step->array[operation->writes[0]].role == TN_ARRAY_GRADIENT &&
-                     strcmp(step->layer[operation->layer].kind, "positions") == 0;
+                     step->layer[operation->layer].family == TN_LAYER_POSITIONS;
     return operation->kind == TN_OP_SCATTER && !positions;
 }
 
@@ -163,14 +164,13 @@ static void is_matrix(finder *with, uint32_t array, uint64_t columns) {
 static void add_operand(finder *with, const tn_operation *operation, uint32_t array) {
     const tn_array *of = &with->step->array[array];
     const uint64_t tokens = with->step->layer[operation->layer].tokens;
-    const bool norms = operation->kind == TN_OP_RMS_NORM || operation->kind == TN_OP_RMS_NORM_GRADIENT ||
-                       operation->kind == TN_OP_RMS_SCALE_GRADIENT;
+    const tn_operation_row *row = &tn_operation_rows[operation->kind];
     bool parameter = of->role == TN_ARRAY_PARAMETER || of->role == TN_ARRAY_GRADIENT,
-         by_row = operation->kind == TN_OP_LOOKUP || operation->kind == TN_OP_SCATTER;
+         by_row = row->shape == TN_SHAPE_LOOKUP || row->shape == TN_SHAPE_SCATTER;
     if (of->elements == operation->rows * operation->columns ||
         (parameter && of->elements == operation->columns) ||
         (by_row && of->elements % operation->columns == 0))
-        is_matrix(with, array, norms && !parameter ? of->elements / tokens : operation->columns);
+        is_matrix(with, array, row->of_heads && !parameter ? of->elements / tokens : operation->columns);
 }
 
 /* A word's features must be a box in a folding; in one of one axis they may reach beyond its end. */
@@ -190,7 +190,7 @@ static uint64_t heads_of(const finder *with, const tn_operation *operation, cons
 
 /* Tokens x heads x width of a head; scores are a matrix by their softmax. */
 static void add_attention(finder *with, const tn_operation *operation) {
-    const tn_attention_product *of = tn_attention_product_of(with->step->array[operation->writes[0]].part);
+    const tn_attention_product *of = operation->attention;
     const uint32_t array[] = {operation->reads[0], operation->reads[1], operation->writes[0]};
     for (int i = 0; of && i < 3; i++) {
         const char *letters = of->letters[i];
@@ -203,7 +203,7 @@ static void add_attention(finder *with, const tn_operation *operation) {
 }
 
 static void fit_heads(finder *with, const tn_operation *operation) {
-    const tn_attention_product *of = tn_attention_product_of(with->step->array[operation->writes[0]].part);
+    const tn_attention_product *of = operation->attention;
     const uint32_t array[] = {operation->reads[0], operation->reads[1], operation->writes[0]};
     for (int i = 0; of && i < 3; i++) {
         uint64_t columns = with->to->columns[array[i]], heads = heads_of(with, operation, of, i);

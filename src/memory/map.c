@@ -76,7 +76,7 @@ tn_use tn_use_of(const tn_operation *operation, unsigned position) {
     uint32_t rows = clamp(operation->rows), columns = clamp(operation->columns),
              reduction = clamp(operation->reduction);
     if (operation->kind != TN_OP_PRODUCT) {
-        bool elementwise = tn_operation_rows[operation->kind].shape == TN_ELEMENTWISE;
+        bool elementwise = tn_operation_is_elementwise(operation->kind);
         uint64_t line = elementwise ? (uint64_t)rows * columns : columns;
         return (tn_use){TN_SIDE_VECTOR, {clamp(line), 1}};
     }

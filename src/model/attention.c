@@ -48,33 +48,30 @@ tn_status tn_rotary_forward(tn_builder *b) {
     tn_layer_arrays *made = tn_builder_made(b);
     made->kept[TABLE] = shared_table(b);
     if (made->kept[TABLE] == TN_NONE)
-        TN_TRY(tn_builder_matrix(b, "rotations", TN_ARRAY_CONSTANT, layer->sequence,
+        TN_TRY(tn_builder_matrix(b, TN_PART_ROTATIONS, TN_ARRAY_CONSTANT, layer->sequence,
                                  layer->width / layer->heads, &made->kept[TABLE]));
-    TN_TRY(tn_builder_matrix(b, "output", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &made->output));
+    TN_TRY(tn_builder_matrix(b, TN_PART_OUTPUT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+                             &made->output));
     return turn(b, TN_OP_ROTARY, TN_FORWARD, tn_builder_input(b, 0), made->output);
 }
 
 tn_status tn_rotary_backward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     uint32_t gradient;
-    TN_TRY(
-        tn_builder_matrix(b, "input-gradient", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &gradient));
+    TN_TRY(tn_builder_matrix(b, TN_PART_INPUT_GRADIENT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+                             &gradient));
     TN_TRY(turn(b, TN_OP_ROTARY_GRADIENT, TN_INPUT_GRADIENT, tn_builder_made(b)->gradient, gradient));
     return tn_builder_contribute(b, layer->input[0], gradient, true);
 }
 
 enum { QUERY, KEY, VALUE };
 
-const tn_attention_product *tn_attention_product_of(const char *part) {
-    static const tn_attention_product products[] = {
-        {"scores", {"qhd", "khd", "hqk"}},         {"output", {"hqk", "khv", "qhv"}},
-        {"value-gradient", {"hqk", "qhv", "khv"}}, {"scores-gradient", {"qhv", "khv", "hqk"}},
-        {"query-gradient", {"hqk", "khd", "qhd"}}, {"key-gradient", {"hqk", "qhd", "khd"}},
-    };
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-        if (strcmp(products[i].part, part) == 0) return &products[i];
-    return NULL;
-}
+/* By the part that they make. */
+static const tn_attention_product products[TN_ARRAY_PARTS] = {
+    [TN_PART_SCORES] = {{"qhd", "khd", "hqk"}},         [TN_PART_OUTPUT] = {{"hqk", "khv", "qhv"}},
+    [TN_PART_VALUE_GRADIENT] = {{"hqk", "qhv", "khv"}}, [TN_PART_SCORES_GRADIENT] = {{"qhv", "khv", "hqk"}},
+    [TN_PART_QUERY_GRADIENT] = {{"hqk", "khd", "qhd"}}, [TN_PART_KEY_GRADIENT] = {{"hqk", "qhd", "khd"}},
+};
 
 bool tn_attention_is_shared(const char *letters) {
     return letters[0] == 'k';
@@ -118,6 +115,7 @@ static tn_status sizes_of(const tn_builder *b, sizes *of) {
 static tn_status add_product(tn_builder *b, tn_phase phase, uint32_t left, uint32_t right, uint32_t out,
                              const uint64_t shape[4]) {
     return tn_builder_add(b, &(tn_operation){.kind = TN_OP_PRODUCT,
+                                             .attention = &products[b->step->array[out].part],
                                              .phase = phase,
                                              .batch = shape[0],
                                              .rows = shape[1],
@@ -135,7 +133,7 @@ tn_status tn_attention_forward(tn_builder *b) {
     sizes n;
     uint32_t scores;
     TN_TRY(sizes_of(b, &n));
-    TN_TRY(tn_builder_matrix(b, "scores", TN_ARRAY_ACTIVATION, n.heads * n.queries, n.keys, &scores));
+    TN_TRY(tn_builder_matrix(b, TN_PART_SCORES, TN_ARRAY_ACTIVATION, n.heads * n.queries, n.keys, &scores));
     TN_TRY(add_product(b, TN_FORWARD, tn_builder_input(b, QUERY), tn_builder_input(b, KEY), scores,
                        (const uint64_t[]){n.heads, n.queries, n.depth, n.keys}));
     TN_TRY(tn_builder_add(b, &(tn_operation){.kind = TN_OP_SOFTMAX,
@@ -146,15 +144,16 @@ tn_status tn_attention_forward(tn_builder *b) {
                                              .reads = {scores},
                                              .write_count = 1,
                                              .writes = {scores}}));
-    TN_TRY(tn_builder_matrix(b, "output", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &made->output));
+    TN_TRY(tn_builder_matrix(b, TN_PART_OUTPUT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+                             &made->output));
     made->kept[0] = scores;
     return add_product(b, TN_FORWARD, scores, tn_builder_input(b, VALUE), made->output,
                        (const uint64_t[]){n.heads, n.queries, n.keys, n.value_depth});
 }
 
 /* A new array for the gradient of one input, made by a product and given to that input. */
-static tn_status add_gradient(tn_builder *b, uint32_t input, const char *part, uint32_t left, uint32_t right,
-                              const uint64_t shape[4]) {
+static tn_status add_gradient(tn_builder *b, uint32_t input, tn_array_part part, uint32_t left,
+                              uint32_t right, const uint64_t shape[4]) {
     const tn_layer *of = tn_builder_input_layer(b, input);
     uint32_t gradient;
     TN_TRY(tn_builder_matrix(b, part, TN_ARRAY_ACTIVATION, of->tokens, of->width, &gradient));
@@ -169,10 +168,10 @@ tn_status tn_attention_backward(tn_builder *b) {
     sizes n;
     TN_TRY(sizes_of(b, &n));
     if (tn_builder_input_learns(b, VALUE))
-        TN_TRY(add_gradient(b, VALUE, "value-gradient", scores, made->gradient,
+        TN_TRY(add_gradient(b, VALUE, TN_PART_VALUE_GRADIENT, scores, made->gradient,
                             (const uint64_t[]){n.shared_heads, n.keys, n.group_queries, n.value_depth}));
     if (!query_learns && !key_learns) return TN_OK;
-    TN_TRY(tn_builder_matrix(b, "scores-gradient", TN_ARRAY_ACTIVATION, n.heads * n.queries, n.keys,
+    TN_TRY(tn_builder_matrix(b, TN_PART_SCORES_GRADIENT, TN_ARRAY_ACTIVATION, n.heads * n.queries, n.keys,
                              &scores_gradient));
     TN_TRY(add_product(b, TN_INPUT_GRADIENT, made->gradient, tn_builder_input(b, VALUE), scores_gradient,
                        (const uint64_t[]){n.heads, n.queries, n.value_depth, n.keys}));
@@ -185,9 +184,9 @@ tn_status tn_attention_backward(tn_builder *b) {
                                              .write_count = 1,
                                              .writes = {scores_gradient}}));
     if (query_learns)
-        TN_TRY(add_gradient(b, QUERY, "query-gradient", scores_gradient, tn_builder_input(b, KEY),
+        TN_TRY(add_gradient(b, QUERY, TN_PART_QUERY_GRADIENT, scores_gradient, tn_builder_input(b, KEY),
                             (const uint64_t[]){n.heads, n.queries, n.keys, n.depth}));
     if (!key_learns) return TN_OK;
-    return add_gradient(b, KEY, "key-gradient", scores_gradient, tn_builder_input(b, QUERY),
+    return add_gradient(b, KEY, TN_PART_KEY_GRADIENT, scores_gradient, tn_builder_input(b, QUERY),
                         (const uint64_t[]){n.shared_heads, n.keys, n.group_queries, n.depth});
 }

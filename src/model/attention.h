@@ -4,16 +4,16 @@
 #ifndef TN_MODEL_ATTENTION_H
 #define TN_MODEL_ATTENTION_H
 
+#include "base/public.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
+TN_PUBLIC_BEGIN
+
 typedef struct tn_attention_product {
-    const char *part;       /* of the array that it makes (tn_array) */
     const char *letters[3]; /* of left, right and result: "qhd", "hqk" */
 } tn_attention_product;
-
-/* NULL: no product of attention makes such a part. */
-const tn_attention_product *tn_attention_product_of(const char *part);
 
 /* Whether an array of these letters has the heads of keys and values. */
 bool tn_attention_is_shared(const char *letters);
@@ -23,5 +23,7 @@ bool tn_attention_sums_group(const tn_attention_product *product);
 
 /* The index of the product's rows (0), columns (1) or reduction (2). */
 char tn_attention_letter(const tn_attention_product *product, int group);
+
+TN_PUBLIC_END
 
 #endif

@@ -39,7 +39,7 @@ static tn_status room_for_operation(tn_builder *b) {
     return TN_OK;
 }
 
-tn_status tn_builder_array(tn_builder *b, const char *part, uint32_t number, tn_array_role role,
+tn_status tn_builder_array(tn_builder *b, tn_array_part part, uint32_t number, tn_array_role role,
                            uint64_t elements, uint32_t *array) {
     TN_TRY(room_for_array(b));
     *array = b->step->arrays++;
@@ -48,13 +48,13 @@ tn_status tn_builder_array(tn_builder *b, const char *part, uint32_t number, tn_
     return TN_OK;
 }
 
-tn_status tn_builder_matrix(tn_builder *b, const char *part, tn_array_role role, uint64_t rows,
+tn_status tn_builder_matrix(tn_builder *b, tn_array_part part, tn_array_role role, uint64_t rows,
                             uint64_t columns, uint32_t *array) {
     uint64_t elements;
     if (!tn_mul(rows, columns, &elements))
         return tn_fail(b->error, TN_OVERFLOW,
-                       "%s of layer %s, %" PRIu64 " x %" PRIu64 ", has more than 2^64 elements", part,
-                       tn_builder_layer(b)->name, rows, columns);
+                       "%s of layer %s, %" PRIu64 " x %" PRIu64 ", has more than 2^64 elements",
+                       tn_array_part_names[part], tn_builder_layer(b)->name, rows, columns);
     return tn_builder_array(b, part, 0, role, elements, array);
 }
 
@@ -77,7 +77,7 @@ static tn_status count_parameter(tn_builder *b, uint64_t elements, uint64_t stat
     return tn_fail(b->error, TN_OVERFLOW, "the model has more than 2^64 parameters");
 }
 
-tn_status tn_builder_add_parameter(tn_builder *b, const char *part, uint32_t number, uint64_t elements,
+tn_status tn_builder_add_parameter(tn_builder *b, tn_array_part part, uint32_t number, uint64_t elements,
                                    bool is_core) {
     tn_layer_arrays *made = tn_builder_made(b);
     uint64_t state = 0;
@@ -151,7 +151,7 @@ tn_status tn_builder_contribute(tn_builder *b, uint32_t to, uint32_t gradient, b
         made->gradient = gradient;
         return add_in_place(b, gradient, before, layer->tokens, layer->width);
     }
-    TN_TRY(tn_builder_matrix(b, "gradient-sum", TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+    TN_TRY(tn_builder_matrix(b, TN_PART_GRADIENT_SUM, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
                              &made->gradient));
     return tn_builder_add(b, &(tn_operation){.kind = TN_OP_ADD,
                                              .phase = TN_INPUT_GRADIENT,

@@ -57,16 +57,16 @@ struct tn_builder {
 };
 
 /* A new array of the layer being written; `number` counts parts of one name from 1, 0: no number. */
-tn_status tn_builder_array(tn_builder *b, const char *part, uint32_t number, tn_array_role role,
+tn_status tn_builder_array(tn_builder *b, tn_array_part part, uint32_t number, tn_array_role role,
                            uint64_t elements, uint32_t *array);
 /* a * b elements, checked. */
-tn_status tn_builder_matrix(tn_builder *b, const char *part, tn_array_role role, uint64_t rows,
+tn_status tn_builder_matrix(tn_builder *b, tn_array_part part, tn_array_role role, uint64_t rows,
                             uint64_t columns, uint32_t *array);
 
 /* A parameter, its gradient and its optimizer state; a layer adds all its parameters with no other array in
  * between. Of its parameter i these are arrays tn_builder_parameter(b, i), the next, and the next but one
  * where the optimizer keeps state. */
-tn_status tn_builder_add_parameter(tn_builder *b, const char *part, uint32_t number, uint64_t elements,
+tn_status tn_builder_add_parameter(tn_builder *b, tn_array_part part, uint32_t number, uint64_t elements,
                                    bool is_core);
 uint32_t tn_builder_parameter(const tn_builder *b, uint32_t i);
 uint32_t tn_builder_parameter_gradient(const tn_builder *b, uint32_t i);

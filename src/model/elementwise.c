@@ -1,18 +1,20 @@
-/* Layers without matrix products or statistics: inputs, learned positions, GELU, SiLU, tanh, ReLU, residuals, products of
- * two layers' outputs element by element, the choice of the first token, and the cross-entropy loss. GELU and SiLU keep
- * their input, tanh and ReLU their output, a product both its inputs; a residual keeps nothing and passes its gradient on
- * as it is. */
+/* Layers without matrix products or statistics: inputs, learned positions, functions of each element (GELU, ReLU ...),
+ * residuals, products of two layers' outputs element by element, the choice of the first token, and the cross-entropy
+ * loss. A function keeps its input or its output, whichever its gradient reads, a product both its inputs; a residual
+ * keeps nothing and passes its gradient on as it is. */
 #include "model/builder.h"
+#include "model/operation.h"
 
 static tn_status new_output(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
-    return tn_builder_matrix(b, "output", TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+    return tn_builder_matrix(b, TN_PART_OUTPUT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
                              &tn_builder_made(b)->output);
 }
 
 static tn_status new_input_gradient(tn_builder *b, uint32_t *gradient) {
     const tn_layer *input = tn_builder_input_layer(b, 0);
-    return tn_builder_matrix(b, "input-gradient", TN_ARRAY_ACTIVATION, input->tokens, input->width, gradient);
+    return tn_builder_matrix(b, TN_PART_INPUT_GRADIENT, TN_ARRAY_ACTIVATION, input->tokens, input->width,
+                             gradient);
 }
 
 /* An operation over the layer's tokens x width; `second` TN_NONE: it reads one array. */
@@ -55,7 +57,7 @@ tn_status tn_input_backward(tn_builder *b) {
 tn_status tn_positions_forward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     TN_TRY(new_output(b)); /* at least as large as the table, so the table's size fits too */
-    TN_TRY(tn_builder_add_parameter(b, "table", 0, layer->sequence * layer->width, false));
+    TN_TRY(tn_builder_add_parameter(b, TN_PART_TABLE, 0, layer->sequence * layer->width, false));
     return add(b, TN_OP_ADD, TN_FORWARD, tn_builder_input(b, 0), tn_builder_parameter(b, 0),
                tn_builder_made(b)->output);
 }
@@ -67,36 +69,16 @@ tn_status tn_positions_backward(tn_builder *b) {
     return tn_builder_contribute(b, tn_builder_layer(b)->input[0], gradient, false);
 }
 
-tn_status tn_gelu_forward(tn_builder *b) {
-    return forward_of(b, TN_OP_GELU);
+tn_status tn_map_forward(tn_builder *b) {
+    return forward_of(b, tn_builder_layer(b)->kind->operation);
 }
 
-tn_status tn_gelu_backward(tn_builder *b) {
-    return backward_from(b, TN_OP_GELU_GRADIENT, tn_builder_made(b)->gradient, tn_builder_input(b, 0));
-}
-
-tn_status tn_silu_forward(tn_builder *b) {
-    return forward_of(b, TN_OP_SILU);
-}
-
-tn_status tn_silu_backward(tn_builder *b) {
-    return backward_from(b, TN_OP_SILU_GRADIENT, tn_builder_made(b)->gradient, tn_builder_input(b, 0));
-}
-
-tn_status tn_tanh_forward(tn_builder *b) {
-    return forward_of(b, TN_OP_TANH);
-}
-
-tn_status tn_tanh_backward(tn_builder *b) {
-    return backward_from(b, TN_OP_TANH_GRADIENT, tn_builder_made(b)->gradient, tn_builder_made(b)->output);
-}
-
-tn_status tn_relu_forward(tn_builder *b) {
-    return forward_of(b, TN_OP_RELU);
-}
-
-tn_status tn_relu_backward(tn_builder *b) {
-    return backward_from(b, TN_OP_RELU_GRADIENT, tn_builder_made(b)->gradient, tn_builder_made(b)->output);
+/* dX from dY and what the row of the gradient's operation says: X, or Y. */
+tn_status tn_map_backward(tn_builder *b) {
+    const tn_layer_arrays *made = tn_builder_made(b);
+    const tn_operation_kind gradient = tn_builder_layer(b)->kind->gradient;
+    const bool of_output = tn_operation_rows[gradient].reads[1] == 'y';
+    return backward_from(b, gradient, made->gradient, of_output ? made->output : tn_builder_input(b, 0));
 }
 
 /* Element by element, of both inputs. */
@@ -128,7 +110,7 @@ tn_status tn_multiply_backward(tn_builder *b) {
     for (uint32_t i = 0; i < layer->input_count; i++) {
         uint32_t gradient;
         if (!tn_builder_input_learns(b, i)) continue;
-        TN_TRY(tn_builder_array(b, "input-gradient", i + 1, TN_ARRAY_ACTIVATION,
+        TN_TRY(tn_builder_array(b, TN_PART_INPUT_GRADIENT, i + 1, TN_ARRAY_ACTIVATION,
                                 b->step->array[tn_builder_made(b)->output].elements, &gradient));
         TN_TRY(add(b, TN_OP_MULTIPLY, TN_INPUT_GRADIENT, tn_builder_made(b)->gradient,
                    tn_builder_input(b, 1 - i), gradient));
@@ -149,7 +131,8 @@ tn_status tn_first_token_backward(tn_builder *b) {
     tn_layer_arrays *source = &b->made[from];
     if (source->gradient != TN_NONE && source->gradient_is_free)
         return add(b, TN_OP_SCATTER, TN_INPUT_GRADIENT, gradient, source->gradient, source->gradient);
-    TN_TRY(tn_builder_matrix(b, "input-gradient", TN_ARRAY_ACTIVATION, input->tokens, input->width, &whole));
+    TN_TRY(tn_builder_matrix(b, TN_PART_INPUT_GRADIENT, TN_ARRAY_ACTIVATION, input->tokens, input->width,
+                             &whole));
     TN_TRY(add(b, TN_OP_SCATTER, TN_INPUT_GRADIENT, gradient, TN_NONE, whole));
     return tn_builder_contribute(b, from, whole, true);
 }

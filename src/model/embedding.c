@@ -6,7 +6,8 @@
 static tn_status fetch_rows(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     tn_layer_arrays *made = tn_builder_made(b);
-    TN_TRY(tn_builder_matrix(b, "output", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &made->output));
+    TN_TRY(tn_builder_matrix(b, TN_PART_OUTPUT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+                             &made->output));
     return tn_builder_add(b, &(tn_operation){.kind = TN_OP_LOOKUP,
                                              .phase = TN_FORWARD,
                                              .rows = layer->tokens,
@@ -38,7 +39,8 @@ static tn_status add_cores(tn_builder *b) {
         uint64_t shape[TN_RANKS_MOST], elements = 1;
         uint32_t axes = tn_weight_core_shape(weight, k, shape);
         for (uint32_t i = 0; i < axes; i++) elements *= shape[i]; /* the sum over all cores is known to fit */
-        TN_TRY(tn_builder_add_parameter(b, dense ? "table" : "core", dense ? 0 : k + 1, elements, !dense));
+        TN_TRY(tn_builder_add_parameter(b, dense ? TN_PART_TABLE : TN_PART_CORE, dense ? 0 : k + 1, elements,
+                                        !dense));
     }
     return TN_OK;
 }

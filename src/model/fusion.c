@@ -82,7 +82,7 @@ const tn_transformation tn_write_back = {
 };
 
 static bool is_activation(tn_operation_kind kind) {
-    return kind == TN_OP_GELU || kind == TN_OP_TANH || kind == TN_OP_RELU;
+    return tn_operation_rows[kind].shape == TN_SHAPE_MAP;
 }
 
 /* The product makes its layer's output, all of it. */
@@ -93,7 +93,7 @@ static bool makes_output(const tn_step *step, const tn_operation *product) {
     const uint64_t size[] = {product->batch, product->rows, product->columns};
     uint64_t elements;
     return layer->program->tensor[product->program_step->out].role == TN_ROLE_Y &&
-           strcmp(layer->kind, "linear") == 0 && tn_product(size, 3, &elements) &&
+           layer->family == TN_LAYER_LINEAR && tn_product(size, 3, &elements) &&
            elements == step->array[product->writes[0]].elements;
 }
 
@@ -132,7 +132,7 @@ static bool measure_added(const tn_step *step, const tn_operation *product, cons
 
 /* What else the addition reads; false: the operation cannot be fused. */
 static bool find_added(const tn_operation *operation, uint32_t result, uint32_t *array) {
-    if (operation->kind != TN_OP_ADD || operation->read_count != 2) return false;
+    if (tn_operation_rows[operation->kind].shape != TN_SHAPE_ADD || operation->read_count != 2) return false;
     if ((operation->reads[0] == result) == (operation->reads[1] == result)) return false;
     *array = operation->reads[operation->reads[0] == result];
     return true;
@@ -144,8 +144,9 @@ static bool take_up(const tn_step *step, bool activations, tn_operation *product
                     tn_fused *fused) {
     const uint32_t result = product->writes[0], made = operation->writes[0];
     uint32_t added;
-    if (operation->phase != TN_FORWARD || operation->times != product->times ||
-        operation->of_times != product->of_times || product->fused_count == TN_FUSED_MOST)
+    if (!tn_operation_rows[operation->kind].may_fuse || operation->phase != TN_FORWARD ||
+        operation->times != product->times || operation->of_times != product->of_times ||
+        product->fused_count == TN_FUSED_MOST)
         return false;
     *fused = (tn_fused){.kind = operation->kind, .layer = operation->layer, .read = UINT32_MAX};
     if (operation->rows * operation->columns != step->array[result].elements) return false;

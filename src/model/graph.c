@@ -145,7 +145,7 @@ static tn_status resolve(grapher *g, const scope *in, const char *name, tn_posit
 
 static tn_status refuse_loss(grapher *g, uint32_t layer, tn_position at) {
     const tn_layer *source = &g->model->layer[layer];
-    if (!source->kind->is_loss) return TN_OK;
+    if (source->kind->family != TN_LAYER_LOSS) return TN_OK;
     return tn_fail_at(g->error, TN_INPUT, at,
                       "layer %.100s is a %s and gives nothing to take; name another under `input`",
                       source->name, source->kind->name);
@@ -236,7 +236,7 @@ static tn_status take_table(grapher *g, const scope *in, const tn_layer_entry *e
             entry->name, entry->tied);
     TN_TRY(resolve(g, in, entry->tied, entry->tied_at, &at));
     table = &g->model->layer[at];
-    if (!table->kind->is_lookup)
+    if (table->kind->family != TN_LAYER_EMBEDDING)
         return tn_fail_at(g->error, TN_INPUT, entry->tied_at,
                           "layer %.100s is of kind %s; only the table of an embedding can be tied to",
                           table->name, table->kind->name);
@@ -331,7 +331,7 @@ static tn_status refuse_dead_ends(grapher *g) {
     TN_TRY(TN_NEW(g->arena, model->layers, &leads, g->error));
     for (uint32_t i = model->layers; i-- > 0;) {
         const tn_layer *layer = &model->layer[i];
-        leads[i] |= layer->kind->is_loss;
+        leads[i] |= layer->kind->family == TN_LAYER_LOSS;
         if (!leads[i])
             return tn_fail_at(
                 g->error, TN_INPUT, layer->at,

@@ -207,29 +207,35 @@ static tn_status shape_of_two(const tn_layer_entry *entry, const tn_layer *const
 
 /* ---- the table ---- */
 
-#define FIELDS(of)  .field = of##_fields, .fields = sizeof of##_fields / sizeof *of##_fields
-#define PARTS(part) .forward = tn_##part##_forward, .backward = tn_##part##_backward
-#define ONE_INPUT   FIELDS(one_input), .inputs = 1
+#define FIELDS(of)     .field = of##_fields, .fields = sizeof of##_fields / sizeof *of##_fields
+#define PARTS(part)    .forward = tn_##part##_forward, .backward = tn_##part##_backward
+#define FUNCTION(kind) PARTS(map), .operation = TN_OP_##kind, .gradient = TN_OP_##kind##_GRADIENT
+#define ONE_INPUT      FIELDS(one_input), .inputs = 1
 
 const tn_layer_kind tn_layer_kinds[] = {
-    {"input", FIELDS(input), PARTS(input)},
-    {"embedding", FIELDS(embedding), PARTS(embedding), .has_parameters = true, .is_lookup = true,
+    {"input", FIELDS(input), PARTS(input), .family = TN_LAYER_INPUT},
+    {"embedding", FIELDS(embedding), PARTS(embedding), .has_parameters = true, .family = TN_LAYER_EMBEDDING,
      .shape = shape_embedding},
-    {"positions", ONE_INPUT, PARTS(positions), .has_parameters = true},
-    {"linear", FIELDS(linear), PARTS(linear), .inputs = 1, .has_parameters = true, .shape = shape_linear},
-    {"attention", FIELDS(attention), PARTS(attention), .inputs = 3, .shape = shape_attention},
+    {"positions", ONE_INPUT, PARTS(positions), .family = TN_LAYER_POSITIONS, .has_parameters = true},
+    {"linear", FIELDS(linear), PARTS(linear), .family = TN_LAYER_LINEAR, .inputs = 1, .has_parameters = true,
+     .shape = shape_linear},
+    {"attention", FIELDS(attention), PARTS(attention), .family = TN_LAYER_ATTENTION, .inputs = 3,
+     .shape = shape_attention},
     {"rotary", FIELDS(rotary), PARTS(rotary), .inputs = 1, .shape = shape_rotary},
     {"layer-norm", ONE_INPUT, PARTS(layer_norm), .has_parameters = true},
     {"rms-norm", FIELDS(rms_norm), PARTS(rms_norm), .inputs = 1, .has_parameters = true,
      .shape = shape_rms_norm},
-    {"gelu", ONE_INPUT, PARTS(gelu)},
-    {"silu", ONE_INPUT, PARTS(silu)},
-    {"relu", ONE_INPUT, PARTS(relu)},
-    {"tanh", ONE_INPUT, PARTS(tanh)},
-    {"residual", FIELDS(residual), PARTS(residual), .inputs = 2, .shape = shape_of_two},
+    {"gelu", ONE_INPUT, FUNCTION(GELU)},
+    {"silu", ONE_INPUT, FUNCTION(SILU)},
+    {"relu", ONE_INPUT, FUNCTION(RELU)},
+    {"tanh", ONE_INPUT, FUNCTION(TANH)},
+    {"squared-relu", ONE_INPUT, FUNCTION(SQUARED_RELU)},
+    {"softplus", ONE_INPUT, FUNCTION(SOFTPLUS)},
+    {"residual", FIELDS(residual), PARTS(residual), .family = TN_LAYER_RESIDUAL, .inputs = 2,
+     .shape = shape_of_two},
     {"multiply", FIELDS(multiply), PARTS(multiply), .inputs = 2, .shape = shape_of_two},
     {"first-token", ONE_INPUT, PARTS(first_token), .shape = shape_first_token},
-    {"cross-entropy", ONE_INPUT, PARTS(cross_entropy), .is_loss = true},
+    {"cross-entropy", ONE_INPUT, PARTS(cross_entropy), .family = TN_LAYER_LOSS},
     {"block", FIELDS(block)},
 };
 const size_t tn_layer_kind_count = sizeof tn_layer_kinds / sizeof *tn_layer_kinds;

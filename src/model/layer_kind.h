@@ -1,6 +1,7 @@
 /* The kinds of layers, one row each: name in a model file, keys, inputs, shape, forward and backward part.
- * To add one: its row here, its two parts in a file of its own or beside its relatives, and its operations'
- * rows in operation.c where it needs new ones.
+ * To add a function of each element: its two operations in step.h and operation.c, and its row here, which names them.
+ * To add another kind: its row, its two parts in a file of its own or beside its relatives, and its operations' rows
+ * where it needs new ones.
  */
 #ifndef TN_MODEL_LAYER_KIND_H
 #define TN_MODEL_LAYER_KIND_H
@@ -8,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "model/model_file.h"
+#include "model/step.h"
 #include "text/schema.h"
 #include "text/yaml.h"
 
@@ -39,10 +41,9 @@ typedef struct tn_layer_kind {
     const char *name;
     const tn_field *field; /* its keys */
     size_t fields;
-    uint32_t inputs;     /* 0, 1 (by default the layer before), 2 or 3 (which must be named) */
-    bool has_parameters; /* of its own, or a matrix */
-    bool is_loss;        /* gives nothing to take; every layer must lead to one */
-    bool is_lookup;      /* its matrix is a table that is looked up */
+    uint32_t inputs;        /* 0, 1 (by default the layer before), 2 or 3 (which must be named) */
+    bool has_parameters;    /* of its own, or a matrix */
+    tn_layer_family family; /* TN_LAYER_LOSS: gives nothing to take; every layer must lead to one */
     /* Shape and matrix from the entry and the inputs. When it is called, `layer` has as many tokens and
      * features as its first input (or as the entry's `width` says). NULL: that is right. */
     tn_status (*shape)(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
@@ -51,6 +52,8 @@ typedef struct tn_layer_kind {
      * something before them does. Both NULL: a block, which is no layer but layers that repeat. */
     tn_status (*forward)(tn_builder *b);
     tn_status (*backward)(tn_builder *b);
+    tn_operation_kind operation,
+        gradient; /* of a function of each element: forward, and dX from dY and X or Y */
 } tn_layer_kind;
 
 extern const tn_layer_kind tn_layer_kinds[];
@@ -75,10 +78,7 @@ tn_status tn_attention_forward(tn_builder *b), tn_attention_backward(tn_builder 
 tn_status tn_rotary_forward(tn_builder *b), tn_rotary_backward(tn_builder *b);
 tn_status tn_layer_norm_forward(tn_builder *b), tn_layer_norm_backward(tn_builder *b);
 tn_status tn_rms_norm_forward(tn_builder *b), tn_rms_norm_backward(tn_builder *b);
-tn_status tn_gelu_forward(tn_builder *b), tn_gelu_backward(tn_builder *b);
-tn_status tn_silu_forward(tn_builder *b), tn_silu_backward(tn_builder *b);
-tn_status tn_tanh_forward(tn_builder *b), tn_tanh_backward(tn_builder *b);
-tn_status tn_relu_forward(tn_builder *b), tn_relu_backward(tn_builder *b);
+tn_status tn_map_forward(tn_builder *b), tn_map_backward(tn_builder *b);
 tn_status tn_residual_forward(tn_builder *b), tn_residual_backward(tn_builder *b);
 tn_status tn_multiply_forward(tn_builder *b), tn_multiply_backward(tn_builder *b);
 tn_status tn_first_token_forward(tn_builder *b), tn_first_token_backward(tn_builder *b);

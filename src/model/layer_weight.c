@@ -161,7 +161,7 @@ tn_status tn_named_weight_use(tn_model *model, uint32_t position, const char *na
     if (i == TN_NAME_NONE) return unknown_weight(model, name, at, arena, error);
     tn_weight_use *use = &model->weight[i];
     layer->weight = i;
-    bool looked_up = layer->kind->is_lookup;
+    bool looked_up = layer->kind->family == TN_LAYER_EMBEDDING;
     use->looked_up |= looked_up;
     use->multiplied |= !looked_up;
     if (use->first_layer == TN_NONE) {

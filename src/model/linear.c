@@ -11,10 +11,10 @@ static tn_status add_parameters(tn_builder *b) {
     for (uint32_t t = 0; tn_builder_layer(b)->tied == TN_NONE && t < program->inputs; t++) {
         const tn_program_tensor *tensor = &program->tensor[t];
         if (tensor->role != TN_ROLE_CORE) continue;
-        TN_TRY(tn_builder_add_parameter(b, dense ? "weight" : "core", dense ? 0 : tensor->core + 1,
-                                        tensor->elements, !dense));
+        TN_TRY(tn_builder_add_parameter(b, dense ? TN_PART_WEIGHT : TN_PART_CORE,
+                                        dense ? 0 : tensor->core + 1, tensor->elements, !dense));
     }
-    return layer->bias ? tn_builder_add_parameter(b, "bias", 0, layer->rows, false) : TN_OK;
+    return layer->bias ? tn_builder_add_parameter(b, TN_PART_BIAS, 0, layer->rows, false) : TN_OK;
 }
 
 /* The array of a core, or of the table that the layer is tied to. */

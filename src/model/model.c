@@ -215,7 +215,7 @@ tn_model_layer tn_model_layer_at(const tn_model *model, size_t position) {
                             .columns = layer->columns,
                             .weight = weight,
                             .bias = layer->bias,
-                            .looked_up = layer->kind->is_lookup,
+                            .looked_up = layer->kind->family == TN_LAYER_EMBEDDING,
                             .dense = layer->rows > 0 && (tn_model_is_dense(model) || !weight ||
                                                          weight->weight.format == TN_DENSE),
                             .tokens = layer->tokens};

@@ -14,10 +14,11 @@ enum { STATISTICS_LAYER_NORM = 0, STATISTICS_PER_TOKEN = 2 };
 tn_status tn_layer_norm_forward(tn_builder *b) {
     const tn_layer *layer = tn_builder_layer(b);
     tn_layer_arrays *made = tn_builder_made(b);
-    TN_TRY(tn_builder_add_parameter(b, "scale", 0, layer->width, false));
-    TN_TRY(tn_builder_add_parameter(b, "shift", 0, layer->width, false));
-    TN_TRY(tn_builder_matrix(b, "output", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &made->output));
-    TN_TRY(tn_builder_matrix(b, "statistics", TN_ARRAY_ACTIVATION, layer->tokens, STATISTICS_PER_TOKEN,
+    TN_TRY(tn_builder_add_parameter(b, TN_PART_SCALE, 0, layer->width, false));
+    TN_TRY(tn_builder_add_parameter(b, TN_PART_SHIFT, 0, layer->width, false));
+    TN_TRY(tn_builder_matrix(b, TN_PART_OUTPUT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+                             &made->output));
+    TN_TRY(tn_builder_matrix(b, TN_PART_STATISTICS, TN_ARRAY_ACTIVATION, layer->tokens, STATISTICS_PER_TOKEN,
                              &made->kept[STATISTICS_LAYER_NORM]));
     return tn_builder_add(
         b, &(tn_operation){.kind = TN_OP_LAYER_NORM,
@@ -53,8 +54,8 @@ tn_status tn_layer_norm_backward(tn_builder *b) {
     TN_TRY(add_parameter_gradient(b, TN_OP_SCALE_GRADIENT, SCALE_LAYER_NORM, 3));
     TN_TRY(add_parameter_gradient(b, TN_OP_COLUMN_SUM, SHIFT, 1));
     if (!tn_builder_input_learns(b, 0)) return TN_OK;
-    TN_TRY(
-        tn_builder_matrix(b, "input-gradient", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &gradient));
+    TN_TRY(tn_builder_matrix(b, TN_PART_INPUT_GRADIENT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+                             &gradient));
     TN_TRY(tn_builder_add(b, &(tn_operation){.kind = TN_OP_LAYER_NORM_GRADIENT,
                                              .phase = TN_INPUT_GRADIENT,
                                              .rows = layer->tokens,
@@ -76,9 +77,10 @@ tn_status tn_rms_norm_forward(tn_builder *b) {
     const uint64_t rows = layer->tokens * layer->heads,
                    columns = layer->width / layer->heads; /* fits as tokens x width does */
     tn_layer_arrays *made = tn_builder_made(b);
-    TN_TRY(tn_builder_add_parameter(b, "scale", 0, columns, false));
-    TN_TRY(tn_builder_matrix(b, "output", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &made->output));
-    TN_TRY(tn_builder_matrix(b, "statistics", TN_ARRAY_ACTIVATION, rows, 1, &made->kept[STATISTICS]));
+    TN_TRY(tn_builder_add_parameter(b, TN_PART_SCALE, 0, columns, false));
+    TN_TRY(tn_builder_matrix(b, TN_PART_OUTPUT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+                             &made->output));
+    TN_TRY(tn_builder_matrix(b, TN_PART_STATISTICS, TN_ARRAY_ACTIVATION, rows, 1, &made->kept[STATISTICS]));
     return tn_builder_add(b,
                           &(tn_operation){.kind = TN_OP_RMS_NORM,
                                           .phase = TN_FORWARD,
@@ -104,8 +106,8 @@ tn_status tn_rms_norm_backward(tn_builder *b) {
                                              .write_count = 1,
                                              .writes = {tn_builder_parameter_gradient(b, SCALE)}}));
     if (!tn_builder_input_learns(b, 0)) return TN_OK;
-    TN_TRY(
-        tn_builder_matrix(b, "input-gradient", TN_ARRAY_ACTIVATION, layer->tokens, layer->width, &gradient));
+    TN_TRY(tn_builder_matrix(b, TN_PART_INPUT_GRADIENT, TN_ARRAY_ACTIVATION, layer->tokens, layer->width,
+                             &gradient));
     TN_TRY(tn_builder_add(
         b, &(tn_operation){.kind = TN_OP_RMS_NORM_GRADIENT,
                            .phase = TN_INPUT_GRADIENT,

@@ -4,9 +4,8 @@
 
 #include <inttypes.h>
 #include <math.h>
-
-const char *const tn_operator_names[] = {"multiply",    "add",       "compare",     "divide",
-                                         "exponential", "logarithm", "square-root", NULL};
+#include <string.h>
+#include <threads.h>
 
 const char *const tn_array_role_names[] = {
     [TN_ARRAY_PARAMETER] = "parameter",
@@ -18,131 +17,274 @@ const char *const tn_array_role_names[] = {
     [TN_ARRAY_ROLES] = NULL,
 };
 
-/* A pass by its columns: form, sums, the operator that sums, then operators in series and in all as multiply,
- * add, compare, divide, exponential, logarithm, square root; last what the formula has beyond the circuit. */
+const char *const tn_array_part_names[] = {
+    [TN_PART_CORE] = "core",
+    [TN_PART_WEIGHT] = "weight",
+    [TN_PART_TABLE] = "table",
+    [TN_PART_BIAS] = "bias",
+    [TN_PART_SCALE] = "scale",
+    [TN_PART_SHIFT] = "shift",
+    [TN_PART_OUTPUT] = "output",
+    [TN_PART_INPUT_GRADIENT] = "input-gradient",
+    [TN_PART_INTERMEDIATE] = "intermediate",
+    [TN_PART_GRADIENT_SUM] = "gradient-sum",
+    [TN_PART_STATISTICS] = "statistics",
+    [TN_PART_ROTATIONS] = "rotations",
+    [TN_PART_SCORES] = "scores",
+    [TN_PART_SCORES_GRADIENT] = "scores-gradient",
+    [TN_PART_VALUE_GRADIENT] = "value-gradient",
+    [TN_PART_QUERY_GRADIENT] = "query-gradient",
+    [TN_PART_KEY_GRADIENT] = "key-gradient",
+    [TN_PART_KEPT] = "kept",
+    [TN_PART_KEPT_HEADS] = "kept-heads",
+    [TN_PART_ENTROPY] = "entropy",
+    [TN_PART_MASK] = "mask",
+    [TN_PART_PREDICTOR_INPUT] = "predictor-input",
+    [TN_PART_PREDICTOR_IN] = "predictor-in",
+    [TN_PART_PREDICTOR_OUT] = "predictor-out",
+    [TN_PART_PREDICTOR_HIDDEN] = "predictor-hidden",
+    [TN_PART_PREDICTOR_HIDDEN_GRADIENT] = "predictor-hidden-gradient",
+    [TN_PART_PREDICTED] = "predicted",
+    [TN_ARRAY_PARTS] = NULL,
+};
+
+/* A pass by its text, the scalars of the row that its outputs become, and FLOPs beyond the operators. */
 #define MAP(...)                                                                                             \
-    { TN_PASS_MAP, 0, 0, __VA_ARGS__ }
+    { TN_PASS_MAP, 0, __VA_ARGS__ }
 #define REDUCE(...)                                                                                          \
-    { TN_PASS_REDUCE, __VA_ARGS__ }
+    { TN_PASS_REDUCE, TN_ADDER, __VA_ARGS__ }
+#define GREATEST(...)                                                                                        \
+    { TN_PASS_REDUCE, TN_COMPARE, __VA_ARGS__ }
 #define ACCUMULATE(...)                                                                                      \
-    { TN_PASS_ACCUMULATE, __VA_ARGS__ }
+    { TN_PASS_ACCUMULATE, TN_ADDER, __VA_ARGS__ }
 #define PER_ROW(...)                                                                                         \
-    { TN_PASS_PER_ROW, 0, 0, __VA_ARGS__ }
+    { TN_PASS_PER_ROW, 0, __VA_ARGS__ }
 
 /* clang-format off */
 const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS] = {
     /* batch * rows * reduction * columns multiply-adds */
-    [TN_OP_PRODUCT] = {"product", "matmul", TN_ROW_WISE, {{0}}},
+    [TN_OP_PRODUCT] = {"product", "matmul", TN_SHAPE_PRODUCT, "lr|bb", "y|y", {{0}}},
 
-    [TN_OP_LOOKUP] = {"lookup", "lookup", TN_ROW_WISE, {MAP({0}, {0}, 0)}},
-    [TN_OP_SCATTER] = {"scatter", "scatter", TN_ACROSS_ROWS, {ACCUMULATE(1, TN_ADDER, {0}, {0}, 0)}},
-    [TN_OP_ADD] = {"add", "add", TN_ELEMENTWISE, {MAP({0, 1}, {0, 1}, 0)}},
-    [TN_OP_SUBTRACT] = {"subtract", "subtract", TN_ELEMENTWISE, {MAP({0, 1}, {0, 1}, 0)}},
-    [TN_OP_COLUMN_SUM] = {"column-sum", "column-sum", TN_ACROSS_ROWS,
-        {ACCUMULATE(1, TN_ADDER, {0}, {0}, 0)}},
+    [TN_OP_LOOKUP] = {"lookup", "lookup", TN_SHAPE_LOOKUP, "t", "y", {MAP("y = move a")}},
+    [TN_OP_SCATTER] = {"scatter", "scatter", TN_SHAPE_SCATTER, "d|t", "t", {ACCUMULATE("u = move a")}},
+    [TN_OP_ADD] = {"add", "add", TN_SHAPE_ADD, "xb", "y", {MAP("y = a + b")}, .may_fuse = true},
+    [TN_OP_SUBTRACT] = {"subtract", "subtract", TN_SHAPE_MAP, "xx", "y", {MAP("y = a - b")}},
+    [TN_OP_MULTIPLY] = {"multiply", "multiply", TN_SHAPE_MAP, "xx", "y", {MAP("y = a * b")}},
+    [TN_OP_COLUMN_SUM] = {"column-sum", "column-sum", TN_SHAPE_SUM, "d", "v", {ACCUMULATE("u = move a")}},
 
-    /* sum of dy z, z = (x - mean) r made anew from what is kept */
-    [TN_OP_SCALE_GRADIENT] = {"column-sum", "scale-gradient", TN_ACROSS_ROWS,
-        {ACCUMULATE(1, TN_ADDER, {2, 1}, {2, 1}, 0)}},
+    /* sum of dy z, z = (x - mean) r made anew from what is kept; s0 the mean, s1 r */
+    [TN_OP_SCALE_GRADIENT] = {"column-sum", "scale-gradient", TN_SHAPE_SUM, "dxs", "v",
+        {ACCUMULATE("d = b - s0; z = d * s1; u = a * z")}},
     /* sum of dy z, z = x r */
-    [TN_OP_RMS_SCALE_GRADIENT] = {"rms-scale-gradient", "rms-scale-gradient", TN_ACROSS_ROWS,
-        {ACCUMULATE(1, TN_ADDER, {2}, {2}, 0)}},
+    [TN_OP_RMS_SCALE_GRADIENT] = {"rms-scale-gradient", "rms-scale-gradient", TN_SHAPE_SUM, "dxs", "v",
+        {ACCUMULATE("z = b * s0; u = a * z")}, .of_heads = true},
 
-    /* maximum of the scaled scores; e = exp(z - maximum) and their sum; 1/sum; e (1/sum). The formula divides
-     * every e: one FLOP, the circuit's product; the division per row is the circuit's alone. */
-    [TN_OP_SOFTMAX] = {"softmax", "softmax", TN_ROW_WISE,
-        {REDUCE(1, TN_COMPARE, {1}, {1}, 0),
-         REDUCE(1, TN_ADDER, {0, 1, 0, 0, 1}, {0, 1, 0, 0, 1}, 0),
-         PER_ROW({0, 0, 0, 1}, {0, 0, 0, 1}, -1),
-         MAP({1}, {1}, 0)}},
+    /* k0: 1/sqrt(depth). s0 the maximum of the scaled scores, s1 the sum of e = exp(z - maximum) and its reciprocal. */
+    [TN_OP_SOFTMAX] = {"softmax", "softmax", TN_SHAPE_SCORES, "x", "y",
+        {GREATEST("y = a * k0; u = y"),
+         REDUCE("d = a - s0; y = exp d; u = y", {0, 1}),
+         PER_ROW("y = one / s1", {1}, -1),
+         MAP("y = a * s1")},
+        .published = "the formula divides every e, one FLOP; the circuit multiplies it by a quotient of its row"},
     /* sum of p dp; p (dp - sum), scaled */
-    [TN_OP_SOFTMAX_GRADIENT] = {"softmax-gradient", "softmax-gradient", TN_ROW_WISE,
-        {REDUCE(1, TN_ADDER, {1}, {1}, 0),
-         MAP({2, 1}, {2, 1}, 0)}},
+    [TN_OP_SOFTMAX_GRADIENT] = {"softmax-gradient", "softmax-gradient", TN_SHAPE_SCORES, "yd", "e",
+        {REDUCE("u = a * b"),
+         MAP("d = b - s0; p = a * d; y = p * k0")}},
 
-    /* sum of x; mean; sum of (x - mean)^2; r = 1/sqrt(variance + e); (x - mean) r scale + shift, with x - mean
-     * made again */
-    [TN_OP_LAYER_NORM] = {"layer-norm", "layernorm", TN_ROW_WISE,
-        {REDUCE(1, TN_ADDER, {0}, {0}, 0),
-         PER_ROW({1}, {1}, 0),
-         REDUCE(1, TN_ADDER, {1, 1}, {1, 1}, 0),
-         PER_ROW({1, 1, 0, 1, 0, 0, 1}, {1, 1, 0, 1, 0, 0, 1}, 0),
-         MAP({2, 2}, {2, 2}, -1)}},
-    /* with z = (x - mean) r, g = dy scale: sums of g and g z; their means; r (g - mean(g) - z mean(g z)), with z
-     * and g made again */
-    [TN_OP_LAYER_NORM_GRADIENT] = {"layer-norm-gradient", "layernorm-gradient", TN_ROW_WISE,
-        {REDUCE(2, TN_ADDER, {2, 1}, {3, 1}, 0),
-         PER_ROW({1}, {2}, 0),
-         MAP({3, 2}, {4, 3}, -3)}},
+    /* k0: 1/columns, k1: epsilon. s0 the mean, s1 r = 1/sqrt(variance + epsilon) */
+    [TN_OP_LAYER_NORM] = {"layer-norm", "layernorm", TN_SHAPE_ROWS, "xvv", "ys",
+        {REDUCE("u = move a"),
+         PER_ROW("y = s0 * k0"),
+         REDUCE("d = a - s0; u = d * d", {0, 1}),
+         PER_ROW("m = s1 * k0; e = m + k1; r = sqrt e; y = one / r", {1}),
+         MAP("d = a - s0; z = d * s1; g = z * b; y = g + c", {0}, -1)},
+        .published = "(x - mean) r scale + shift; the circuit makes x - mean again (Ba, Kiros, Hinton 2016, equation 4)"},
+    /* with z = (x - mean) r, g = dy scale: means of g and g z; r (g - mean(g) - z mean(g z)) */
+    [TN_OP_LAYER_NORM_GRADIENT] = {"layer-norm-gradient", "layernorm-gradient", TN_SHAPE_ROWS, "dxsv", "e",
+        {REDUCE("d = b - s0; z = d * s1; g = a * c; u = g; v = g * z", {0, 2, 3}),
+         PER_ROW("y = s2 * k0; u = s3 * k0", {2, 3}),
+         MAP("d = b - s0; z = d * s1; g = a * c; h = g - s2; k = z * s3; m = h - k; y = s1 * m", {0}, -3)},
+        .published = "r (g - mean(g) - z mean(g z)); the circuit makes z and g again"},
 
-    /* sum of x^2; r = 1/sqrt(sum/columns + e); x r scale (Zhang, Sennrich 2019, equation 4) */
-    [TN_OP_RMS_NORM] = {"rms-norm", "rms-norm", TN_ROW_WISE,
-        {REDUCE(1, TN_ADDER, {1}, {1}, 0),
-         PER_ROW({1, 1, 0, 1, 0, 0, 1}, {1, 1, 0, 1, 0, 0, 1}, 0),
-         MAP({2}, {2}, 0)}},
-    /* with z = x r, g = dy scale: sum of g z; its mean; r (g - z mean(g z)), with z and g made again */
-    [TN_OP_RMS_NORM_GRADIENT] = {"rms-norm-gradient", "rms-norm-gradient", TN_ROW_WISE,
-        {REDUCE(1, TN_ADDER, {2}, {3}, 0),
-         PER_ROW({1}, {1}, 0),
-         MAP({3, 1}, {4, 1}, -2)}},
+    [TN_OP_RMS_NORM] = {"rms-norm", "rms-norm", TN_SHAPE_ROWS, "xv", "ys",
+        {REDUCE("u = a * a"),
+         PER_ROW("m = s0 * k0; e = m + k1; r = sqrt e; y = one / r"),
+         MAP("z = a * s0; y = z * b")},
+        .published = "x r scale, r = 1/sqrt(mean(x^2) + e) (Zhang, Sennrich 2019, equation 4)", .of_heads = true},
+    /* with z = x r, g = dy scale: mean of g z; r (g - z mean(g z)) */
+    [TN_OP_RMS_NORM_GRADIENT] = {"rms-norm-gradient", "rms-norm-gradient", TN_SHAPE_ROWS, "dxsv", "e",
+        {REDUCE("z = b * s0; g = a * c; u = g * z", {0, 1}),
+         PER_ROW("y = s1 * k0", {1}),
+         MAP("z = b * s0; g = a * c; k = z * s1; m = g - k; y = s0 * m", {0}, -2)},
+        .published = "r (g - z mean(g z)); the circuit makes z and g again", .of_heads = true},
 
-    /* formula: x/2 (1 + tanh(k x (1 + c q))), q = x x (Hendrycks, Gimpel 2016, section 2), 9 FLOPs;
-     * circuit: x (1 - 1/(exp(x (a + b q)) + 1)), the same number of operators */
-    [TN_OP_GELU] = {"gelu", "gelu", TN_ELEMENTWISE, {MAP({4, 3, 0, 1, 1}, {4, 3, 0, 1, 1}, 0)}},
-    /* formula: the same t again (6), dy ((1 + t)/2 + x/2 (1 - t t) k (1 + 3 c q)) (12);
-     * circuit: s = 1 - 1/(..), dy (s + x s (1 - s) (a + 3 b q)), where 1 - s is at hand: three fewer */
-    [TN_OP_GELU_GRADIENT] = {"gelu-gradient", "gelu-gradient", TN_ELEMENTWISE,
-        {MAP({7, 4, 0, 1, 1}, {8, 5, 0, 1, 1}, 3)}},
-    /* circuit: 1 - 2/(exp(2x) + 1), doubling being free; one FLOP */
-    [TN_OP_TANH] = {"tanh", "tanh", TN_ELEMENTWISE, {MAP({0, 2, 0, 1, 1}, {0, 2, 0, 1, 1}, -3)}},
-    /* dy (1 - y y) */
-    [TN_OP_TANH_GRADIENT] = {"tanh-gradient", "tanh-gradient", TN_ELEMENTWISE, {MAP({2, 1}, {2, 1}, 0)}},
-    /* the greater of x and 0 */
-    [TN_OP_RELU] = {"relu", "relu", TN_ELEMENTWISE, {MAP({0, 0, 1}, {0, 0, 1}, 0)}},
-    /* dy where y > 0, else 0 */
-    [TN_OP_RELU_GRADIENT] = {"relu-gradient", "relu-gradient", TN_ELEMENTWISE,
-        {MAP({0, 0, 1}, {0, 0, 1}, 0)}},
+    /* x (1 - 1/(exp(x (a + b q)) + 1)), q = x x: as many operators as the formula */
+    [TN_OP_GELU] = {"gelu", "gelu", TN_SHAPE_MAP, "x", "y",
+        {MAP("q = a * a; p = q * gb; w = p + ga; e = a * w; x = exp e; n = x + one; d = one / n; s = one - d; "
+             "y = a * s")},
+        .published = "x/2 (1 + tanh(k x (1 + c q))), q = x x (Hendrycks, Gimpel 2016, section 2), 9 FLOPs",
+        .may_fuse = true},
+    /* s = 1 - 1/(..), dy (s + x s (1 - s) (a + 3 b q)) */
+    [TN_OP_GELU_GRADIENT] = {"gelu-gradient", "gelu-gradient", TN_SHAPE_MAP, "dx", "e",
+        {MAP("q = b * b; p = q * gb; w = p + ga; e = b * w; x = exp e; n = x + one; d = one / n; s = one - d; "
+             "r = q * gc; o = r + ga; f = b * s; g = f * d; h = g * o; t = s + h; y = a * t", {0}, 3)},
+        .published = "t = tanh(..) again (6 FLOPs), dy ((1 + t)/2 + x/2 (1 - t t) k (1 + 3 c q)) (12); the circuit has "
+                     "1 - s at hand"},
+    [TN_OP_TANH] = {"tanh", "tanh", TN_SHAPE_MAP, "x", "y",
+        {MAP("t = double a; x = exp t; n = x + one; d = two / n; y = one - d", {0}, -3)},
+        .published = "a hyperbolic tangent is one FLOP; the circuit spells out 1 - 2/(exp(2x) + 1)", .may_fuse = true},
+    [TN_OP_TANH_GRADIENT] = {"tanh-gradient", "tanh-gradient", TN_SHAPE_MAP, "dy", "e",
+        {MAP("q = b * b; d = one - q; y = a * d")}},
+    [TN_OP_RELU] = {"relu", "relu", TN_SHAPE_MAP, "x", "y", {MAP("y = a max zero")}, .may_fuse = true},
+    [TN_OP_RELU_GRADIENT] = {"relu-gradient", "relu-gradient", TN_SHAPE_MAP, "dy", "e", {MAP("y = positive b a")}},
+    [TN_OP_SQUARED_RELU] = {"squared-relu", "squared-relu", TN_SHAPE_MAP, "x", "y", {MAP("r = a max zero; y = r * r")}},
+    [TN_OP_SQUARED_RELU_GRADIENT] = {"squared-relu-gradient", "squared-relu-gradient", TN_SHAPE_MAP, "dx", "e",
+        {MAP("r = b max zero; t = double r; y = a * t", {0}, 1)},
+        .published = "2 max(x, 0) dy, 3 FLOPs (So et al., Primer, NeurIPS 2021); doubling is free in a circuit"},
+    /* max(x, 0) + log(1 + exp(-|x|)), which no x overflows: -|x| = x - 2 max(x, 0) */
+    [TN_OP_SOFTPLUS] = {"softplus", "softplus", TN_SHAPE_MAP, "x", "y",
+        {MAP("m = a max zero; t = double m; i = a - t; x = exp i; n = x + one; g = log n; y = m + g", {0}, -3)},
+        .published = "log(1 + exp(x)), 3 FLOPs (Dugas et al., NeurIPS 2000)"},
+    /* dy (1 - 1/(exp(x) + 1)) */
+    [TN_OP_SOFTPLUS_GRADIENT] = {"softplus-gradient", "softplus-gradient", TN_SHAPE_MAP, "dx", "e",
+        {MAP("x = exp b; n = x + one; d = one / n; s = one - d; y = a * s", {0}, -2)},
+        .published = "dy / (1 + exp(-x)), 3 FLOPs, a sign being free"},
+    /* x (1 - 1/(exp(x) + 1)) */
+    [TN_OP_SILU] = {"silu", "silu", TN_SHAPE_MAP, "x", "y",
+        {MAP("x = exp a; n = x + one; d = one / n; s = one - d; y = a * s", {0}, -2)},
+        .published = "x / (1 + exp(-x)) (Elfwing, Uchibe, Doya 2018, equation 3), 3 FLOPs, a sign being free"},
+    /* s = 1 - d with d = 1/(exp(x) + 1), dy (s + x s d) */
+    [TN_OP_SILU_GRADIENT] = {"silu-gradient", "silu-gradient", TN_SHAPE_MAP, "dx", "e",
+        {MAP("x = exp b; n = x + one; d = one / n; s = one - d; f = b * s; g = f * d; t = s + g; y = a * t")},
+        .published = "s = 1 / (1 + exp(-x)) (3 FLOPs), dy s (1 + x (1 - s)) (5): as many"},
+    /* the partner of x in its pair */
+    [TN_OP_ROTARY] = {"rotary", "rotary", TN_SHAPE_ROTATION, "xc", "y",
+        {MAP("p = a * cosine; q = partner * sine; y = p - q")}},
+    [TN_OP_ROTARY_GRADIENT] = {"rotary-gradient", "rotary-gradient", TN_SHAPE_ROTATION, "dc", "e",
+        {MAP("p = a * cosine; q = partner * sine; y = p + q")}},
 
-    /* formula: x / (1 + exp(-x)) (Elfwing, Uchibe, Doya 2018, equation 3), 3 FLOPs, a sign being free;
-     * circuit: x (1 - 1/(exp(x) + 1)), two more */
-    [TN_OP_SILU] = {"silu", "silu", TN_ELEMENTWISE, {MAP({1, 2, 0, 1, 1}, {1, 2, 0, 1, 1}, -2)}},
-    /* formula: s = 1 / (1 + exp(-x)) (3), dy s (1 + x (1 - s)) (5); circuit: s = 1 - d with d = 1/(exp(x) + 1),
-     * dy (s + x s d): as many */
-    [TN_OP_SILU_GRADIENT] = {"silu-gradient", "silu-gradient", TN_ELEMENTWISE,
-        {MAP({3, 3, 0, 1, 1}, {3, 3, 0, 1, 1}, 0)}},
-    /* x cos - x' sin or x cos + x' sin, x' being the other of the pair */
-    [TN_OP_ROTARY] = {"rotary", "rotary", TN_ROW_WISE, {MAP({1, 1}, {2, 1}, 0)}},
-    [TN_OP_ROTARY_GRADIENT] = {"rotary-gradient", "rotary-gradient", TN_ROW_WISE, {MAP({1, 1}, {2, 1}, 0)}},
-    [TN_OP_MULTIPLY] = {"multiply", "multiply", TN_ELEMENTWISE, {MAP({1}, {1}, 0)}},
+    /* s0 the maximum, s1 the sum of e = exp(z - maximum) and the share over it, s2 the label's logit less the maximum and
+     * the row's loss, which is added up by the adder that takes the label off: one FLOP more */
+    [TN_OP_CROSS_ENTROPY] = {"cross-entropy", "cross-entropy", TN_SHAPE_LOSS, "x", "e",
+        {GREATEST("u = move a"),
+         REDUCE("l = a - s0; y = exp l; u = y", {0, 1, 0, 2}),
+         PER_ROW("y = share / s1; g = log s1; u = g - s2", {1, 2}, 1),
+         MAP("p = result * s1; t = hit share; y = p - t")},
+        .published = "log(sum) - z of the label, added to the loss; the circuit's one adder sums, too"},
 
-    /* maximum; e = exp(z - maximum) and their sum; 1/(rows sum), and beside it log(sum) - z at the label, added to
-     * the loss (the label's -1 and the loss's sum use the circuit's one adder in turn: one FLOP more); e (1/(rows
-     * sum)) less the label */
-    [TN_OP_CROSS_ENTROPY] = {"cross-entropy", "cross-entropy", TN_ROW_WISE,
-        {REDUCE(1, TN_COMPARE, {0}, {0}, 0),
-         REDUCE(1, TN_ADDER, {0, 1, 0, 0, 1}, {0, 1, 0, 0, 1}, 0),
-         PER_ROW({0, 1, 0, 0, 0, 1}, {0, 1, 0, 1, 0, 1}, 1),
-         MAP({1, 1}, {1, 1}, 0)}},
-
-    /* w - a g */
-    [TN_OP_UPDATE_SGD] = {"update", "update-sgd", TN_ELEMENTWISE, {MAP({1, 1}, {1, 1}, 0)}},
-    /* v = b v + g, w - a v */
-    [TN_OP_UPDATE_MOMENTUM] = {"update", "update-momentum", TN_ELEMENTWISE, {MAP({2, 2}, {2, 2}, 0)}},
-    /* m = b m + (1-b) g, v = c v + (1-c) g g, w - a_t m / (sqrt(v) + e), the bias corrections in a_t once a
-     * step (Kingma, Ba 2015, end of section 2): 12 FLOPs. The circuit corrects v where it is used, one
-     * product more, as most programs do, so that e keeps its meaning. */
-    [TN_OP_UPDATE_ADAM] = {"update", "update-adam", TN_ELEMENTWISE,
-        {MAP({4, 3, 0, 1, 0, 0, 1}, {7, 4, 0, 1, 0, 0, 1}, -1)}},
-    /* |w| against the threshold, which follows the wanted quantile by one step up or down (Procrustes, section 4.3) */
-    [TN_OP_SELECT] = {"select", "select", TN_ELEMENTWISE, {MAP({0, 1, 1}, {0, 1, 1}, 0)}},
-    /* maximum; e = exp(z - maximum), sums of e and of e (z - maximum); log(sum) - the other / sum, over log(columns), added
-     * up */
-    [TN_OP_ENTROPY] = {"entropy", "entropy", TN_ROW_WISE,
-        {REDUCE(1, TN_COMPARE, {0}, {0}, 0),
-         REDUCE(2, TN_ADDER, {1, 1, 0, 0, 1}, {1, 1, 0, 0, 1}, 0),
-         PER_ROW({1, 2, 0, 1, 0, 1}, {1, 2, 0, 1, 0, 1}, 0)}},
+    /* k0: the rate. w - k0 g */
+    [TN_OP_UPDATE_SGD] = {"update", "update-sgd", TN_SHAPE_UPDATE, "wg", "w", {MAP("g = b * k0; y = a - g")}},
+    /* v = k1 v + g, w - k0 v */
+    [TN_OP_UPDATE_MOMENTUM] = {"update", "update-momentum", TN_SHAPE_UPDATE, "wgo", "wo",
+        {MAP("p = c * k1; u = p + b; q = u * k0; y = a - q")}},
+    /* m = b1 m + (1-b1) g, v = b2 v + (1-b2) g g, w - k0 m / (sqrt(v) + e) */
+    [TN_OP_UPDATE_ADAM] = {"update", "update-adam", TN_SHAPE_UPDATE, "wgo", "wo",
+        {MAP("f = c * k1; g = b * rest1; u = f + g; h = second * beta2; i = b * b; j = i * rest2; v = h + j; "
+             "n = v * correction; r = sqrt n; e = r + epsilon; q = u / e; p = q * k0; y = a - p", {0}, -1)},
+        .published = "bias corrections in the rate, once a step (Kingma, Ba 2015, end of section 2): 12 FLOPs; the circuit "
+                     "corrects v where it is used, as most programs do, so that e keeps its meaning"},
+    /* |w| against the threshold, which follows the wanted quantile by one step up or down */
+    [TN_OP_SELECT] = {"select", "select", TN_SHAPE_SELECT, "w", "wk",
+        {MAP("h = magnitude above threshold; u = threshold + h")},
+        .published = "Yang et al., Procrustes, MICRO 2020, section 4.3"},
+    /* s0 the maximum, s1 and s2 the sums of e = exp(z - maximum) and of e (z - maximum), k0: 1/log(columns). A row's
+     * quotient is begun when its logarithm is there. */
+    [TN_OP_ENTROPY] = {"entropy", "entropy", TN_SHAPE_ENTROPY, "x", "n",
+        {GREATEST("u = move a"),
+         REDUCE("d = a - s0; e = exp d; u = e; v = e * d", {0, 1, 2}),
+         PER_ROW("g = log s1; o = s2 after g; q = o / s1; h = g - q; n = h * k0; y = total + n")}},
 };
 /* clang-format on */
+
+bool tn_operation_is_elementwise(tn_operation_kind kind) {
+    const tn_operation_shape shape = tn_operation_rows[kind].shape;
+    return shape == TN_SHAPE_ADD || shape == TN_SHAPE_MAP || shape == TN_SHAPE_UPDATE ||
+           shape == TN_SHAPE_SELECT;
+}
+
+bool tn_operation_is_across_rows(tn_operation_kind kind) {
+    const tn_operation_shape shape = tn_operation_rows[kind].shape;
+    return shape == TN_SHAPE_SCATTER || shape == TN_SHAPE_SUM;
+}
+
+/* ---- what follows from a text ---- */
+
+/* Operators along the paths to a node of which none is longer than another whatever the operators take. */
+typedef struct {
+    uint8_t count, path[TN_PATHS_MOST][TN_OPERATORS];
+} paths;
+
+static bool covers(const uint8_t *a, const uint8_t *b) {
+    for (int k = 0; k < TN_OPERATORS; k++)
+        if (a[k] < b[k]) return false;
+    return true;
+}
+
+static void add_path(paths *all, const uint8_t *path) {
+    uint8_t kept = 0;
+    for (uint8_t i = 0; i < all->count; i++)
+        if (covers(all->path[i], path)) return;
+    for (uint8_t i = 0; i < all->count; i++)
+        if (!covers(path, all->path[i])) memmove(all->path[kept++], all->path[i], TN_OPERATORS);
+    if (kept < TN_PATHS_MOST) memcpy(all->path[kept++], path, TN_OPERATORS);
+    all->count = kept;
+}
+
+static void add_paths(paths *all, const paths *more) {
+    for (uint8_t i = 0; i < more->count; i++) add_path(all, more->path[i]);
+}
+
+static void find_paths(const tn_formula *formula, tn_pass *pass) {
+    paths to[TN_FORMULA_NODES], longest = {0};
+    for (uint32_t i = 0; i < formula->nodes; i++) {
+        const tn_formula_node *node = &formula->node[i];
+        const tn_operator kind = tn_node_operator(node->kind);
+        to[i] = (paths){.count = 1};
+        if (node->kind > TN_NODE_ELSEWHERE) {
+            to[i] = to[node->in[0]];
+            add_paths(&to[i], &to[node->in[1]]);
+        }
+        if (kind == TN_OPERATORS) continue;
+        pass->operators[kind]++;
+        for (uint8_t p = 0; p < to[i].count; p++) to[i].path[p][kind]++;
+    }
+    for (int o = 0; o < TN_FORMULA_OUTPUTS; o++)
+        if (formula->output[o] != UINT32_MAX) add_paths(&longest, &to[formula->output[o]]);
+    pass->paths = longest.count;
+    memcpy(pass->series, longest.path, sizeof pass->series);
+}
+
+static void derive_pass(const tn_pass_row *row, tn_pass *pass) {
+    tn_formula formula;
+    const bool sums = row->form == TN_PASS_REDUCE || row->form == TN_PASS_ACCUMULATE;
+    /* A text that cannot be read is one of the table above: a test reads them all. */
+    if (row->form == TN_PASS_NONE || tn_formula_read(row->text, &formula, NULL) != TN_OK) return;
+    pass->form = row->form;
+    pass->sum = (uint8_t)row->sum;
+    find_paths(&formula, pass);
+    for (int o = TN_OUTPUT_U; sums && o <= TN_OUTPUT_V; o++) pass->sums += formula.output[o] != UINT32_MAX;
+    int flops = pass->sums + row->published;
+    for (int k = 0; k < TN_OPERATORS; k++) flops += pass->operators[k];
+    pass->flops = (uint8_t)flops;
+    pass->writes = row->form == TN_PASS_MAP || row->form == TN_PASS_ACCUMULATE ||
+                   (row->form == TN_PASS_REDUCE && formula.output[TN_OUTPUT_Y] != UINT32_MAX);
+    pass->takes_result = formula.takes_result;
+}
+
+/* Made once, then read alone. */
+static tn_pass derived[TN_OPERATION_KINDS][TN_PASSES_MOST];
+static once_flag is_derived = ONCE_FLAG_INIT;
+
+static void derive(void) {
+    for (int kind = 0; kind < TN_OPERATION_KINDS; kind++)
+        for (int i = 0; i < TN_PASSES_MOST; i++)
+            derive_pass(&tn_operation_rows[kind].pass[i], &derived[kind][i]);
+}
+
+const tn_pass *tn_operation_passes(tn_operation_kind kind) {
+    call_once(&is_derived, derive);
+    return derived[kind];
+}
 
 const tn_optimizer_row tn_optimizer_rows[TN_OPTIMIZERS] = {
     [TN_SGD] = {TN_OP_UPDATE_SGD, 0},
@@ -153,13 +295,10 @@ const tn_optimizer_row tn_optimizer_rows[TN_OPTIMIZERS] = {
 const char *const tn_optimizer_names[] = {"sgd", "momentum", "adam", NULL};
 
 tn_vector_cost tn_vector_cost_of(tn_operation_kind kind) {
+    const tn_pass *pass = tn_operation_passes(kind);
     tn_vector_cost cost = {0, 0};
-    for (int i = 0; i < TN_PASSES_MOST; i++) {
-        const tn_pass *pass = &tn_operation_rows[kind].pass[i];
-        int flops = pass->sums + pass->formula_less_circuit;
-        for (int k = 0; k < TN_OPERATORS; k++) flops += pass->operators[k];
-        *(pass->form == TN_PASS_PER_ROW ? &cost.per_row : &cost.per_element) += (uint64_t)flops;
-    }
+    for (int i = 0; i < TN_PASSES_MOST && pass[i].form != TN_PASS_NONE; i++)
+        *(pass[i].form == TN_PASS_PER_ROW ? &cost.per_row : &cost.per_element) += pass[i].flops;
     return cost;
 }
 
@@ -202,6 +341,5 @@ tn_status tn_operation_count(tn_operation *operation, tn_error *error) {
 }
 
 bool tn_operation_is_update(const tn_operation *operation) {
-    return operation->kind == TN_OP_UPDATE_SGD || operation->kind == TN_OP_UPDATE_MOMENTUM ||
-           operation->kind == TN_OP_UPDATE_ADAM;
+    return tn_operation_rows[operation->kind].shape == TN_SHAPE_UPDATE;
 }

@@ -1,43 +1,32 @@
-/* The kinds of operations of a training step, one table row each: its names, how it goes over its rows x
- * columns elements, and the passes that it takes. What an operation costs follows from the passes alone: its
- * scalar operations (FLOPs) here, a vector kernel's cycles, operators and memory traffic in
- * kernel/vector.h. What each kind reads and writes stands with the kinds in model/step.h.
+/* The kinds of operations of a training step, one table row each: its names, how it goes over its rows x columns
+ * elements, what it reads and writes, and the passes that it takes with their arithmetic (model/formula.h). From a
+ * row follow what the operation costs (FLOPs here; a vector kernel's cycles, operators and memory traffic in
+ * kernel/vector.h), the circuit of its lanes (rtl/circuit.h), whether generated hardware can have it, how layouts
+ * and training go through its arrays, and what a CPU computes where it has no kernel of its own.
  *
  * A pass goes over all elements, or over the rows:
  *   map          every element on its own
  *   reduce       a sum or maximum along each row
  *   accumulate   a sum down the columns
  *   per row      scalars of a row (a division, a square root)
- * Its operators are those of a circuit that takes an element a cycle. A FLOP is one addition, subtraction,
- * multiplication, division, comparison, exponential, logarithm, square root or hyperbolic tangent of the
- * formula. That is the number of the pass's operators, unless circuit and formula differ, which
- * `formula_less_circuit` then says: a circuit recomputes what an earlier pass had rather than store it, and
- * spells out a function that it has no operator for. operation.c has formula and circuit of every kind.
+ * Its operators are those of its text, a circuit that takes an element a cycle. A FLOP is one addition, subtraction,
+ * multiplication, division, comparison, exponential, logarithm, square root or hyperbolic tangent of the published
+ * formula. That is the number of the pass's operators, unless circuit and formula differ, which the row declares: a
+ * circuit recomputes what an earlier pass had rather than store it, and spells out a function that it has no
+ * operator for.
  */
 #ifndef TN_MODEL_OPERATION_H
 #define TN_MODEL_OPERATION_H
 
 #include "base/error.h"
 #include "base/public.h"
+#include "model/formula.h"
 #include "model/step.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 TN_PUBLIC_BEGIN
-
-/* Scalar operators, of which devices say cycles and resources. */
-typedef enum tn_operator {
-    TN_MULTIPLY,
-    TN_ADDER, /* also subtracts */
-    TN_COMPARE,
-    TN_DIVIDE,
-    TN_EXPONENTIAL,
-    TN_LOGARITHM,
-    TN_SQUARE_ROOT,
-    TN_OPERATORS
-} tn_operator;
-extern const char *const tn_operator_names[]; /* ended by NULL */
 
 typedef enum tn_pass_form {
     TN_PASS_NONE,
@@ -49,29 +38,79 @@ typedef enum tn_pass_form {
 
 enum { TN_PASSES_MOST = 5 };
 
-typedef struct tn_pass {
+/* A pass as a row declares it. */
+typedef struct tn_pass_row {
     tn_pass_form form;
-    uint8_t sums;                    /* REDUCE, ACCUMULATE: how many at once */
-    uint8_t with;                    /* the operator that sums: TN_ADDER or TN_COMPARE */
-    uint8_t series[TN_OPERATORS];    /* along the longest path of an element */
-    uint8_t operators[TN_OPERATORS]; /* of an element (PER_ROW: of a row), those that sum apart */
-    int8_t formula_less_circuit;     /* FLOPs of an element or row, less the operators and sums */
-} tn_pass;
+    tn_operator
+        sum; /* REDUCE, ACCUMULATE: the operator that sums, TN_ADDER or TN_COMPARE (the greatest stays) */
+    const char *text;
+    uint8_t scalar[TN_FORMULA_OUTPUTS]; /* which scalar of the row an output becomes, where it becomes one */
+    int8_t published;                   /* FLOPs of an element or row, less the operators and sums */
+} tn_pass_row;
 
-/* Which elements of its operands an operation needs for one row of its result. */
+/* How an operation goes over its elements, and so by which code it is executed, laid out and built. */
 typedef enum tn_operation_shape {
-    TN_ELEMENTWISE, /* of each element its own, so that rows and columns are one */
-    TN_ROW_WISE,    /* of each row its own */
-    TN_ACROSS_ROWS  /* any */
+    TN_SHAPE_PRODUCT,
+    TN_SHAPE_LOOKUP,   /* rows of what it reads, by word, by place, or those that stay */
+    TN_SHAPE_SCATTER,  /* rows of what it reads are added to rows of what it writes */
+    TN_SHAPE_ADD,      /* of each element its own, where the second operand may repeat */
+    TN_SHAPE_MAP,      /* of each element its own */
+    TN_SHAPE_SUM,      /* sums down the columns */
+    TN_SHAPE_SCORES,   /* rows of attention's scores, in place */
+    TN_SHAPE_ROWS,     /* of each row its own */
+    TN_SHAPE_ROTATION, /* rows, of whose features pairs turn */
+    TN_SHAPE_LOSS,     /* rows, each with its label */
+    TN_SHAPE_UPDATE,   /* of a parameter, its gradient and its state */
+    TN_SHAPE_SELECT,   /* of a parameter's elements the greatest */
+    TN_SHAPE_ENTROPY,  /* of rows, one number */
+    TN_SHAPES
 } tn_operation_shape;
 
+/* What an operation reads and writes: a letter an array, in the order of tn_operation.reads and writes.
+ *   x d     rows x columns: what the forward operation reads; the gradient of what it makes
+ *   y e     rows x columns: what the forward operation makes; the gradient of what it reads
+ *   b       rows x columns, or fewer elements that repeat: a bias for every row, positions for every example
+ *   v       a number for each column: scale, shift, bias, or the gradient of one
+ *   s       numbers of each row: mean and 1/deviation
+ *   t       a table or matrix, of which rows are taken or added to
+ *   c       a constant of the step: sines and cosines
+ *   w g o   a parameter, its gradient, its optimizer's state
+ *   k n     a mask of a parameter; one number
+ *   l r     left and right operand of a product
+ * Behind `|` stands what may be absent. */
 typedef struct tn_operation_row {
     const char *name;   /* of the operation: "layer-norm" */
     const char *kernel; /* of the vector kernel that does it: "layernorm" */
     tn_operation_shape shape;
-    tn_pass pass[TN_PASSES_MOST]; /* up to the first TN_PASS_NONE; a product has none */
+    const char *reads, *writes;
+    tn_pass_row pass[TN_PASSES_MOST]; /* up to the first TN_PASS_NONE; a product has none */
+    const char
+        *published; /* where FLOPs and operators differ: the formula that is counted, and who published it */
+    bool may_fuse;  /* a product may do it on its results before they are written (model/fusion.h) */
+    bool of_heads;  /* its rows may be heads of tokens */
 } tn_operation_row;
 extern const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS];
+
+bool tn_operation_is_elementwise(tn_operation_kind kind); /* rows and columns are one */
+bool tn_operation_is_across_rows(
+    tn_operation_kind kind); /* a row of its result needs any row of its operands */
+
+/* What follows from a pass of a row. Operators in series are those along the longest paths of an element: of several
+ * paths where it depends on the operators' cycles which is the longest. */
+enum { TN_PATHS_MOST = 4 };
+typedef struct tn_pass {
+    tn_pass_form form;
+    uint8_t sums; /* REDUCE, ACCUMULATE: how many at once */
+    uint8_t sum;  /* the operator that sums */
+    uint8_t paths;
+    uint8_t series[TN_PATHS_MOST][TN_OPERATORS];
+    uint8_t operators[TN_OPERATORS]; /* of an element (PER_ROW: of a row), those that sum apart */
+    uint8_t flops;                   /* of an element or row, as published */
+    bool writes;                     /* an element of the result for every element */
+    bool takes_result;               /* it reads what an earlier pass wrote, and nothing else */
+} tn_pass;
+const tn_pass *
+tn_operation_passes(tn_operation_kind kind); /* [TN_PASSES_MOST], up to the first TN_PASS_NONE */
 
 /* FLOPs per element of rows x columns, and per row. */
 typedef struct tn_vector_cost {

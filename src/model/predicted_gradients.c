@@ -42,7 +42,7 @@ static bool wanted(const tn_model *model) {
 static bool is_predicted(const predicting *p, const tn_operation *o) {
     if (o->phase != TN_UPDATE || o->kind == TN_OP_SELECT) return false;
     const tn_step_layer *layer = &p->b->step->layer[p->b->step->array[o->reads[0]].layer];
-    return layer->program && strcmp(layer->kind, "linear") == 0 && layer->output != TN_NONE;
+    return layer->program && layer->family == TN_LAYER_LINEAR && layer->output != TN_NONE;
 }
 
 /* --- how often an operation is done */
@@ -104,7 +104,7 @@ static void cut(const predicting *p, const tn_array *parameter, uint64_t feature
                          .behind = features,
                          .left = 1,
                          .right = parameter->elements};
-    if (strcmp(parameter->part, "bias") == 0) {
+    if (parameter->part == TN_PART_BIAS) {
         to->rows = rows_along(features, features);
         to->behind = to->right = features / to->rows;
         return;
@@ -124,17 +124,16 @@ static void cut(const predicting *p, const tn_array *parameter, uint64_t feature
     to->behind = features / to->before / to->rows;
 }
 
-static tn_status array(predicting *p, const char *part, uint32_t number, tn_array_role role,
+static tn_status array(predicting *p, tn_array_part part, uint32_t number, tn_array_role role,
                        uint64_t elements, uint32_t *made) {
     return tn_builder_array(p->b, part, number, role, elements, made);
 }
 
-static tn_status weights(predicting *p, const char *part, uint32_t number, uint64_t elements, uint64_t inputs,
-                         uint32_t *values, uint32_t *gradient) {
+static tn_status weights(predicting *p, tn_array_part part, uint32_t number, uint64_t elements,
+                         uint64_t inputs, uint32_t *values, uint32_t *gradient) {
     tn_step *step = p->b->step;
     TN_TRY(array(p, part, number, TN_ARRAY_OPTIMIZER, elements, values));
     TN_TRY(array(p, part, number, TN_ARRAY_GRADIENT, elements, gradient));
-    step->array[*values].is_predictor = true;
     step->array[*values].inputs = inputs;
     if (!tn_add(step->optimizer_elements, elements, &step->optimizer_elements))
         return tn_fail(p->b->error, TN_OVERFLOW,
@@ -170,11 +169,12 @@ static tn_status predict(predicting *p, const tn_operation *update) {
     if (!tn_mul(width, inputs, &of_u) || !tn_mul(width, outputs, &of_v) || !tn_mul(width, rows, &of_hidden))
         return tn_fail(b->error, TN_OVERFLOW, "a predictor of more than 2^64 elements; use a smaller width");
     b->at = at;
-    TN_TRY(weights(p, "predictor-in", number, of_u, inputs, &u, &du));
-    TN_TRY(weights(p, "predictor-out", number, of_v, 0, &v, &dv));
-    TN_TRY(array(p, "predictor-hidden", number, TN_ARRAY_ACTIVATION, of_hidden, &hidden));
-    TN_TRY(array(p, "predicted", number, TN_ARRAY_GRADIENT, parameter.elements, &predicted));
-    TN_TRY(array(p, "predictor-hidden-gradient", number, TN_ARRAY_ACTIVATION, of_hidden, &hidden_gradient));
+    TN_TRY(weights(p, TN_PART_PREDICTOR_IN, number, of_u, inputs, &u, &du));
+    TN_TRY(weights(p, TN_PART_PREDICTOR_OUT, number, of_v, 0, &v, &dv));
+    TN_TRY(array(p, TN_PART_PREDICTOR_HIDDEN, number, TN_ARRAY_ACTIVATION, of_hidden, &hidden));
+    TN_TRY(array(p, TN_PART_PREDICTED, number, TN_ARRAY_GRADIENT, parameter.elements, &predicted));
+    TN_TRY(array(p, TN_PART_PREDICTOR_HIDDEN_GRADIENT, number, TN_ARRAY_ACTIVATION, of_hidden,
+                 &hidden_gradient));
     const tn_phase phase = TN_WEIGHT_GRADIENT;
     tn_operation replaced = *update;
     replaced.reads[1] = predicted;
@@ -210,7 +210,7 @@ static tn_status pool(predicting *p, uint32_t layer) {
     tn_builder *b = p->b;
     const tn_layer *of = &b->model->layer[layer];
     b->at = layer;
-    TN_TRY(array(p, "predictor-input", 0, TN_ARRAY_ACTIVATION, of->width, &p->pooled[layer]));
+    TN_TRY(array(p, TN_PART_PREDICTOR_INPUT, 0, TN_ARRAY_ACTIVATION, of->width, &p->pooled[layer]));
     tn_operation sum = operation(TN_OP_COLUMN_SUM, TN_FORWARD, of->tokens, 1, of->width,
                                  b->step->layer[layer].output, TN_NONE, p->pooled[layer]);
     sum.layer = layer;

@@ -112,11 +112,11 @@ static tn_status place_result(tn_builder *b, uint32_t t) {
     if (*array != TN_NONE) return TN_OK;
     switch (tensor->role) {
     case TN_ROLE_Y:
-        return tn_builder_array(b, "output", 0, TN_ARRAY_ACTIVATION, tensor->elements, array);
+        return tn_builder_array(b, TN_PART_OUTPUT, 0, TN_ARRAY_ACTIVATION, tensor->elements, array);
     case TN_ROLE_DX:
-        return tn_builder_array(b, "input-gradient", 0, TN_ARRAY_ACTIVATION, tensor->elements, array);
+        return tn_builder_array(b, TN_PART_INPUT_GRADIENT, 0, TN_ARRAY_ACTIVATION, tensor->elements, array);
     default:
-        return tn_builder_array(b, "intermediate", tensor->made_by + 1, TN_ARRAY_INTERMEDIATE,
+        return tn_builder_array(b, TN_PART_INTERMEDIATE, tensor->made_by + 1, TN_ARRAY_INTERMEDIATE,
                                 tensor->elements, array);
     }
 }

@@ -151,10 +151,10 @@ static tn_status add_entropies(exits *x, uint32_t exit) {
     for (uint32_t i = 0; i < b->model->layers; i++) {
         const tn_layer *layer = &b->model->layer[i];
         uint32_t logits, entropy;
-        if (!layer->kind->is_loss) continue;
+        if (layer->kind->family != TN_LAYER_LOSS) continue;
         TN_TRY(array_at_exit(x, b->step->layer[layer->input[0]].output, exit, &logits));
         b->at = i;
-        TN_TRY(tn_builder_array(b, "entropy", 0, TN_ARRAY_ACTIVATION, 1, &entropy));
+        TN_TRY(tn_builder_array(b, TN_PART_ENTROPY, 0, TN_ARRAY_ACTIVATION, 1, &entropy));
         b->step->array[entropy].exit = exit + 1;
         uint64_t outputs = b->model->layer[layer->input[0]].width;
         TN_TRY(keep(x,
@@ -236,7 +236,7 @@ static bool wanted(const tn_model *model) {
 }
 
 static bool is_attention(const tn_layer *layer) {
-    return strcmp(layer->kind->name, "attention") == 0;
+    return layer->kind->family == TN_LAYER_ATTENTION;
 }
 
 static tn_status add_gather(pruning *p, uint32_t layer, uint32_t from, uint32_t to, uint64_t rows,
@@ -274,7 +274,7 @@ static tn_status array_for(pruning *p, uint32_t array, uint32_t layer, bool choo
     }
     const tn_gather how = {giver->sequence, p->tokens, 1, 1, chooses, false};
     b->at = of->layer;
-    TN_TRY(tn_builder_array(b, "kept", 0, TN_ARRAY_ACTIVATION, of->elements, found));
+    TN_TRY(tn_builder_array(b, TN_PART_KEPT, 0, TN_ARRAY_ACTIVATION, of->elements, found));
     p->array_of[array] = *found;
     return add_gather(p, layer, from, *found, b->model->keys.batch * p->tokens, giver->width, &how);
 }
@@ -312,8 +312,8 @@ static tn_status gather_heads(pruning *p, const tn_operation *o, uint32_t side, 
     const tn_gather how = {rows, rows, layer->heads, stay, chooses, false};
     uint32_t from = *array;
     b->at = o->layer;
-    TN_TRY(tn_builder_array(b, "kept-heads", side + 1, TN_ARRAY_ACTIVATION, elements / layer->heads * stay,
-                            array));
+    TN_TRY(tn_builder_array(b, TN_PART_KEPT_HEADS, side + 1, TN_ARRAY_ACTIVATION,
+                            elements / layer->heads * stay, array));
     return add_gather(p, o->layer, from, *array, rows, columns / layer->heads * stay, &how);
 }
 
@@ -329,7 +329,7 @@ static tn_status keep_heads(pruning *p, tn_operation *o, uint32_t values) {
         return tn_builder_keep(b, o);
     }
     o->batch = examples * stay;
-    if (strcmp(b->step->array[o->writes[0]].part, "scores") == 0) {
+    if (b->step->array[o->writes[0]].part == TN_PART_SCORES) {
         TN_TRY(gather_heads(p, o, QUERY, false, &o->reads[0]));
         TN_TRY(gather_heads(p, o, KEY, false, &o->reads[1]));
         tn_array *scores = &b->step->array[o->writes[0]];
@@ -341,7 +341,8 @@ static tn_status keep_heads(pruning *p, tn_operation *o, uint32_t values) {
     const tn_gather back = {rows, rows, layer->heads, stay, false, true};
     o->reads[1] = values;
     b->at = o->layer;
-    TN_TRY(tn_builder_array(b, "output", 1, TN_ARRAY_ACTIVATION, elements / layer->heads * stay, &mixed));
+    TN_TRY(
+        tn_builder_array(b, TN_PART_OUTPUT, 1, TN_ARRAY_ACTIVATION, elements / layer->heads * stay, &mixed));
     o->writes[0] = mixed;
     TN_TRY(tn_builder_keep(b, o));
     return add_gather(p, o->layer, mixed, whole, rows, layer->width, &back);

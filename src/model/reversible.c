@@ -21,7 +21,7 @@ static bool is_reversible(const tn_layer *layer) {
 }
 
 static bool is_residual(const tn_layer *layer) {
-    return strcmp(layer->kind->name, "residual") == 0;
+    return layer->kind->family == TN_LAYER_RESIDUAL;
 }
 
 static bool wanted(const tn_model *model) {

@@ -31,9 +31,8 @@ static bool sparse_weights_wanted(const tn_model *model) {
     return model->keys.sparsity.weights_at.line && model->keys.sparsity.weights < 1;
 }
 
-static bool is_sparse(const tn_builder *b, const tn_array *array) {
-    return array->role == TN_ARRAY_PARAMETER && !array->is_core && strcmp(array->part, "weight") == 0 &&
-           !b->model->layer[array->layer].kind->is_lookup;
+static bool is_sparse(const tn_array *array) {
+    return array->role == TN_ARRAY_PARAMETER && !array->is_core && array->part == TN_PART_WEIGHT;
 }
 
 /* The cycles of a product by those of the dense one: the fullest of the tiles, whose shares of the live weights are the
@@ -57,8 +56,7 @@ static tn_status fullest_share(const tn_builder *b, uint64_t elements, uint64_t 
 static tn_status add_mask(tn_builder *b, const tn_operation *update, uint32_t *mask) {
     const tn_array of = b->step->array[update->writes[0]];
     b->at = of.layer;
-    TN_TRY(tn_builder_array(b, "mask", 0, TN_ARRAY_OPTIMIZER, of.elements, mask));
-    b->step->array[*mask].is_mask = true;
+    TN_TRY(tn_builder_array(b, TN_PART_MASK, 0, TN_ARRAY_OPTIMIZER, of.elements, mask));
     if (!tn_add(b->step->optimizer_elements, of.elements, &b->step->optimizer_elements))
         return tn_fail(b->error, TN_OVERFLOW, "masks of more than 2^64 elements");
     return TN_OK;
@@ -68,7 +66,7 @@ static tn_status add_mask(tn_builder *b, const tn_operation *update, uint32_t *m
 static tn_status thin(tn_builder *b, tn_operation *o) {
     for (uint32_t k = 0; k < o->read_count && o->phase != TN_WEIGHT_GRADIENT; k++) {
         const tn_array *array = &b->step->array[o->reads[k]];
-        if (!is_sparse(b, array)) continue;
+        if (!is_sparse(array)) continue;
         o->live = array->live;
         o->live_of = array->elements;
         TN_TRY(fullest_share(b, array->elements, array->live, &o->cycle_ratio));
@@ -80,7 +78,7 @@ static tn_status sparse_weights_apply(tn_builder *b, const tn_operation *before,
     uint32_t matrices = 0;
     for (uint32_t i = 0; i < b->step->arrays; i++) {
         tn_array *array = &b->step->array[i];
-        if (!is_sparse(b, array)) continue;
+        if (!is_sparse(array)) continue;
         array->live = (uint64_t)llround(fmax(1, b->model->keys.sparsity.weights * (double)array->elements));
         matrices++;
     }
@@ -93,7 +91,7 @@ static tn_status sparse_weights_apply(tn_builder *b, const tn_operation *before,
         tn_operation o = before[i];
         if (o.kind == TN_OP_PRODUCT) TN_TRY(thin(b, &o));
         TN_TRY(tn_builder_keep(b, &o));
-        if (o.phase != TN_UPDATE || !is_sparse(b, &b->step->array[o.writes[0]])) continue;
+        if (o.phase != TN_UPDATE || !is_sparse(&b->step->array[o.writes[0]])) continue;
         uint32_t mask;
         TN_TRY(add_mask(b, &o, &mask));
         TN_TRY(tn_builder_keep(b, &(tn_operation){.kind = TN_OP_SELECT,
@@ -175,8 +173,8 @@ static tn_status ratio_of(tn_builder *b, uint32_t array, double *ratio) {
 
 static bool is_weight(const tn_builder *b, const tn_array *array) {
     const tn_step_layer *layer = &b->step->layer[array->layer];
-    return array->role == TN_ARRAY_PARAMETER && strcmp(layer->kind, "linear") == 0 &&
-           strcmp(array->part, "bias") != 0;
+    return array->role == TN_ARRAY_PARAMETER && layer->family == TN_LAYER_LINEAR &&
+           array->part != TN_PART_BIAS;
 }
 
 static const tn_indices *indices_of(const tn_builder *b, const tn_array *weight) {

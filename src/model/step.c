@@ -51,7 +51,7 @@ tn_status tn_builder_formats(tn_builder *b) {
     for (uint32_t i = 0; i < step->arrays; i++) {
         tn_array *array = &step->array[i];
         bool read = b->formatted && !other[i] && array->last > array->first;
-        if (array->is_mask) {
+        if (array->part == TN_PART_MASK) {
             array->format = &tn_bit;
             continue;
         }
@@ -246,7 +246,8 @@ static tn_status add_forward(tn_builder *b) {
         const tn_layer *layer = tn_builder_layer(b);
         tn_layer_arrays *made = tn_builder_made(b);
         *made = (tn_layer_arrays){.output = TN_NONE, .gradient = TN_NONE, .first_parameter = TN_NONE};
-        step->layer[b->at] = (tn_step_layer){.name = layer->name, .kind = layer->kind->name};
+        step->layer[b->at] =
+            (tn_step_layer){.name = layer->name, .kind = layer->kind->name, .family = layer->kind->family};
         TN_TRY(tn_fail_placed(b->error, weight_of(b, layer, &made->weight), layer->at));
         TN_TRY(tn_fail_placed(b->error, placed(b, layer->kind->forward(b)), layer->at));
         describe(b);
@@ -341,17 +342,23 @@ bool tn_array_is_resident(const tn_array *array) {
            array->role == TN_ARRAY_CONSTANT;
 }
 
+bool tn_array_is_predictor(const tn_array *array) {
+    return array->role == TN_ARRAY_OPTIMIZER &&
+           (array->part == TN_PART_PREDICTOR_IN || array->part == TN_PART_PREDICTOR_OUT);
+}
+
 tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *arena, const char **name,
                              tn_error *error) {
     const tn_array *of = &step->array[array];
     const char *layer = step->layer[of->layer].name;
-    const char *suffix = of->role == TN_ARRAY_GRADIENT                         ? ".gradient"
-                         : of->role == TN_ARRAY_OPTIMIZER && !of->is_predictor ? ".state"
-                         : of->is_part                                         ? ".part"
-                         : of->is_again                                        ? ".again"
-                                                                               : "";
+    const char *suffix = of->role == TN_ARRAY_GRADIENT                                  ? ".gradient"
+                         : of->role == TN_ARRAY_OPTIMIZER && !tn_array_is_predictor(of) ? ".state"
+                         : of->is_part                                                  ? ".part"
+                         : of->is_again                                                 ? ".again"
+                                                                                        : "";
     char number[24] = "", exit[24] = "";
     if (of->number) snprintf(number, sizeof number, "%" PRIu32, of->number);
     if (of->exit) snprintf(exit, sizeof exit, ".exit%" PRIu32, of->exit);
-    return tn_arena_format(arena, name, error, "%s.%s%s%s%s", layer, of->part, number, suffix, exit);
+    return tn_arena_format(arena, name, error, "%s.%s%s%s%s", layer, tn_array_part_names[of->part], number,
+                           suffix, exit);
 }

@@ -5,8 +5,11 @@
  * done before (those that wrote what it reads, and for an update all that read the parameter). Arrays live
  * from `first` to `last` operation (inclusive); resident ones (tn_array_is_resident) throughout. An
  * operation may write an array that it also reads (in place): biases, softmax, sums of gradients, updates.
- * No operation knows hardware. What changes how a step is done is a transformation of this list
- * (model/transformation.h).
+ * What changes how a step is done is a transformation of this list (model/transformation.h). What a list cannot say by
+ * kind, sizes and arrays stands in fields of its own, each of one technique: of an operation `arithmetic` and what follows
+ * it, of an array `is_again` and what follows it; the price, layouts, training and generated hardware each read those
+ * that concern them. Operations know no hardware, but a step carries to its price what the model file says of it: a
+ * deadline with the least voltage, and how long activations' cells hold.
  */
 #ifndef TN_MODEL_STEP_H
 #define TN_MODEL_STEP_H
@@ -15,6 +18,7 @@
 #include "base/memory.h"
 #include "base/public.h"
 #include "flow/program.h"
+#include "model/attention.h"
 #include "model/precision.h"
 
 #include <stdbool.h>
@@ -25,48 +29,23 @@ TN_PUBLIC_BEGIN
 typedef enum tn_optimizer { TN_SGD, TN_MOMENTUM, TN_ADAM, TN_OPTIMIZERS } tn_optimizer;
 extern const char *const tn_optimizer_names[]; /* "sgd", "momentum", "adam"; ended by NULL */
 
-/* Reads and writes by position; "=" says that a write is the array of a read (in place), [..] what may be
- * absent. An operation is over `rows` x `columns` elements; X, Y, dX, dY are tokens x features, the tokens of
- * an example one behind the other. Words and labels are no arrays of the step.
+/* What an operation reads and writes, array by array, is in its row (model/operation.h). It is over `rows` x `columns`
+ * elements; tokens x features have the tokens of an example one behind the other. Words and labels are no arrays of the
+ * step. Beyond the row:
  *
- *   kind                reads                                       writes
- *   product             left, right, [what it adds at write-back]   result, [what it was before an activation]
- *   lookup              table                                       rows by word, the first token of every example, what
- *                                                                   pruning leaves, or the part that a gradient needs
- *   scatter             dY, [= the sum]                             sum, which without the read begins at zero:
- *                                                                   rows by word, by position (row i of every
- *                                                                   example into row i), or to first tokens
- *   add                 A, B                                        A + B, may be = A; a B of fewer elements
- *                                                                   repeats: a bias for every row, positions
- *                                                                   for every example
- *   subtract            A, B                                        A - B, equal sizes
- *   column-sum          dY                                          sums over rows
- *   scale-gradient      dY, X, statistics                           sums over rows of dY z, z = (X - mean) r
- *   rms-scale-gradient  dY, X, statistics                           sums over rows of dY X r
- *   softmax             S                                           = P: of S / sqrt(depth), depth = features of
- *                                                                   query / heads; with a causal mask over the
- *                                                                   keys up to the query's place, else 0
- *   softmax-gradient    P, dP                                       = dS (in place of dP), that divisor included
- *   layer-norm          X, scale, shift                             Y, statistics: mean, r of each row
- *   layer-norm-gradient dY, X, statistics, scale                    dX
- *   rms-norm            X, scale                                    Y, statistics: r of each row
- *   rms-norm-gradient   dY, X, statistics, scale                    dX
- *   multiply            A, B                                        A x B, equal sizes
- *   gelu, tanh, relu,   X                                           Y
- *   silu
- *   gelu-, silu-        dY, X                                       dX
- *   tanh-, relu-        dY, Y                                       dX
- *   rotary, rotary-     X, or dY, and sines and cosines             Y, or dX
- *   gradient
- *   cross-entropy       logits                                      gradient of the mean loss over rows
- *   entropy             logits                                      mean over the rows of the entropy of their softmax,
- *                                                                   over the most there is: one element
- *   update-sgd          parameter, gradient                         = parameter; a gradient of fewer elements is of
- *                                                                   the first `columns` of each of `rows` rows
- *   update-momentum     parameter, gradient, v                      = parameter, = v
- *   update-adam         parameter, gradient, m and v behind it      = parameter, = m and v
- *   select              parameter                                   = parameter, all but the `live` greatest zero;
- *                                                                   mask
+ *   product             [what it adds at write-back] is read, [what it was before an activation] written
+ *   lookup              writes rows by word, the first token of every example, what pruning leaves, or the part that a
+ *                       gradient needs
+ *   scatter             the sum, which without being read begins at zero: rows by word, by position (row i of every
+ *                       example into row i), or to first tokens
+ *   add                 may write what it reads first
+ *   softmax             in place, of S / sqrt(depth), depth = features of query / heads; with a causal mask over the keys
+ *                       up to the query's place, else 0; its gradient in place of dP, that divisor included
+ *   layer-norm          keeps mean and r of each row, rms-norm r alone
+ *   cross-entropy       is the gradient of the mean loss over rows
+ *   entropy             is the mean over the rows of the entropy of their softmax, over the most there is
+ *   update-             in place; a gradient of fewer elements is of the first `columns` of each of `rows` rows
+ *   select              leaves all of a parameter but the `live` greatest zero
  *
  * Of a layer's program (tn_step_layer.program) a product says which step it is, and program and tensors say
  * what the axes of its arrays are. Attention's products have none: with Q, K, V, O as tokens x features, heads
@@ -106,6 +85,10 @@ typedef enum tn_operation_kind {
     TN_OP_UPDATE_ADAM,
     TN_OP_SELECT,  /* of a parameter's elements the greatest stay */
     TN_OP_ENTROPY, /* of the answers of a head, by which an early exit is taken */
+    TN_OP_SQUARED_RELU,
+    TN_OP_SQUARED_RELU_GRADIENT,
+    TN_OP_SOFTPLUS,
+    TN_OP_SOFTPLUS_GRADIENT,
     TN_OPERATION_KINDS
 } tn_operation_kind;
 
@@ -150,8 +133,9 @@ typedef struct tn_fused {
 typedef struct tn_operation {
     tn_operation_kind kind;
     tn_phase phase;
-    uint32_t layer;                      /* position in tn_step.layer */
-    const tn_program_step *program_step; /* of its layer's program, where it is one; NULL otherwise */
+    uint32_t layer;                        /* position in tn_step.layer */
+    const tn_program_step *program_step;   /* of its layer's program, where it is one; NULL otherwise */
+    const tn_attention_product *attention; /* of a product of attention (model/attention.h); NULL otherwise */
     uint64_t batch, rows, reduction,
         columns; /* products: all four; others: rows x columns, batch and reduction 1 */
     uint64_t macs,
@@ -191,28 +175,73 @@ static inline bool tn_role_is_activation(tn_array_role role) {
     return role == TN_ARRAY_ACTIVATION || role == TN_ARRAY_INTERMEDIATE;
 }
 
+/* What an array is to the layer that made it. A parameter's gradient and state are the same part as it. */
+typedef enum tn_array_part {
+    TN_PART_CORE,   /* of a tensor format */
+    TN_PART_WEIGHT, /* a matrix that is kept whole */
+    TN_PART_TABLE,  /* of an embedding or of positions, kept whole */
+    TN_PART_BIAS,
+    TN_PART_SCALE, /* of a norm */
+    TN_PART_SHIFT,
+    TN_PART_OUTPUT,
+    TN_PART_INPUT_GRADIENT,
+    TN_PART_INTERMEDIATE, /* of a layer's program */
+    TN_PART_GRADIENT_SUM,
+    TN_PART_STATISTICS,
+    TN_PART_ROTATIONS, /* sines and cosines */
+    TN_PART_SCORES,
+    TN_PART_SCORES_GRADIENT,
+    TN_PART_VALUE_GRADIENT,
+    TN_PART_QUERY_GRADIENT,
+    TN_PART_KEY_GRADIENT,
+    TN_PART_KEPT, /* what pruning leaves */
+    TN_PART_KEPT_HEADS,
+    TN_PART_ENTROPY,
+    TN_PART_MASK, /* a bit for each element of a parameter */
+    TN_PART_PREDICTOR_INPUT,
+    TN_PART_PREDICTOR_IN, /* matrices of predictors (model/predicted_gradients.c), and what they make */
+    TN_PART_PREDICTOR_OUT,
+    TN_PART_PREDICTOR_HIDDEN,
+    TN_PART_PREDICTOR_HIDDEN_GRADIENT,
+    TN_PART_PREDICTED,
+    TN_ARRAY_PARTS
+} tn_array_part;
+extern const char *const tn_array_part_names[]; /* "core", "weight" ...; for people alone */
+
 typedef struct tn_array {
-    const char *part; /* its name within the layer: "core", "bias", "output" ... */
-    uint32_t number;  /* ... and number there, from 1; 0: it has none. The role makes ".gradient", ".state" */
+    tn_array_part part;
+    uint32_t
+        number; /* of the part in its layer, from 1; 0: it has none. The role makes ".gradient", ".state" */
     tn_array_role role;
     uint32_t layer;
     uint64_t elements;
     uint32_t first,
-        last;          /* operations; resident (parameters, optimizer state, constants): 0 and UINT32_MAX */
-    bool is_again;     /* made a second time, by checkpointing */
-    bool is_part;      /* cut out of another, for the gradient of a part of a weight */
-    uint32_t exit;     /* early exit, from 1, at which a head makes it; 0: at the last one, or no head does */
-    uint64_t live;     /* elements that are not zero; 0: any */
-    bool is_mask;      /* a bit for each element of a parameter */
-    bool is_predictor; /* a matrix of a predictor of gradients, */
-    uint64_t inputs;   /* and the inputs of its hidden units; 0: it is of its outputs */
-    uint32_t value;    /* tn_value */
+        last;        /* operations; resident (parameters, optimizer state, constants): 0 and UINT32_MAX */
+    bool is_again;   /* made a second time, by checkpointing */
+    bool is_part;    /* cut out of another, for the gradient of a part of a weight */
+    uint32_t exit;   /* early exit, from 1, at which a head makes it; 0: at the last one, or no head does */
+    uint64_t live;   /* elements that are not zero; 0: any */
+    uint64_t inputs; /* of a predictor's hidden units, of their matrix; 0 elsewhere */
+    uint32_t value;  /* tn_value */
     const tn_number_format *format; /* in which it is kept */
     bool is_core; /* a small tensor core (may be grouped in one memory), or its gradient or optimizer state */
 } tn_array;
 
+/* Layers that are more to others than operations and arrays. */
+typedef enum tn_layer_family {
+    TN_LAYER_PLAIN, /* none of these */
+    TN_LAYER_INPUT,
+    TN_LAYER_EMBEDDING,
+    TN_LAYER_POSITIONS,
+    TN_LAYER_LINEAR,
+    TN_LAYER_ATTENTION,
+    TN_LAYER_RESIDUAL,
+    TN_LAYER_LOSS
+} tn_layer_family;
+
 typedef struct tn_step_layer {
-    const char *name, *kind;   /* "encoder1.query", "linear" */
+    const char *name, *kind; /* "encoder1.query", "linear"; for people alone */
+    tn_layer_family family;
     const char *format, *flow; /* of its weight; NULL where it has none */
     const char *weight_name;   /* entry of the model's `weights`; NULL where it has none */
     const tn_weight *weight;   /* as used (format: dense applied); NULL where it has none */
@@ -264,6 +293,8 @@ uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]);
 
 /* Parameters, the optimizer's state and constants. */
 bool tn_array_is_resident(const tn_array *array);
+/* A matrix of a predictor of gradients (model/predicted_gradients.c). */
+bool tn_array_is_predictor(const tn_array *array);
 
 /* "encoder1.query.core2", in the arena. */
 tn_status tn_step_array_name(const tn_step *step, uint32_t array, tn_arena *arena, const char **name,

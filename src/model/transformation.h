@@ -1,5 +1,8 @@
 /* Transformations: techniques that change how a training step is done, each by rewriting the step's list of
- * operations. A technique is a row here and keys of the model file; nothing else of the program knows it.
+ * operations. A technique is a row here and keys of the model file. Counts, dependencies and lifetimes need nothing else of
+ * it. What the rewritten list alone does not say (that a product passes over zeros, that a look-up takes what stays)
+ * stands in fields of its operations and arrays (model/step.h): training executes them (train/lowered_step.h), layouts
+ * and prices follow them, and generated hardware refuses what has one that it does not build (rtl/request.h).
  *
  * The layers first write the plain step: forward parts in order, backward parts in reverse, updates at the
  * end, everything kept. Then every transformation that the model asks for rewrites the list, in the order of

@@ -364,7 +364,7 @@ static int linear_layers(const tn_step *step, const char *weight) {
     for (uint32_t i = 0; i < step->layers; i++) {
         const tn_step_layer *layer = &step->layer[i];
         bool uses = layer->weight_name && strcmp(layer->weight_name, weight) == 0;
-        layers += uses && strcmp(layer->kind, "linear") == 0;
+        layers += uses && layer->family == TN_LAYER_LINEAR;
     }
     return layers;
 }

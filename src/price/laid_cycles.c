@@ -190,20 +190,17 @@ static tn_status lay_attention(laid_operation *with, const tn_attention_product 
 
 /* ---- vector kernels ---- */
 
-/* The slowest of the matrices that the operation reads, and its result where a pass writes it: a map, a sum down the
- * columns, softmax, and the exponentials of cross-entropy, over which its last pass goes. */
+/* The slowest of the matrices that the operation reads, or what an earlier pass wrote where the pass goes over that;
+ * and its result where the pass writes it. */
 static void find_phases(const laid_operation *with, int pass, tn_vector_blocks *blocks) {
     const tn_operation *at = with->at;
-    const tn_pass_form form = tn_operation_rows[at->kind].pass[pass].form;
-    const bool entropy = at->kind == TN_OP_CROSS_ENTROPY, softmax = at->kind == TN_OP_SOFTMAX,
-               writes =
-                   form == TN_PASS_MAP || form == TN_PASS_ACCUMULATE || softmax || (entropy && pass == 1);
-    if (form == TN_PASS_PER_ROW) return;
+    const tn_pass *row = &tn_operation_passes(at->kind)[pass];
+    if (row->form == TN_PASS_PER_ROW) return;
     for (int last = 0; last < 2; last++) {
         uint64_t columns = extent_of(blocks->columns, with->build->vector, last),
                  made = block_cycles(with, at->writes[0], 1, columns), *phases = &blocks->phases[last];
-        if (writes) blocks->write_phases[last] = made;
-        if (entropy && pass == 3) {
+        if (row->writes) blocks->write_phases[last] = made;
+        if (row->takes_result) {
             *phases = made;
             continue;
         }
@@ -214,7 +211,7 @@ static void find_phases(const laid_operation *with, int pass, tn_vector_blocks *
 
 static tn_status lay_passes(laid_operation *with) {
     const tn_operation *at = with->at;
-    const tn_pass *pass = tn_operation_rows[at->kind].pass;
+    const tn_pass *pass = tn_operation_passes(at->kind);
     for (int i = 0; i < TN_PASSES_MOST && pass[i].form != TN_PASS_NONE; i++) {
         tn_vector_blocks blocks = {at->rows, at->columns, {1, 1}, {1, 1}};
         find_phases(with, i, &blocks);
@@ -291,8 +288,7 @@ static bool recall_class(const laid_operation *with, const tn_attention_product 
 static tn_status lay_class(laid_operation *with) {
     const tn_operation *at = with->at;
     const bool product = at->kind == TN_OP_PRODUCT;
-    const tn_attention_product *attention =
-        product ? tn_attention_product_of(with->workload->step->array[at->writes[0]].part) : NULL;
+    const tn_attention_product *attention = at->attention;
     tn_laid_class *of =
         &with->workload->laid_class[with->workload->work_of[at - with->workload->step->operation]];
     if (product && !attention) return TN_OK;

@@ -45,7 +45,7 @@ typedef struct tn_common_memory {
     uint32_t position; /* staging: of the operand */
     uint32_t
         layer; /* arrays: that made it; with part, number and role it is the same in every step of the model */
-    const char *part;
+    tn_array_part part;
     uint32_t number;
     tn_array_role role;
     uint64_t elements, word_bits; /* word_bits of staging: 0, the step's */

@@ -27,7 +27,7 @@ uint32_t tn_unit_shared(uint32_t unit, const tn_build *build) {
 
 /* A row of the result needs one row of the operands only. The parameters of an update are one row. */
 static bool works_by_rows(const tn_operation *operation) {
-    return tn_operation_rows[operation->kind].shape != TN_ACROSS_ROWS && operation->phase != TN_UPDATE;
+    return !tn_operation_is_across_rows(operation->kind) && operation->phase != TN_UPDATE;
 }
 
 static bool reads(const tn_operation *operation, uint32_t array) {

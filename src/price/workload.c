@@ -360,7 +360,7 @@ void tn_write_back_note(tn_write_back_need *of, const tn_operation *product) {
     uint64_t operators[TN_OPERATORS] = {0};
     uint32_t added = 0;
     for (uint32_t i = 0; i < product->fused_count; i++) {
-        const tn_pass *pass = &tn_operation_rows[product->fused[i].kind].pass[0];
+        const tn_pass *pass = &tn_operation_passes(product->fused[i].kind)[0];
         for (int kind = 0; kind < TN_OPERATORS; kind++) operators[kind] += pass->operators[kind];
         added += product->fused[i].read != UINT32_MAX;
     }

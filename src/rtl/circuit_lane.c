@@ -35,7 +35,7 @@ static bool is_steady(tn_node_kind kind) { /* the same throughout a pass */
 static void source(writer *with, tn_buffer *out, const tn_circuit *of, uint32_t i, uint64_t late) {
     const tn_circuit_node *node = &of->node[i];
     uint64_t *longest = NULL;
-    tn_operator kind = tn_circuit_operator(node->kind);
+    tn_operator kind = tn_node_operator(node->kind);
     if (is_steady(node->kind)) {
         uint32_t bits;
         memcpy(&bits, &node->value, sizeof bits);
@@ -76,7 +76,7 @@ static void source(writer *with, tn_buffer *out, const tn_circuit *of, uint32_t 
 
 /* When a node's operator takes its inputs. */
 static uint64_t begins(const writer *with, const tn_circuit_node *node) {
-    return node->ready - with->latencies->of[tn_circuit_operator(node->kind)];
+    return node->ready - with->latencies->of[tn_node_operator(node->kind)];
 }
 
 /* Input `which` of a node's operator. */
@@ -96,7 +96,7 @@ static void note(writer *with) {
         const tn_circuit *of = &with->circuit[p];
         for (uint32_t i = 0; i < of->nodes; i++) {
             const tn_circuit_node *node = &of->node[i];
-            tn_operator kind = tn_circuit_operator(node->kind);
+            tn_operator kind = tn_node_operator(node->kind);
             if (kind == TN_OPERATORS) continue;
             if (with->instances[kind] <= node->instance) with->instances[kind] = node->instance + 1;
             operand(with, NULL, of, node, 0);
@@ -110,7 +110,7 @@ static void note(writer *with) {
 
 static const tn_circuit_node *node_of(const tn_circuit *of, tn_operator kind, uint32_t instance) {
     for (uint32_t i = 0; i < of->nodes; i++)
-        if (tn_circuit_operator(of->node[i].kind) == kind && of->node[i].instance == instance)
+        if (tn_node_operator(of->node[i].kind) == kind && of->node[i].instance == instance)
             return &of->node[i];
     return NULL;
 }

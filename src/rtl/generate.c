@@ -129,7 +129,7 @@ static tn_status generate_step_find_layer(tn_rtl_step_run *with) {
     if (r->layer && with->layer == UINT32_MAX) {
         const char *first = "";
         for (uint32_t l = r->step->layers; l-- > 0;)
-            if (strcmp(r->step->layer[l].kind, "linear") == 0) first = r->step->layer[l].name;
+            if (r->step->layer[l].family == TN_LAYER_LINEAR) first = r->step->layer[l].name;
         return tn_fail(with->error, TN_INPUT,
                        "--layer %s: the model has no such layer; its first linear one is %s", r->layer,
                        first);
@@ -202,12 +202,12 @@ static tn_status find_layer(generator *with) {
     if (!with->of) {
         const char *first = "";
         for (uint32_t l = step->layers; l-- > 0;)
-            if (strcmp(step->layer[l].kind, "linear") == 0) first = step->layer[l].name;
+            if (step->layer[l].family == TN_LAYER_LINEAR) first = step->layer[l].name;
         return tn_fail(with->error, TN_INPUT,
                        "--layer %s: the model has no such layer; its first linear one is %s",
                        with->request->layer, first);
     }
-    if (strcmp(with->of->kind, "linear") != 0)
+    if (with->of->family != TN_LAYER_LINEAR)
         return tn_fail(with->error, TN_INPUT,
                        "--layer %s is of kind %s; hardware is generated for linear layers", with->of->name,
                        with->of->kind);
@@ -409,7 +409,7 @@ static tn_status run(generator *with) {
 static bool is_linear(const tn_rtl_request *request) {
     for (uint32_t l = 0; request->layer && l < request->step->layers; l++)
         if (strcmp(request->step->layer[l].name, request->layer) == 0)
-            return strcmp(request->step->layer[l].kind, "linear") == 0;
+            return request->step->layer[l].family == TN_LAYER_LINEAR;
     return false;
 }
 

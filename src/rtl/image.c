@@ -102,11 +102,11 @@ static double by_word(const tn_rtl_design *design, const tn_rtl_operation *opera
     if (operation->update)
         return with->add(operand[0], -with->multiply((double)(float)design->rate, operand[1]));
     const double *constant = operation->pass->constant;
-    const tn_circuit_inputs in = {.a = operand[0],
+    const tn_formula_inputs in = {.a = operand[0],
                                   .b = operand[1],
                                   .c = operand[2],
                                   .k = {(double)(float)constant[0], (double)(float)constant[1]}};
-    tn_circuit_run(circuit, with, &in, out);
+    tn_formula_run(&circuit->formula, with, &in, out);
     return out[TN_CIRCUIT_Y];
 }
 

@@ -200,13 +200,13 @@ static void run_trip(pass_run *of, const uint64_t *row, uint64_t number, uint64_
     double neutral = of->circuit.greatest ? -INFINITY : 0, term[2][TN_CIRCUIT_LANES_MOST],
            none[TN_ROW_SCALARS] = {0}, before[TN_ROW_SCALARS];
     bool has_scalars = pass->first_row + number < of->walk->design->scalar_rows,
-         is_loss = pass->kind == TN_OP_CROSS_ENTROPY;
+         is_loss = tn_operation_rows[pass->kind].shape == TN_SHAPE_LOSS;
     double *scalar = has_scalars ? of->walk->scalars + TN_ROW_SCALARS * (pass->first_row + number) : none;
     for (int i = 0; i < TN_ROW_SCALARS; i++) before[i] = scalar[i];
     for (uint64_t n = 0; n < (rows_alone ? 1 : lanes); n++) {
         uint64_t at = column + n;
         bool inside = at < of->limit, present = at < of->columns;
-        tn_circuit_inputs in = {.k = {(double)(float)pass->constant[0], (double)(float)pass->constant[1]}};
+        tn_formula_inputs in = {.k = {(double)(float)pass->constant[0], (double)(float)pass->constant[1]}};
         double out[TN_CIRCUIT_OUTPUTS], *given[3] = {&in.a, &in.b, &in.c};
         for (int i = 0; i < 3 && present; i++)
             if (of->array[i]) *given[i] = *element(of, i, row, at);
@@ -215,7 +215,7 @@ static void run_trip(pass_run *of, const uint64_t *row, uint64_t number, uint64_
             in.share = of->walk->sample->share[pass->first_label + number];
             in.hit = of->walk->sample->label[pass->first_label + number] == at;
         }
-        tn_circuit_run(&of->circuit, with, &in, out);
+        tn_formula_run(&of->circuit.formula, with, &in, out);
         if (of->array[RESULT] && present && !down)
             *element(of, RESULT, row, at) = inside ? out[TN_CIRCUIT_Y] : 0;
         term[0][n] = inside ? out[TN_CIRCUIT_U] : neutral;

@@ -97,8 +97,8 @@ static tn_status check_array(const tn_step *step, const tn_array *array, tn_erro
         bool is;
         const char *what;
     } unbuilt[] = {
-        {array->live > 0 || array->is_mask, "a sparse parameter"},
-        {array->is_predictor, "a predictor of gradients"},
+        {array->live > 0 || array->part == TN_PART_MASK, "a sparse parameter"},
+        {tn_array_is_predictor(array), "a predictor of gradients"},
         {array->is_part, "a part of a weight"},
         {array->exit > 0, "an early exit"},
     };

@@ -55,67 +55,35 @@ static tn_status rtl_step_check_views(const maker *with) {
 
 /* ---- the list ---- */
 
-static tn_status lower(maker *with) {
-    switch (with->at->kind) {
-    case TN_OP_PRODUCT:
-        return with->at->program_step ? tn_rtl_step_program_product(with)
-                                      : tn_rtl_step_attention_product(with);
-    case TN_OP_LOOKUP:
-        return tn_rtl_step_lookup(with);
-    case TN_OP_SCATTER:
-        return tn_rtl_step_scatter(with);
-    case TN_OP_ADD:
-    case TN_OP_SUBTRACT:
-    case TN_OP_MULTIPLY:
-    case TN_OP_SILU:
-    case TN_OP_SILU_GRADIENT:
-    case TN_OP_GELU:
-    case TN_OP_GELU_GRADIENT:
-    case TN_OP_TANH:
-    case TN_OP_TANH_GRADIENT:
-    case TN_OP_RELU:
-    case TN_OP_RELU_GRADIENT:
-        return tn_rtl_step_elementwise(with);
-    case TN_OP_COLUMN_SUM:
-    case TN_OP_SCALE_GRADIENT:
-    case TN_OP_RMS_SCALE_GRADIENT:
-        return tn_rtl_step_column_sums(with);
-    case TN_OP_SOFTMAX:
-    case TN_OP_SOFTMAX_GRADIENT:
-        return tn_rtl_step_softmax(with);
-    case TN_OP_LAYER_NORM:
-    case TN_OP_RMS_NORM:
-        return tn_rtl_step_norm(with);
-    case TN_OP_LAYER_NORM_GRADIENT:
-    case TN_OP_RMS_NORM_GRADIENT:
-        return tn_rtl_step_norm_gradient(with);
-    case TN_OP_CROSS_ENTROPY:
-        return tn_rtl_step_cross_entropy(with);
-    case TN_OP_UPDATE_SGD:
-        return tn_rtl_step_update(with);
-    case TN_OP_UPDATE_MOMENTUM:
-    case TN_OP_UPDATE_ADAM:
-    case TN_OP_ROTARY:
-    case TN_OP_ROTARY_GRADIENT:
-    case TN_OP_SELECT:
-    case TN_OP_ENTROPY:
-    case TN_OPERATION_KINDS:
-        break;
-    }
-    bool update = with->at->kind == TN_OP_UPDATE_MOMENTUM || with->at->kind == TN_OP_UPDATE_ADAM;
-    return tn_fail(with->error, TN_INPUT, "%s: %s has no template%s", with->step->layer[with->at->layer].name,
-                   tn_operation_rows[with->at->kind].kernel, update ? "; train with optimizer: sgd" : "");
+static tn_status lower_product(maker *state) {
+    return state->at->program_step ? tn_rtl_step_program_product(state)
+                                   : tn_rtl_step_attention_product(state);
+}
+
+/* NULL: no template goes over operands so. */
+static tn_status (*const by_shape[TN_SHAPES])(maker *state) = {
+    [TN_SHAPE_PRODUCT] = lower_product,       [TN_SHAPE_LOOKUP] = tn_rtl_step_lookup,
+    [TN_SHAPE_SCATTER] = tn_rtl_step_scatter, [TN_SHAPE_ADD] = tn_rtl_step_passes,
+    [TN_SHAPE_MAP] = tn_rtl_step_passes,      [TN_SHAPE_SUM] = tn_rtl_step_passes,
+    [TN_SHAPE_SCORES] = tn_rtl_step_softmax,  [TN_SHAPE_ROWS] = tn_rtl_step_passes,
+    [TN_SHAPE_LOSS] = tn_rtl_step_passes,     [TN_SHAPE_UPDATE] = tn_rtl_step_update,
+};
+
+static tn_status lower(maker *state) {
+    const tn_operation_row *row = &tn_operation_rows[state->at->kind];
+    const bool has_template = row->shape == TN_SHAPE_PRODUCT || tn_circuit_passes(state->at->kind) > 0;
+    if (has_template && by_shape[row->shape]) return by_shape[row->shape](state);
+    return tn_fail(state->error, TN_INPUT, "%s: %s has no template%s",
+                   state->step->layer[state->at->layer].name, row->kernel,
+                   row->shape == TN_SHAPE_UPDATE ? "; train with optimizer: sgd" : "");
 }
 
 static tn_status lower_all(maker *with) {
     const tn_step *step = with->step;
     uint64_t shared = 1;
     for (uint32_t i = 0; i < step->operations; i++)
-        if (step->operation[i].kind == TN_OP_SOFTMAX && step->operation[i].rows > shared)
-            shared = step->operation[i].rows;
-    for (uint32_t i = 0; i < step->operations; i++)
         if (step->operation[i].kind != TN_OP_PRODUCT && step->operation[i].rows > shared &&
-            step->operation[i].kind < TN_OP_UPDATE_SGD)
+            !tn_operation_is_update(&step->operation[i]))
             shared = step->operation[i].rows;
     with->scalar_rows = shared;
     for (uint32_t i = 0; i < step->operations; i++) {

@@ -80,11 +80,8 @@ tn_status tn_rtl_step_clear(maker *with);
 tn_status tn_rtl_step_program_product(maker *with);
 tn_status tn_rtl_step_attention_product(maker *with);
 tn_status tn_rtl_step_softmax(maker *with);
-tn_status tn_rtl_step_elementwise(maker *with);
-tn_status tn_rtl_step_column_sums(maker *with);
-tn_status tn_rtl_step_norm(maker *with);
-tn_status tn_rtl_step_norm_gradient(maker *with);
-tn_status tn_rtl_step_cross_entropy(maker *with);
+/* Every operation whose passes go over rows x columns as its row of model/operation.h says. */
+tn_status tn_rtl_step_passes(maker *state);
 tn_status tn_rtl_step_update(maker *with);
 tn_status tn_rtl_step_lookup(maker *with);
 tn_status tn_rtl_step_scatter(maker *with);

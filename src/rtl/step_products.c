@@ -19,12 +19,12 @@ static tn_status tensor_view(maker *with, uint32_t array, uint32_t t, const uint
     const tn_laid *laid = with->options->plan->laid;
     const tn_program *program = with->step->layer[with->at->layer].program;
     const tn_program_tensor *tensor = &program->tensor[t];
-    bool looked_up = with->model->layer[with->at->layer].kind->is_lookup;
+    bool looked_up = with->model->layer[with->at->layer].kind->family == TN_LAYER_EMBEDDING;
     tn_bank_layout own;
     uint64_t others = 1;
     uint32_t token = TN_RTL_NONE;
     TN_TRY(tn_rtl_tensor_layout(program, tensor, &laid->layer[with->at->layer]->tensor[t],
-                                with->step->array[array].part, &own, with->error));
+                                tn_array_part_names[with->step->array[array].part], &own, with->error));
     *of = (view){.axes = own.axes, .index = {TN_RTL_NONE}, .features = 1};
     for (uint32_t k = 0; k < own.axes; k++) {
         of->dims[k] = own.dims[k];
@@ -182,7 +182,7 @@ static tn_status find_stages(maker *with, uint32_t *stages, uint32_t added[TN_RT
     *stages = 0;
     for (uint32_t i = 0; i < o->fused_count && fits; i++) {
         const tn_fused *fused = &o->fused[i];
-        const bool adds = fused->kind == TN_OP_ADD;
+        const bool adds = tn_operation_rows[fused->kind].shape == TN_SHAPE_ADD;
         const int stage = !adds ? POSITIVE : next == FIRST ? FIRST : LAST;
         fits = (adds || fused->kind == TN_OP_RELU) && !fused->keeps && stage >= next && next < STAGES;
         if (!fits) break;
@@ -238,7 +238,8 @@ tn_status tn_rtl_step_program_product(maker *with) {
     view left, right, result;
     TN_TRY(new_indices(with, program, &index));
     product_cuts(with, program, index, cut);
-    if (with->model->layer[o->layer].kind->is_lookup) return lookup_product(with, index, cut);
+    if (with->model->layer[o->layer].kind->family == TN_LAYER_EMBEDDING)
+        return lookup_product(with, index, cut);
     TN_TRY(tensor_view(with, o->reads[0], step->a, index, &left));
     TN_TRY(tensor_view(with, o->reads[1], step->b, index, &right));
     TN_TRY(tensor_view(with, o->writes[0], step->out, index, &result));
@@ -279,8 +280,7 @@ static tn_status refuse_attention(const maker *with) {
 
 tn_status tn_rtl_step_attention_product(maker *with) {
     const tn_operation *o = with->at;
-    const char *part = with->step->array[o->writes[0]].part;
-    const tn_attention_product *of = tn_attention_product_of(part);
+    const tn_attention_product *of = o->attention;
     const uint32_t array[3] = {o->reads[0], o->reads[1], o->writes[0]};
     const uint64_t edge[3] = {with->options->rows, with->options->columns, with->options->terms};
     uint64_t size[5];
@@ -289,7 +289,8 @@ tn_status tn_rtl_step_attention_product(maker *with) {
     view views[3];
     if (!of)
         return tn_fail(with->error, TN_INPUT, "%s: a product that makes %s has no template",
-                       with->step->layer[o->layer].name, part);
+                       with->step->layer[o->layer].name,
+                       tn_array_part_names[with->step->array[o->writes[0]].part]);
     TN_TRY(refuse_attention(with));
     attention_sizes(with, o->layer, size);
     for (int i = 0; i < 5; i++) TN_TRY(tn_rtl_step_new_index(with, size[i], &index[i]));

@@ -21,7 +21,7 @@ static uint64_t draw(uint64_t *state, uint64_t below) {
 
 static uint64_t vocabulary_of(const tn_model *model) {
     for (uint32_t l = 0; l < model->layers; l++)
-        if (model->layer[l].kind->is_lookup) return model->layer[l].rows;
+        if (model->layer[l].kind->family == TN_LAYER_EMBEDDING) return model->layer[l].rows;
     return 1;
 }
 

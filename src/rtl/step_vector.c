@@ -19,10 +19,11 @@ static tn_status rows_of(maker *with, uint32_t array, uint64_t rows, uint64_t *f
     return TN_OK;
 }
 
+enum { RESULT = 3 };
 typedef struct {
     uint32_t row, column;
     pass_of pass;
-    view view[5]; /* of reads, then of the result */
+    view view[RESULT + 1]; /* of at most three operands, and of the result */
 } rows_kernel;
 
 static tn_status begin_rows(maker *with, rows_kernel *of) {
@@ -47,114 +48,73 @@ static tn_status read_vector(maker *with, rows_kernel *of, uint32_t which, uint3
     return tn_rtl_step_vector_view(with, array, with->at->columns, of->column, &of->view[which]);
 }
 
-/* One pass: y from one or two arrays. */
-tn_status tn_rtl_step_elementwise(maker *with) {
-    const tn_operation *o = with->at;
-    rows_kernel of;
-    TN_TRY(begin_rows(with, &of));
-    TN_TRY(read_matrix(with, &of, 0, o->reads[0]));
-    of.pass.a = &of.view[0];
-    if (o->read_count > 1) {
-        if (strcmp(with->step->array[o->reads[1]].part, "bias") == 0) /* one for every row */
-            TN_TRY(read_vector(with, &of, 1, o->reads[1]));
-        else
-            TN_TRY(read_matrix(with, &of, 1, o->reads[1]));
-        of.pass.b = &of.view[1];
-    }
-    TN_TRY(read_matrix(with, &of, 4, o->writes[0]));
-    of.pass.result = &of.view[4];
-    return tn_rtl_step_add_pass(with, &of.pass);
+/* What the operation reads or writes there, as its row says; statistics are scalars of its rows. */
+static tn_status view_operand(maker *state, rows_kernel *of, char letter, uint32_t array, uint32_t which) {
+    const bool repeats = letter == 'v' || (letter == 'b' && state->step->array[array].part == TN_PART_BIAS);
+    if (letter == 's') return rows_of(state, array, state->at->rows, &of->pass.first_row);
+    return repeats ? read_vector(state, of, which, array) : read_matrix(state, of, which, array);
 }
 
-/* Sums down the columns: of dY, or of dY with X and its statistics. */
-tn_status tn_rtl_step_column_sums(maker *with) {
-    const tn_operation *o = with->at;
-    rows_kernel of;
-    TN_TRY(begin_rows(with, &of));
-    TN_TRY(read_matrix(with, &of, 0, o->reads[0]));
-    of.pass.a = &of.view[0];
-    if (o->read_count > 2) {
-        TN_TRY(read_matrix(with, &of, 1, o->reads[1]));
-        TN_TRY(rows_of(with, o->reads[2], o->rows, &of.pass.first_row));
-        of.pass.b = &of.view[1];
-    }
-    TN_TRY(read_vector(with, &of, 4, o->writes[0]));
-    of.pass.result = &of.view[4];
-    return tn_rtl_step_add_pass(with, &of.pass);
-}
-
-tn_status tn_rtl_step_norm(maker *with) {
-    const tn_operation *o = with->at;
-    bool layer_norm = o->kind == TN_OP_LAYER_NORM;
-    uint32_t last = tn_circuit_passes(o->kind) - 1;
-    rows_kernel of;
-    if (with->model->layer[o->layer].heads > 1)
-        return tn_fail(with->error, TN_INPUT, "%s: a norm of heads has no template",
-                       with->step->layer[o->layer].name);
-    TN_TRY(begin_rows(with, &of));
-    TN_TRY(read_matrix(with, &of, 0, o->reads[0]));
-    TN_TRY(read_vector(with, &of, 1, o->reads[1]));
-    if (layer_norm) TN_TRY(read_vector(with, &of, 2, o->reads[2]));
-    TN_TRY(read_matrix(with, &of, 4, o->writes[0]));
-    TN_TRY(rows_of(with, o->writes[1], o->rows, &of.pass.first_row));
-    of.pass.constant[0] = 1 / (double)o->columns;
-    of.pass.constant[1] = with->options->epsilon;
-    for (uint32_t p = 0; p <= last; p++) {
-        bool of_rows = tn_operation_rows[o->kind].pass[p].form == TN_PASS_PER_ROW;
-        of.pass.pass = p;
-        of.pass.a = of_rows ? NULL : &of.view[0];
-        of.pass.b = p == last ? &of.view[1] : NULL;
-        of.pass.c = p == last && layer_norm ? &of.view[2] : NULL;
-        of.pass.result = p == last ? &of.view[4] : NULL;
-        TN_TRY(tn_rtl_step_add_pass(with, &of.pass));
-    }
-    return TN_OK;
-}
-
-tn_status tn_rtl_step_norm_gradient(maker *with) {
-    const tn_operation *o = with->at;
-    rows_kernel of;
-    TN_TRY(begin_rows(with, &of));
-    TN_TRY(read_matrix(with, &of, 0, o->reads[0]));
-    TN_TRY(read_matrix(with, &of, 1, o->reads[1]));
-    TN_TRY(rows_of(with, o->reads[2], o->rows, &of.pass.first_row));
-    TN_TRY(read_vector(with, &of, 2, o->reads[3]));
-    TN_TRY(read_matrix(with, &of, 4, o->writes[0]));
-    of.pass.constant[0] = 1 / (double)o->columns;
-    for (uint32_t p = 0; p < 3; p++) {
-        of.pass.pass = p;
-        of.pass.a = p == 1 ? NULL : &of.view[0];
-        of.pass.b = p == 1 ? NULL : &of.view[1];
-        of.pass.c = p == 1 ? NULL : &of.view[2];
-        of.pass.result = p == 2 ? &of.view[4] : NULL;
-        TN_TRY(tn_rtl_step_add_pass(with, &of.pass));
-    }
-    return TN_OK;
-}
-
-tn_status tn_rtl_step_cross_entropy(maker *with) {
-    const tn_operation *o = with->at;
-    rows_kernel of;
-    tn_rtl_head *head = &with->to->head[with->to->heads++];
+/* Rows of labels of their own, and scalars that the loss is read from. */
+static void begin_loss(maker *state, tn_rtl_head **made) {
+    const tn_operation *o = state->at;
+    tn_rtl_head *head = &state->to->head[state->to->heads++];
     *head = (tn_rtl_head){.layer = o->layer,
                           .rows = o->rows,
-                          .first_label = with->labels,
-                          .first_row = with->scalar_rows,
-                          .of_example = with->model->layer[o->layer].sequence == 1};
-    with->labels += o->rows;
-    with->scalar_rows += o->rows;
-    TN_TRY(begin_rows(with, &of));
-    TN_TRY(read_matrix(with, &of, 0, o->reads[0]));
-    TN_TRY(read_matrix(with, &of, 4, o->writes[0]));
-    of.pass.first_row = head->first_row;
-    of.pass.first_label = head->first_label;
-    for (uint32_t p = 0; p < 4; p++) {
-        of.pass.pass = p;
-        of.pass.a = p < 2 ? &of.view[0] : p == 3 ? &of.view[4] : NULL;
-        of.pass.result = p == 1 || p == 3 ? &of.view[4] : NULL;
-        TN_TRY(tn_rtl_step_add_pass(with, &of.pass));
+                          .first_label = state->labels,
+                          .first_row = state->scalar_rows,
+                          .of_example = state->model->layer[o->layer].sequence == 1};
+    state->labels += o->rows;
+    state->scalar_rows += o->rows;
+    *made = head;
+}
+
+/* The passes of the operation's row: each reads those of its operands that the text names, and writes where it makes an
+ * element of the result. */
+static tn_status add_passes(maker *state, rows_kernel *of, const view *const operand[3]) {
+    const tn_operation_row *row = &tn_operation_rows[state->at->kind];
+    const tn_pass *pass = tn_operation_passes(state->at->kind);
+    for (uint32_t p = 0; p < TN_PASSES_MOST && pass[p].form != TN_PASS_NONE; p++) {
+        const view *read[3] = {NULL};
+        tn_formula formula;
+        TN_TRY(tn_formula_read(row->pass[p].text, &formula, state->error));
+        for (uint32_t i = 0; i < formula.nodes; i++)
+            if (formula.node[i].kind <= TN_NODE_C) read[formula.node[i].kind] = operand[formula.node[i].kind];
+        of->pass.pass = p;
+        of->pass.a = pass[p].takes_result ? &of->view[RESULT] : read[0];
+        of->pass.b = read[1];
+        of->pass.c = read[2];
+        of->pass.result = pass[p].writes ? &of->view[RESULT] : NULL;
+        TN_TRY(tn_rtl_step_add_pass(state, &of->pass));
     }
     return TN_OK;
+}
+
+tn_status tn_rtl_step_passes(maker *state) {
+    const tn_operation *o = state->at;
+    const tn_operation_row *row = &tn_operation_rows[o->kind];
+    const view *operand[3] = {NULL};
+    rows_kernel of;
+    tn_rtl_head *head = NULL;
+    uint32_t operands = 0;
+    if (row->of_heads && state->model->layer[o->layer].heads > 1)
+        return tn_fail(state->error, TN_INPUT, "%s: a norm of heads has no template",
+                       state->step->layer[o->layer].name);
+    if (row->shape == TN_SHAPE_LOSS) begin_loss(state, &head);
+    TN_TRY(begin_rows(state, &of));
+    for (uint32_t k = 0; k < o->read_count; k++) {
+        TN_TRY(view_operand(state, &of, row->reads[k], o->reads[k], operands));
+        if (row->reads[k] == 's') continue;
+        operand[operands] = &of.view[operands];
+        operands++;
+    }
+    for (uint32_t k = 0; k < o->write_count; k++)
+        TN_TRY(view_operand(state, &of, row->writes[k], o->writes[k], RESULT));
+    if (row->shape == TN_SHAPE_ROWS) of.pass.constant[0] = 1 / (double)o->columns;
+    if (row->shape == TN_SHAPE_ROWS && o->write_count > 1) of.pass.constant[1] = state->options->epsilon;
+    if (head) of.pass.first_row = head->first_row;
+    if (head) of.pass.first_label = head->first_label;
+    return add_passes(state, &of, operand);
 }
 
 tn_status tn_rtl_step_update(maker *with) {
@@ -199,7 +159,7 @@ static tn_status move_row(maker *with, const tn_rtl_slot *from, const tn_rtl_slo
 /* The row of a table, of positions, or of a sequence that belongs to the operation's i-th row. */
 static tn_rtl_slot place_of_row(const maker *with, uint64_t i) {
     const tn_layer *layer = &with->model->layer[with->at->layer];
-    bool table = layer->kind->is_lookup;
+    bool table = layer->kind->family == TN_LAYER_EMBEDDING;
     return (tn_rtl_slot){.kind = table ? TN_RTL_SLOT_DIGIT : TN_RTL_SLOT_FIXED,
                          .value = table ? i : i * with->model->keys.sequence,
                          .radix = table ? layer->rows : 0,
@@ -221,9 +181,9 @@ tn_status tn_rtl_step_scatter(maker *with) {
         TN_TRY(begin_rows(with, &of));
         of.pass.kind = TN_OP_LOOKUP;
         TN_TRY(read_matrix(with, &of, 0, o->reads[0]));
-        TN_TRY(read_matrix(with, &of, 4, o->writes[0]));
+        TN_TRY(read_matrix(with, &of, RESULT, o->writes[0]));
         of.pass.a = &of.view[0];
-        of.pass.result = &of.view[4];
+        of.pass.result = &of.view[RESULT];
         return tn_rtl_step_add_pass(with, &of.pass);
     }
     view whole;

@@ -78,7 +78,7 @@ typedef struct tn_executed_program {
 } executed_program;
 
 static bool is_lookup(const tn_step_layer *layer) {
-    return strcmp(layer->kind, "embedding") == 0;
+    return layer->family == TN_LAYER_EMBEDDING;
 }
 
 static bool has_input_gradient(const tn_step_layer *layer) {

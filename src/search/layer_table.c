@@ -184,9 +184,9 @@ static tn_status refuse(job *all, const char *why) {
 }
 
 static bool same_array(const tn_common_memory *a, const tn_common_memory *b) {
-    return a->layer == b->layer && strcmp(a->part, b->part) == 0 && a->number == b->number &&
-           a->role == b->role && a->elements == b->elements && a->word_bits == b->word_bits &&
-           a->users == b->users && memcmp(a->unit, b->unit, a->users * sizeof *a->unit) == 0;
+    return a->layer == b->layer && a->part == b->part && a->number == b->number && a->role == b->role &&
+           a->elements == b->elements && a->word_bits == b->word_bits && a->users == b->users &&
+           memcmp(a->unit, b->unit, a->users * sizeof *a->unit) == 0;
 }
 
 static tn_status fill_shared(job *all, const tn_parting *parting, const uint64_t *option, const bool *own) {

@@ -71,7 +71,7 @@ static const tn_rank_bond *equal_bond(const tn_trainer *t, const tn_rank_penalty
     for (size_t i = 0; i < bond; i++) {
         const tn_rank_bond *one = &penalty->bond[i];
         if (one->place == of->place && layer[one->layer].tokens == layer[of->layer].tokens &&
-            strcmp(layer[one->layer].kind, layer[of->layer].kind) == 0 &&
+            layer[one->layer].family == layer[of->layer].family &&
             tn_weight_equal(layer[one->layer].weight, layer[of->layer].weight))
             return one;
     }

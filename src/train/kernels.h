@@ -1,6 +1,7 @@
-/* The arithmetic of a training step, in float32 and in float64: products, vector operations in the formulas of
- * model/operation.c, copies and conversions. Everything above this is the same for both types; an array is a void
- * pointer and a count of elements.
+/* The arithmetic of a training step, in float32 and in float64: products, vector operations as the rows of
+ * model/operation.c have them, copies and conversions. Everything above this is the same for both types; an array is a void
+ * pointer and a count of elements. An operation element by element needs no kernel here: its formula is evaluated, by
+ * loops over short vectors. Those that have one are held equal to their row by tests/train/test_kernels.c.
  *
  * float32 has products of its own for small operands (train/gemm_float32.inc) and takes exp and tanh from polynomials
  * that the compiler vectorises (a few units in the last place); it is compiled for several instruction sets, of which
@@ -11,6 +12,7 @@
 #ifndef TN_TRAIN_KERNELS_H
 #define TN_TRAIN_KERNELS_H
 
+#include "model/operation.h"
 #include "run/product.h"
 #include "tensor/number_format.h"
 
@@ -45,6 +47,17 @@ typedef struct tn_rotation {
     double sign;
 } tn_rotation;
 
+/* `count` elements; b NULL: there is one operand. out may be either. */
+typedef void tn_map_kernel(void *out, const void *a, const void *b, size_t count);
+/* Sums down the columns, of rows that lie `lead` elements apart. */
+typedef void tn_sum_kernel(void *out, const void *const in[], size_t rows, size_t columns, size_t lead);
+typedef void tn_rows_kernel(void *const out[], const void *const in[], size_t rows, size_t columns,
+                            double epsilon);
+/* w by its gradient g (NULL: of zeros) and `state` of so many numbers a parameter, `stride` elements apart: Adam's
+ * first moments, then its second ones. */
+typedef void tn_update_kernel(void *w, const void *g, void *state, size_t stride, size_t count,
+                              const tn_update_rule *rule);
+
 typedef struct tn_kernels {
     const char *set; /* of instructions: "avx512", "avx2", "portable" */
     size_t bytes;    /* of an element */
@@ -57,40 +70,20 @@ typedef struct tn_kernels {
     bool (*round)(const tn_number_format *format, void *values, size_t rows, size_t columns);
     /* out[i] = a[i] + b[i mod period]; out may be a or b */
     void (*add)(void *out, const void *a, const void *b, size_t count, size_t period);
-    /* out[i] = a[i] - b[i] */
-    void (*subtract)(void *out, const void *a, const void *b, size_t count);
-    /* out[i] = a[i] b[i] */
-    void (*multiply)(void *out, const void *a, const void *b, size_t count);
-    /* Over rows that lie `lead` elements apart. */
-    void (*column_sum)(void *out, const void *a, size_t rows, size_t columns, size_t lead);
-    /* Column sums of dy z, z = (x - mean) rstd with the statistics of each row. */
-    void (*column_sum_normalised)(void *out, const void *dy, const void *x, const void *statistics,
-                                  size_t rows, size_t columns, size_t lead);
+    /* Of one operation each, by its kind, as its row of model/operation.c says; NULL: of another shape. Operands are
+     * those of the row, in its order. */
+    tn_map_kernel *map[TN_OPERATION_KINDS]; /* NULL also where the formula does */
+    tn_sum_kernel *sum[TN_OPERATION_KINDS];
+    tn_rows_kernel *rows[TN_OPERATION_KINDS];
+    tn_update_kernel *update[TN_OPERATION_KINDS];
+    /* out = the formula's y of a and b (NULL: it has one operand), element by element. */
+    void (*evaluate)(const tn_formula *formula, void *out, const void *a, const void *b, size_t count);
     /* In place, over the first `valid` of `columns`; the others become 0. */
     void (*softmax)(void *scores, size_t rows, size_t columns, size_t valid, double scale);
     void (*softmax_gradient)(const void *p, void *dp, size_t rows, size_t columns, double scale);
-    void (*layer_norm)(void *out, void *statistics, const void *x, const void *scale, const void *shift,
-                       size_t rows, size_t columns, double epsilon);
-    void (*layer_norm_gradient)(void *dx, const void *dy, const void *x, const void *statistics,
-                                const void *scale, size_t rows, size_t columns);
     /* Rotary positions (model/attention.c) of rows x heads x depth, the first at row `first` of examples of `positions` rows;
      * sign 1, or -1 for the gradient. */
     void (*rotate)(void *out, const void *x, const void *table, const tn_rotation *how);
-    /* y = x r scale with r = 1 / sqrt(mean(x^2) + epsilon), one statistic a row */
-    void (*rms_norm)(void *out, void *statistics, const void *x, const void *scale, size_t rows,
-                     size_t columns, double epsilon);
-    void (*rms_norm_gradient)(void *dx, const void *dy, const void *x, const void *statistics,
-                              const void *scale, size_t rows, size_t columns);
-    void (*rms_scale_gradient)(void *out, const void *dy, const void *x, const void *statistics, size_t rows,
-                               size_t columns, size_t lead);
-    void (*relu)(void *out, const void *x, size_t count);
-    void (*relu_gradient)(void *dx, const void *dy, const void *y, size_t count);
-    void (*gelu)(void *out, const void *x, size_t count);
-    void (*gelu_gradient)(void *dx, const void *dy, const void *x, size_t count);
-    void (*silu)(void *out, const void *x, size_t count);
-    void (*silu_gradient)(void *dx, const void *dy, const void *x, size_t count);
-    void (*tanh)(void *out, const void *x, size_t count);
-    void (*tanh_gradient)(void *dx, const void *dy, const void *y, size_t count);
     /* Returns the cross-entropy of one row's logits with `label`. dz (NULL: not wanted) = weight times its
      * gradient. *best: the first greatest logit. */
     double (*cross_entropy)(void *dz, const void *z, size_t columns, size_t label, double weight,
@@ -98,12 +91,6 @@ typedef struct tn_kernels {
     size_t (*greatest)(const void *z, size_t columns);
     double (*square_sum)(const void *a, size_t count);
     void (*scale)(void *a, size_t count, double factor);
-    /* w -= rate g, or by momentum, or by Adam, with `state` of one or two numbers a parameter (Adam: all first
-     * moments, then, `state_stride` elements on, all second ones); g NULL: a gradient of zeros. */
-    void (*sgd)(void *w, const void *g, size_t count, const tn_update_rule *rule);
-    void (*momentum)(void *w, const void *g, void *state, size_t count, const tn_update_rule *rule);
-    void (*adam)(void *w, const void *g, void *state, size_t state_stride, size_t count,
-                 const tn_update_rule *rule);
     bool (*finite)(const void *a, size_t count);
 } tn_kernels;
 

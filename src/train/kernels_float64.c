@@ -11,6 +11,7 @@
 #define SET        "blas"
 #define GEMM       blas_product
 #define ROOT       sqrt
+#define LOGARITHM  log
 #define ROUND      NULL
 
 static inline double NAME(exponential)(double x) {

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "model/attention.h"
 #include "model/graph.h"
+#include "model/operation.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -168,29 +169,26 @@ static tn_status attention_view(const lowering *l, const tn_operation *operation
 }
 
 static tn_status attention_views(const lowering *l, const tn_operation *operation, tn_view view[3]) {
-    const char *part = l->to->step.array[operation->writes[0]].part;
-    const tn_attention_product *product = tn_attention_product_of(part);
+    const tn_attention_product *product = operation->attention;
     if (!product)
         return tn_fail(l->error, TN_INPUT, "layer %s makes %s, which is not known how to train",
-                       l->model->layer[operation->layer].name, part);
+                       l->model->layer[operation->layer].name,
+                       tn_array_part_names[l->to->step.array[operation->writes[0]].part]);
     for (int side = 0; side < 3; side++) TN_TRY(attention_view(l, operation, product, side, &view[side]));
     return TN_OK;
 }
 
 /* Of the products of a predictor (model/step.h, tn_predictor), by what they make: f row, x and y features before and
  * behind it, a and c elements of the parameter left and right of it, w hidden unit. */
-typedef struct predictor_product {
-    const char *result; /* the part it makes */
-    const char *a, *b, *out;
-} predictor_product;
-static const predictor_product predictor_products[] = {
-    {"predictor-hidden", "xfy", "wxy", "fw"},
-    {"predicted", "fw", "wac", "afc"},
-    {"predictor-hidden-gradient", "afc", "wac", "fw"},
-    {"predictor-out", "fw", "afc", "wac"},
-    {"predictor-in", "fw", "xfy", "wxy"},
+static const struct {
+    const char *letters[3]; /* of left, right and result */
+} predictor_products[TN_ARRAY_PARTS] = {
+    [TN_PART_PREDICTOR_HIDDEN] = {{"xfy", "wxy", "fw"}},
+    [TN_PART_PREDICTED] = {{"fw", "wac", "afc"}},
+    [TN_PART_PREDICTOR_HIDDEN_GRADIENT] = {{"afc", "wac", "fw"}},
+    [TN_PART_PREDICTOR_OUT] = {{"fw", "afc", "wac"}},
+    [TN_PART_PREDICTOR_IN] = {{"fw", "xfy", "wxy"}},
 };
-enum { PREDICTOR_PRODUCTS = sizeof predictor_products / sizeof *predictor_products };
 
 static tn_status predictor_view(const lowering *l, const tn_predictor *of, const char *letters,
                                 tn_view *view) {
@@ -209,22 +207,20 @@ static tn_status predictor_view(const lowering *l, const tn_predictor *of, const
 }
 
 static tn_status predictor_views(const lowering *l, const tn_operation *operation, tn_view view[3]) {
-    const char *part = l->to->step.array[operation->writes[0]].part;
-    const predictor_product *product = predictor_products, *end = product + PREDICTOR_PRODUCTS;
-    while (product < end && strcmp(product->result, part) != 0) product++;
-    if (product == end)
-        return tn_fail(l->error, TN_INPUT, "a predictor's product gives \"%.60s\", which nothing executes",
-                       part);
-    TN_TRY(predictor_view(l, operation->predictor, product->a, &view[0]));
-    TN_TRY(predictor_view(l, operation->predictor, product->b, &view[1]));
-    return predictor_view(l, operation->predictor, product->out, &view[2]);
+    const tn_array_part part = l->to->step.array[operation->writes[0]].part;
+    if (!predictor_products[part].letters[0])
+        return tn_fail(l->error, TN_INPUT, "layer %s: a predictor makes %s, which is not known how to train",
+                       l->model->layer[operation->layer].name, tn_array_part_names[part]);
+    for (int side = 0; side < 3; side++)
+        TN_TRY(predictor_view(l, operation->predictor, predictor_products[part].letters[side], &view[side]));
+    return TN_OK;
 }
 
 /* Those of the layer's program; repeated layers share one. */
 static tn_status order_axes(lowering *l, const tn_operation *operation, const tn_axis_order **found) {
     const tn_step *step = &l->to->step;
     const tn_program *program = step->layer[operation->layer].program;
-    bool looked_up = l->model->layer[operation->layer].kind->is_lookup;
+    bool looked_up = l->model->layer[operation->layer].kind->family == TN_LAYER_EMBEDDING;
     for (uint32_t i = 0; i < l->orders; i++) {
         *found = &l->order[i];
         if (l->order[i].program == program && l->order[i].looked_up == looked_up) return TN_OK;
@@ -322,6 +318,13 @@ static tn_status lower_product(lowering *l, tn_instruction *to) {
     return TN_OK;
 }
 
+static tn_status lower_map(lowering *l, tn_instruction *to) {
+    tn_formula *formula;
+    TN_TRY(TN_NEW(l->arena, 1, &formula, l->error));
+    to->formula = formula;
+    return tn_formula_read(tn_operation_rows[to->operation->kind].pass[0].text, formula, l->error);
+}
+
 static tn_status lower_operation(lowering *l, uint32_t position) {
     tn_instruction *to = &l->to->instruction[position];
     const tn_operation *operation = &l->to->step.operation[position];
@@ -331,7 +334,8 @@ static tn_status lower_operation(lowering *l, uint32_t position) {
     if (operation->partial) return lower_cut(l, to);
     if (operation->gather && operation->gather->tokens < operation->gather->from_tokens)
         l->to->kept_tokens = operation->gather->tokens;
-    if (operation->kind == TN_OP_SOFTMAX || operation->kind == TN_OP_SOFTMAX_GRADIENT)
+    if (tn_operation_rows[operation->kind].shape == TN_SHAPE_MAP) return lower_map(l, to);
+    if (tn_operation_rows[operation->kind].shape == TN_SHAPE_SCORES)
         to->scale = 1 / sqrt((double)(l->model->layer[layer->input[0]].width / layer->heads));
     for (uint32_t h = 0; operation->kind == TN_OP_CROSS_ENTROPY && h < l->to->heads; h++)
         if (l->to->head[h].layer == operation->layer) to->head = h;
@@ -343,7 +347,7 @@ static tn_status lower_operation(lowering *l, uint32_t position) {
 static void find_heads(lowering *l) {
     for (uint32_t i = l->model->layers; i-- > 0;) {
         const tn_layer *layer = &l->model->layer[i];
-        if (!layer->kind->is_loss) continue;
+        if (layer->kind->family != TN_LAYER_LOSS) continue;
         uint32_t logits = l->to->step.layer[layer->input[0]].output;
         uint64_t outputs = l->model->layer[layer->input[0]].width;
         l->stays[logits] = true;
@@ -516,12 +520,12 @@ static tn_status lower(lowering *l) {
     TN_TRY(TN_NEW(l->arena, step->layers, &to->table, l->error));
     TN_TRY(TN_NEW(l->arena, step->layers, &l->order, l->error));
     for (uint32_t i = 0; i < step->layers; i++) {
-        if (strcmp(l->model->layer[i].kind->name, "input") == 0)
+        if (l->model->layer[i].kind->family == TN_LAYER_INPUT)
             return tn_fail_at(
                 l->error, TN_INPUT, l->model->layer[i].at,
                 "layer %s takes features from outside; training reads words, through an embedding",
                 l->model->layer[i].name);
-        if (l->model->layer[i].kind->is_lookup) TN_TRY(add_table(l, i));
+        if (l->model->layer[i].kind->family == TN_LAYER_EMBEDDING) TN_TRY(add_table(l, i));
     }
     while (to->forward_end < step->operations && step->operation[to->forward_end].phase == TN_FORWARD)
         to->forward_end++;

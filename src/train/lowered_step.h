@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "flow/program.h"
+#include "model/formula.h"
 #include "model/model.h"
 #include "model/step.h"
 #include "train/contraction.h"
@@ -55,6 +56,7 @@ typedef struct tn_instruction {
     uint32_t clear_count, clear[2]; /* results that products are added to, cleared before the operation */
     uint32_t head;                  /* of a cross-entropy */
     double scale;                   /* of attention's scores */
+    const tn_formula *formula;      /* of an operation on elements */
 } tn_instruction;
 
 typedef struct tn_table_digits {

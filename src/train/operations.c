@@ -105,7 +105,7 @@ static void scatter(const tn_step_run *r, const tn_operation *o) {
     const char *from = at(r, o->reads[0]);
     char *to = at(r, o->writes[0]);
     bool parameter = step->array[o->writes[0]].role == TN_ARRAY_GRADIENT;
-    bool embedding = r->t->model->layer[o->layer].kind->is_lookup;
+    bool embedding = r->t->model->layer[o->layer].kind->family == TN_LAYER_EMBEDDING;
     if (o->read_count == 1) memset(to, 0, elements(r, o->writes[0]) * k->bytes);
     for (uint64_t i = 0; i < o->rows; i++) {
         uint64_t target = embedding   ? r->t->batch.token[i]
@@ -184,18 +184,11 @@ static void update_some(const member *m, const tn_operation *o, const tn_train_p
     char *values = (char *)p->values + (from + share.from) * k->bytes,
          *state = p->state ? (char *)p->state + (state_from + share.from) * k->bytes : NULL;
     if (gradient) gradient += share.from * k->bytes;
-    switch (o->kind) {
-    case TN_OP_UPDATE_MOMENTUM:
-        k->momentum(values, gradient, state, size, &rule);
-        break;
-    case TN_OP_UPDATE_ADAM:
+    if (o->kind == TN_OP_UPDATE_ADAM) { /* the corrections of its moments */
         rule.rate *= second / first;
         rule.epsilon *= second;
-        k->adam(values, gradient, state, p->state_elements / 2, size, &rule);
-        break;
-    default:
-        k->sgd(values, gradient, size, &rule);
     }
+    k->update[o->kind](values, gradient, state, p->state_elements / 2, size, &rule);
 }
 
 /* Of tanh units no step is longer than the way to the least error: their squares add up to at most their number. */
@@ -205,13 +198,15 @@ static void update_predictor(const member *m, const tn_operation *o, const tn_tr
     const tn_update_rule rule = {.rate = r->rate > 0 ? of->rate / (double)of->predictor : 0};
     tn_share share = tn_team_share(m->team, p->elements, GRAIN);
     size_t from = share.from * r->t->kernels->bytes;
-    r->t->kernels->sgd((char *)p->values + from, at(r, o->reads[1]) + from, share.to - share.from, &rule);
+    r->t->kernels->update[TN_OP_UPDATE_SGD]((char *)p->values + from, at(r, o->reads[1]) + from, NULL, 0,
+                                            share.to - share.from, &rule);
 }
 
-static void update(const member *m, const tn_operation *o) {
+static void update(member *m, const tn_instruction *to) {
     const tn_step_run *r = m->r;
+    const tn_operation *o = to->operation;
     size_t number = r->sized->lowered.place[o->reads[0]];
-    if (r->sized->lowered.step.array[o->reads[0]].is_predictor) {
+    if (tn_array_is_predictor(&r->sized->lowered.step.array[o->reads[0]])) {
         update_predictor(m, o, &r->t->predictor[r->t->resident_parameter[number]]);
         return;
     }
@@ -225,8 +220,9 @@ static void update(const member *m, const tn_operation *o) {
 }
 
 /* out[i] = a[i] + b[i mod period] */
-static void add(const member *m, const tn_operation *o) {
+static void add(member *m, const tn_instruction *to) {
     const tn_step_run *r = m->r;
+    const tn_operation *o = to->operation;
     const tn_kernels *k = r->t->kernels;
     uint64_t count = o->rows * o->columns, period = elements(r, o->reads[1]);
     tn_share share = tn_team_share(m->team, count, period == count ? GRAIN : period);
@@ -236,50 +232,25 @@ static void add(const member *m, const tn_operation *o) {
            at(r, o->reads[1]) + (period == count ? from : 0), size, period == count ? size : period);
 }
 
-/* Operations on elements. */
-static void map_elements(const member *m, const tn_operation *o) {
+/* Operations on elements: by their own kernel, or by their formula. */
+static void map_elements(member *m, const tn_instruction *to) {
     const tn_step_run *r = m->r;
+    const tn_operation *o = to->operation;
     const tn_kernels *k = r->t->kernels;
     tn_share share = tn_team_share(m->team, o->rows * o->columns, GRAIN);
     size_t count = share.to - share.from, from = share.from * k->bytes;
     char *out = at(r, o->writes[0]) + from;
     const char *a = at(r, o->reads[0]) + from, *b = o->read_count > 1 ? at(r, o->reads[1]) + from : NULL;
-    switch (o->kind) {
-    case TN_OP_SUBTRACT:
-        k->subtract(out, a, b, count);
-        break;
-    case TN_OP_GELU:
-        k->gelu(out, a, count);
-        break;
-    case TN_OP_GELU_GRADIENT:
-        k->gelu_gradient(out, a, b, count);
-        break;
-    case TN_OP_MULTIPLY:
-        k->multiply(out, a, b, count);
-        break;
-    case TN_OP_SILU:
-        k->silu(out, a, count);
-        break;
-    case TN_OP_SILU_GRADIENT:
-        k->silu_gradient(out, a, b, count);
-        break;
-    case TN_OP_TANH:
-        k->tanh(out, a, count);
-        break;
-    case TN_OP_TANH_GRADIENT:
-        k->tanh_gradient(out, a, b, count);
-        break;
-    case TN_OP_RELU:
-        k->relu(out, a, count);
-        break;
-    default:
-        k->relu_gradient(out, a, b, count);
-    }
+    if (k->map[o->kind])
+        k->map[o->kind](out, a, b, count);
+    else
+        k->evaluate(to->formula, out, a, b, count);
 }
 
 /* The rows of tokens, of which every example has as many. */
-static void rotate(const member *m, const tn_operation *o) {
+static void rotate(member *m, const tn_instruction *to) {
     const tn_step_run *r = m->r;
+    const tn_operation *o = to->operation;
     const tn_layer *layer = &r->t->model->layer[o->layer];
     tn_share share = tn_team_share(m->team, o->rows, 1);
     size_t from = share.from * o->columns * r->t->kernels->bytes;
@@ -292,143 +263,114 @@ static void rotate(const member *m, const tn_operation *o) {
     r->t->kernels->rotate(at(r, o->writes[0]) + from, at(r, o->reads[0]) + from, at(r, o->reads[1]), &how);
 }
 
-/* Operations on rows: a norm keeps two statistics a row, or one. */
-static void map_rows(const member *m, const tn_instruction *to) {
-    const tn_step_run *r = m->r;
-    const tn_operation *o = to->operation;
-    const tn_kernels *k = r->t->kernels;
-    tn_share share = tn_team_share(m->team, o->rows, 1);
-    size_t rows = share.to - share.from, from = share.from * o->columns * k->bytes;
-    size_t statistic = share.from * k->bytes;
-    double epsilon = r->t->settings.layer_norm_epsilon;
-    char *out = at(r, o->writes[0]) + from;
-    const char *a = at(r, o->reads[0]) + from, *b = at(r, o->reads[1]);
-    const char *c = o->read_count > 2 ? at(r, o->reads[2]) : NULL,
-               *d = o->read_count > 3 ? at(r, o->reads[3]) : NULL;
-    switch (o->kind) {
-    case TN_OP_SOFTMAX_GRADIENT:
-        k->softmax_gradient(a, out, rows, o->columns, to->scale);
-        break;
-    case TN_OP_LAYER_NORM:
-        k->layer_norm(out, at(r, o->writes[1]) + 2 * statistic, a, b, c, rows, o->columns, epsilon);
-        break;
-    case TN_OP_LAYER_NORM_GRADIENT:
-        k->layer_norm_gradient(out, a, b + from, c + 2 * statistic, d, rows, o->columns);
-        break;
-    case TN_OP_RMS_NORM:
-        k->rms_norm(out, at(r, o->writes[1]) + statistic, a, b, rows, o->columns, epsilon);
-        break;
-    default:
-        k->rms_norm_gradient(out, a, b + from, c + statistic, d, rows, o->columns);
-    }
+/* Where this member's rows of an array begin: of matrices and of numbers of rows; what has a number a column is whole. */
+static char *first_row(const tn_step_run *r, uint32_t array, char letter, uint64_t row, uint64_t rows) {
+    return at(r, array) + (letter == 'v' ? 0 : elements(r, array) / rows * row * r->t->kernels->bytes);
 }
 
-/* Sums over all rows, of this member's columns. */
-static void sum_rows(const member *m, const tn_operation *o) {
+/* Operations on rows. */
+static void map_rows(member *m, const tn_instruction *to) {
     const tn_step_run *r = m->r;
-    const tn_kernels *k = r->t->kernels;
-    tn_share share = tn_team_share(m->team, o->columns, GRAIN);
-    size_t columns = share.to - share.from, from = share.from * k->bytes;
-    char *out = at(r, o->writes[0]) + from;
-    const char *a = at(r, o->reads[0]) + from, *b = o->read_count > 1 ? at(r, o->reads[1]) + from : NULL;
-    const char *statistics = o->read_count > 2 ? at(r, o->reads[2]) : NULL;
-    if (o->kind == TN_OP_COLUMN_SUM)
-        k->column_sum(out, a, o->rows, columns, o->columns);
-    else if (o->kind == TN_OP_SCALE_GRADIENT)
-        k->column_sum_normalised(out, a, b, statistics, o->rows, columns, o->columns);
-    else
-        k->rms_scale_gradient(out, a, b, statistics, o->rows, columns, o->columns);
+    const tn_operation *o = to->operation;
+    const tn_operation_row *row = &tn_operation_rows[o->kind];
+    tn_share share = tn_team_share(m->team, o->rows, 1);
+    const void *in[TN_OPERATION_READS] = {NULL};
+    void *out[TN_OPERATION_WRITES] = {NULL};
+    for (uint32_t k = 0; k < o->read_count; k++)
+        in[k] = first_row(r, o->reads[k], row->reads[k], share.from, o->rows);
+    for (uint32_t k = 0; k < o->write_count; k++)
+        out[k] = first_row(r, o->writes[k], row->writes[k], share.from, o->rows);
+    r->t->kernels->rows[o->kind](out, in, share.to - share.from, o->columns,
+                                 r->t->settings.layer_norm_epsilon);
 }
+
+/* Sums over all rows, of this member's columns; statistics are of rows. */
+static void sum_rows(member *m, const tn_instruction *to) {
+    const tn_step_run *r = m->r;
+    const tn_operation *o = to->operation;
+    const tn_operation_row *row = &tn_operation_rows[o->kind];
+    tn_share share = tn_team_share(m->team, o->columns, GRAIN);
+    size_t from = share.from * r->t->kernels->bytes;
+    const void *in[TN_OPERATION_READS] = {NULL};
+    for (uint32_t k = 0; k < o->read_count; k++)
+        in[k] = at(r, o->reads[k]) + (row->reads[k] == 's' ? 0 : from);
+    r->t->kernels->sum[o->kind](at(r, o->writes[0]) + from, in, o->rows, share.to - share.from, o->columns);
+}
+
+static void multiply_matrices(member *m, const tn_instruction *to) {
+    uint64_t before = m->macs;
+    product(m, to);
+    if (to->operation->live) count_live_macs(m, to->operation, before);
+}
+
+static void map_scores(member *m, const tn_instruction *to) {
+    const tn_step_run *r = m->r;
+    const tn_operation *o = to->operation;
+    tn_share share = tn_team_share(m->team, o->rows, 1);
+    size_t from = share.from * o->columns * r->t->kernels->bytes;
+    if (o->kind == TN_OP_SOFTMAX)
+        softmax(m, to);
+    else
+        r->t->kernels->softmax_gradient(at(r, o->reads[0]) + from, at(r, o->writes[0]) + from,
+                                        share.to - share.from, o->columns, to->scale);
+}
+
+static void look_up(member *m, const tn_instruction *to) {
+    const tn_operation *o = to->operation;
+    if (to->part)
+        m->r->t->kernels->copy(to->part, at(m->r, o->reads[0]), at(m->r, o->writes[0]), false);
+    else
+        o->gather ? tn_run_gather(m->r, o) : lookup(m->r, o);
+}
+
+static void add_to_rows(member *m, const tn_instruction *to) {
+    scatter(m->r, to->operation);
+}
+
+static void lose(member *m, const tn_instruction *to) {
+    cross_entropy(m->r, to->head, at(m->r, to->operation->writes[0]));
+}
+
+static void select_live(member *m, const tn_instruction *to) {
+    const tn_operation *o = to->operation;
+    tn_select_greatest(m->r->t->kernels, at(m->r, o->writes[0]), o->columns,
+                       m->r->sized->lowered.step.array[o->writes[0]].live, at(m->r, o->writes[1]),
+                       m->r->t->rounding.values);
+}
+
+static void find_entropy(member *m, const tn_instruction *to) {
+    tn_run_entropy(m->r, to->operation);
+}
+
+static const struct {
+    void (*execute)(member *m, const tn_instruction *to);
+    bool is_shared; /* members take a share each, where it is worth it */
+} by_shape[TN_SHAPES] = {
+    [TN_SHAPE_PRODUCT] = {multiply_matrices, true},
+    [TN_SHAPE_LOOKUP] = {look_up, false},
+    [TN_SHAPE_SCATTER] = {add_to_rows, false},
+    [TN_SHAPE_ADD] = {add, true},
+    [TN_SHAPE_MAP] = {map_elements, true},
+    [TN_SHAPE_SUM] = {sum_rows, true},
+    [TN_SHAPE_SCORES] = {map_scores, true},
+    [TN_SHAPE_ROWS] = {map_rows, true},
+    [TN_SHAPE_ROTATION] = {rotate, true},
+    [TN_SHAPE_LOSS] = {lose, false},
+    [TN_SHAPE_UPDATE] = {update, true},
+    [TN_SHAPE_SELECT] = {select_live, false},
+    [TN_SHAPE_ENTROPY] = {find_entropy, false},
+};
 
 static void execute(member *m, const tn_instruction *to) {
-    const tn_operation *o = to->operation;
-    switch (o->kind) {
-    case TN_OP_PRODUCT: {
-        uint64_t before = m->macs;
-        product(m, to);
-        if (o->live) count_live_macs(m, o, before);
-        break;
-    }
-    case TN_OP_SELECT:
-        tn_select_greatest(m->r->t->kernels, at(m->r, o->writes[0]), o->columns,
-                           m->r->sized->lowered.step.array[o->writes[0]].live, at(m->r, o->writes[1]),
-                           m->r->t->rounding.values);
-        break;
-    case TN_OP_ENTROPY:
-        tn_run_entropy(m->r, o);
-        break;
-    case TN_OP_LOOKUP:
-        if (to->part)
-            m->r->t->kernels->copy(to->part, at(m->r, o->reads[0]), at(m->r, o->writes[0]), false);
-        else
-            o->gather ? tn_run_gather(m->r, o) : lookup(m->r, o);
-        break;
-    case TN_OP_SCATTER:
-        scatter(m->r, o);
-        break;
-    case TN_OP_ADD:
-        add(m, o);
-        break;
-    case TN_OP_COLUMN_SUM:
-    case TN_OP_SCALE_GRADIENT:
-    case TN_OP_RMS_SCALE_GRADIENT:
-        sum_rows(m, o);
-        break;
-    case TN_OP_SOFTMAX:
-        softmax(m, to);
-        break;
-    case TN_OP_SOFTMAX_GRADIENT:
-    case TN_OP_LAYER_NORM:
-    case TN_OP_LAYER_NORM_GRADIENT:
-    case TN_OP_RMS_NORM:
-    case TN_OP_RMS_NORM_GRADIENT:
-        map_rows(m, to);
-        break;
-    case TN_OP_ROTARY:
-    case TN_OP_ROTARY_GRADIENT:
-        rotate(m, o);
-        break;
-    case TN_OP_SUBTRACT:
-    case TN_OP_MULTIPLY:
-    case TN_OP_SILU:
-    case TN_OP_SILU_GRADIENT:
-    case TN_OP_GELU:
-    case TN_OP_GELU_GRADIENT:
-    case TN_OP_TANH:
-    case TN_OP_TANH_GRADIENT:
-    case TN_OP_RELU:
-    case TN_OP_RELU_GRADIENT:
-        map_elements(m, o);
-        break;
-    case TN_OP_CROSS_ENTROPY:
-        cross_entropy(m->r, to->head, at(m->r, o->writes[0]));
-        break;
-    case TN_OP_UPDATE_SGD:
-    case TN_OP_UPDATE_MOMENTUM:
-    case TN_OP_UPDATE_ADAM:
-        update(m, o);
-        break;
-    case TN_OPERATION_KINDS:
-        break;
-    }
+    by_shape[tn_operation_rows[to->operation->kind].shape].execute(m, to);
 }
 
 /* Whether all members take part. What is shared does not change what is computed. */
 static bool is_shared(const tn_lowered_step *of, const tn_operation *o) {
     if (of->kept) return false; /* results are rounded whole */
-    switch (o->kind) {
-    case TN_OP_PRODUCT:
-        if (o->live) return false;
-        return o->macs >= SHARED_MACS && !tn_is_rounded(of, o);
-    case TN_OP_LOOKUP:
-    case TN_OP_SCATTER:
-    case TN_OP_CROSS_ENTROPY:
-    case TN_OP_SELECT:
-    case TN_OP_ENTROPY:
-        return false;
-    default:
-        return o->rows * o->columns >= SHARED_ELEMENTS;
-    }
+    if (!by_shape[tn_operation_rows[o->kind].shape].is_shared || o->live) return false;
+    if (o->kind == TN_OP_PRODUCT) return o->macs >= SHARED_MACS && !tn_is_rounded(of, o);
+    return o->rows * o->columns >= SHARED_ELEMENTS;
 }
 
 static void tell_watcher(const tn_step_run *r, uint32_t position) {

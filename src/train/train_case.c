@@ -267,7 +267,7 @@ static void capture(void *user, const tn_step *step, uint32_t operation, uint32_
         size_t parameter = 0;
         for (uint32_t i = 0; i < array; i++) parameter += step->array[i].role == TN_ARRAY_PARAMETER;
         to = &c->gradient[parameter - 1];
-    } else if (step->operation[operation].phase == TN_FORWARD && strcmp(of->part, "output") == 0) {
+    } else if (step->operation[operation].phase == TN_FORWARD && of->part == TN_PART_OUTPUT) {
         to = &c->output[of->layer];
         c->output_elements[of->layer] = of->elements;
     }

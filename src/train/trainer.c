@@ -270,7 +270,7 @@ static tn_status name_parameter(tn_trainer *t, const tn_array *array, tn_train_p
                                 tn_error *error) {
     const tn_step *step = &t->whole->lowered.step;
     const char *layer = step->layer[array->layer].name;
-    const char *part = strcmp(array->part, "table") == 0 ? "weight" : array->part;
+    const char *part = tn_array_part_names[array->part == TN_PART_TABLE ? TN_PART_WEIGHT : array->part];
     if (array->number)
         return tn_arena_format(&t->arena, &parameter->name, error, "%s.%s%" PRIu32, layer, part,
                                array->number);
@@ -280,11 +280,11 @@ static tn_status name_parameter(tn_trainer *t, const tn_array *array, tn_train_p
 static void shape_parameter(const tn_trainer *t, const tn_array *array, tn_train_parameter *parameter) {
     const tn_layer *layer = &t->model->layer[array->layer];
     const tn_step_layer *line = &t->whole->lowered.step.layer[array->layer];
-    if (strcmp(array->part, "core") == 0) {
+    if (array->part == TN_PART_CORE) {
         parameter->axes = tn_weight_core_shape(line->weight, array->number - 1, parameter->shape);
         return;
     }
-    bool matrix = strcmp(array->part, "weight") == 0 || strcmp(array->part, "table") == 0;
+    bool matrix = array->part == TN_PART_WEIGHT || array->part == TN_PART_TABLE;
     parameter->axes = matrix ? 2 : 1;
     parameter->shape[0] = array->elements;
     if (!matrix) return;
@@ -298,8 +298,9 @@ static tn_status describe_parameter(tn_trainer *t, const tn_array *array, tn_tra
     *parameter = (tn_train_parameter){.elements = array->elements,
                                       .layer = array->layer,
                                       .is_core = array->is_core,
-                                      .is_table = kind->is_lookup || strcmp(kind->name, "positions") == 0,
-                                      .is_scale = strcmp(array->part, "scale") == 0};
+                                      .is_table = kind->family == TN_LAYER_EMBEDDING ||
+                                                  kind->family == TN_LAYER_POSITIONS,
+                                      .is_scale = array->part == TN_PART_SCALE};
     TN_TRY(name_parameter(t, array, parameter, error));
     shape_parameter(t, array, parameter);
     return TN_OK;
@@ -313,7 +314,8 @@ static tn_status describe_predictor(tn_trainer *t, const tn_array *array, tn_tra
                                       .layer = array->layer,
                                       .inputs = array->inputs};
     return tn_arena_format(&t->arena, &predictor->name, error, "%s.%s%" PRIu32,
-                           t->whole->lowered.step.layer[array->layer].name, array->part, array->number);
+                           t->whole->lowered.step.layer[array->layer].name, tn_array_part_names[array->part],
+                           array->number);
 }
 
 /* The constant of rotary positions, as model/attention.c has it. */
@@ -341,7 +343,7 @@ static tn_status make_parameters(tn_trainer *t, tn_error *error) {
     for (uint32_t i = 0; i < step->arrays; i++) {
         t->residents += t->whole->lowered.resident[i];
         t->parameters += step->array[i].role == TN_ARRAY_PARAMETER;
-        t->predictors += step->array[i].is_predictor;
+        t->predictors += tn_array_is_predictor(&step->array[i]);
         if (t->whole->lowered.resident[i])
             bytes +=
                 (step->array[i].elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
@@ -358,16 +360,16 @@ static tn_status make_parameters(tn_trainer *t, tn_error *error) {
         if (array->role == TN_ARRAY_PARAMETER) {
             TN_TRY(describe_parameter(t, array, &t->parameter[parameter], error));
             t->parameter[parameter++].values = memory;
-        } else if (array->is_predictor) {
+        } else if (tn_array_is_predictor(array)) {
             TN_TRY(describe_predictor(t, array, &t->predictor[predictor], error));
             t->predictor[predictor++].values = memory;
         } else if (array->role == TN_ARRAY_CONSTANT) {
             TN_TRY(fill_rotations(t, array, memory, error));
-        } else if (!array->is_mask) { /* stands behind its parameter */
+        } else if (array->part != TN_PART_MASK) { /* stands behind its parameter */
             t->parameter[parameter - 1].state = memory;
             t->parameter[parameter - 1].state_elements = array->elements;
         }
-        t->resident_parameter[resident] = array->is_predictor ? predictor - 1 : parameter - 1;
+        t->resident_parameter[resident] = tn_array_is_predictor(array) ? predictor - 1 : parameter - 1;
         t->resident[resident++] = memory;
         memory += (array->elements * t->kernels->bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
     }

@@ -89,9 +89,9 @@ static void accesses_of_one_product(void **state) {
     (void)state;
     test_step made;
     test_step_begin(&made, "one", &arena);
-    uint32_t a = test_step_array(&made, "a", TN_ARRAY_ACTIVATION, 24, false);
-    uint32_t b = test_step_array(&made, "b", TN_ARRAY_ACTIVATION, 20, false);
-    uint32_t c = test_step_array(&made, "c", TN_ARRAY_ACTIVATION, 30, false);
+    uint32_t a = test_step_array(&made, TN_ARRAY_ACTIVATION, 24, false);
+    uint32_t b = test_step_array(&made, TN_ARRAY_ACTIVATION, 20, false);
+    uint32_t c = test_step_array(&made, TN_ARRAY_ACTIVATION, 30, false);
     test_step_product(&made, TN_FORWARD, a, b, c, 6, 4, 5);
     tn_build build = test_build();
     build.rows = build.columns = build.reduction = 2;

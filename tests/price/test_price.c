@@ -202,12 +202,12 @@ static void giant_steps_refused(void **state) {
         tn_workload *workload;
         tn_error error;
         test_step_begin(&made, "giant", &arena);
-        uint32_t a = test_step_array(&made, "a", TN_ARRAY_ACTIVATION, 1, false);
+        uint32_t a = test_step_array(&made, TN_ARRAY_ACTIVATION, 1, false);
         test_step_product(&made, TN_FORWARD, a, a, a, giants[i][0], giants[i][1], giants[i][2]);
         assert_int_equal(tn_workload_prepare(test_step_end(&made), device, &arena, &workload, &error),
                          TN_OVERFLOW);
         test_step_begin(&made, "vast", &arena);
-        a = test_step_array(&made, "a", TN_ARRAY_ACTIVATION, UINT64_MAX / (i + 2), false);
+        a = test_step_array(&made, TN_ARRAY_ACTIVATION, UINT64_MAX / (i + 2), false);
         test_step_product(&made, TN_FORWARD, a, a, a, 2, 2, 2);
         assert_int_equal(tn_workload_prepare(test_step_end(&made), device, &arena, &workload, &error),
                          TN_OVERFLOW);
@@ -225,7 +225,7 @@ static void bounds_hold(void **state) {
     (void)state;
     test_step made;
     test_step_begin(&made, "large", &arena);
-    uint32_t a = test_step_array(&made, "a", TN_ARRAY_ACTIVATION, (uint64_t)1 << 36, false);
+    uint32_t a = test_step_array(&made, TN_ARRAY_ACTIVATION, (uint64_t)1 << 36, false);
     test_step_product(&made, TN_FORWARD, a, a, a, (uint64_t)1 << 16, 1 << 16, 1 << 16);
     tn_workload *workload = test_prepare(test_step_end(&made), device, &arena);
     tn_build build = test_build();

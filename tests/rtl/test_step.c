@@ -1,6 +1,8 @@
 /* Circuits of vector kernels against the price's passes; whole training steps in the hardware's arithmetic against
  * training, and, where TENFOLD_RTL_CASES asks for it (a minute each), in simulation. */
+#include "base/file.h"
 #include "base/memory.h"
+#include "model/layer_kind.h"
 #include "model/model.h"
 #include "rtl/circuit.h"
 #include "rtl/generate.h"
@@ -30,21 +32,24 @@ static void test_circuits_are_as_priced(void **state) {
     for (int kind = 0; kind < TN_OPERATION_KINDS; kind++) {
         if (kind == TN_OP_SCATTER) continue; /* made of passes of its own */
         for (uint32_t pass = 0; pass < tn_circuit_passes((tn_operation_kind)kind); pass++) {
-            const tn_pass *row = &tn_operation_rows[kind].pass[pass];
+            const tn_pass *row = &tn_operation_passes((tn_operation_kind)kind)[pass];
             tn_circuit circuit;
-            uint64_t depth = 0, operators[TN_OPERATORS + 1] = {0};
+            uint64_t depth = 1, operators[TN_OPERATORS + 1] = {0};
             assert_int_equal(tn_circuit_make((tn_operation_kind)kind, pass, &latencies, &circuit, NULL),
                              TN_OK);
-            for (uint32_t i = 0; i < circuit.nodes; i++)
-                operators[tn_circuit_operator(circuit.node[i].kind)]++;
+            for (uint32_t i = 0; i < circuit.nodes; i++) operators[tn_node_operator(circuit.node[i].kind)]++;
             for (int k = 0; k < TN_OPERATORS; k++) {
-                depth += row->series[k] * latencies.of[k];
                 if (operators[k] != row->operators[k])
                     fail_msg("%s, pass %u: operators of kind %d: %u circuit, %u priced",
                              tn_operation_rows[kind].kernel, pass, k, (unsigned)operators[k],
                              row->operators[k]);
             }
-            if (circuit.depth != (depth ? depth : 1))
+            for (int path = 0; path < row->paths; path++) {
+                uint64_t cycles = 0;
+                for (int k = 0; k < TN_OPERATORS; k++) cycles += row->series[path][k] * latencies.of[k];
+                if (cycles > depth) depth = cycles;
+            }
+            if (circuit.depth != depth)
                 fail_msg("%s, pass %u: depth %u, priced %u", tn_operation_rows[kind].kernel, pass,
                          (unsigned)circuit.depth, (unsigned)depth);
         }
@@ -61,14 +66,15 @@ static void test_circuits_compute(void **state) {
     for (double x = -6; x <= 6; x += 0.37) {
         const double step = 1e-5,
                      formula = 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
-        tn_circuit_inputs in = {.a = x}, ahead = {.a = x + step}, of = {.a = 1, .b = x};
-        tn_circuit_run(&gelu, &tn_float64_arithmetic, &in, out);
-        tn_circuit_run(&gelu, &tn_float64_arithmetic, &ahead, next);
+        tn_formula_inputs in = {.a = x}, ahead = {.a = x + step}, of = {.a = 1, .b = x};
+        tn_formula_run(&gelu.formula, &tn_float64_arithmetic, &in, out);
+        tn_formula_run(&gelu.formula, &tn_float64_arithmetic, &ahead, next);
         assert_true(fabs(out[TN_CIRCUIT_Y] - formula) < 1e-6);
         double slope = (next[TN_CIRCUIT_Y] - out[TN_CIRCUIT_Y]) / step;
-        tn_circuit_run(&gradient, &tn_float64_arithmetic, &of, out);
+        tn_formula_run(&gradient.formula, &tn_float64_arithmetic, &of, out);
         assert_true(fabs(out[TN_CIRCUIT_Y] - slope) < 1e-4);
-        tn_circuit_run(&gelu, &tn_hardware_arithmetic, &(tn_circuit_inputs){.a = (double)(float)x}, out);
+        tn_formula_run(&gelu.formula, &tn_hardware_arithmetic, &(tn_formula_inputs){.a = (double)(float)x},
+                       out);
         assert_true(fabs(out[TN_CIRCUIT_Y] - formula) < 2e-6);
     }
 }
@@ -129,12 +135,12 @@ static void test_kernels_train(void **state) {
     check_steps(test_source("tests/rtl/data/gated.yaml"), "", simulates());
 }
 
-/* What a command answers of the model of fused products. */
-static json_t *answered(const char *command_of, const char *options) {
+/* What a command answers of a model. */
+static json_t *answered_of(const char *model, const char *command_of, const char *options) {
     char command[1024];
     json_error_t where;
-    snprintf(command, sizeof command, "'%s' %s '%s' --json %s", TEST_PROGRAM, command_of,
-             test_source("tests/rtl/data/fused.yaml"), options);
+    snprintf(command, sizeof command, "'%s' %s '%s' --json %s", TEST_PROGRAM, command_of, test_source(model),
+             options);
     test_run run = test_shell(command);
     if (run.status != 0) fail_msg("%s: %s%s", command, run.out, run.err);
     json_t *root = json_loads(run.out, 0, &where);
@@ -143,11 +149,38 @@ static json_t *answered(const char *command_of, const char *options) {
     return root;
 }
 
-static double priced_cycles(const char *options) {
-    json_t *root = answered("cost", options);
+/* The model of fused products. */
+static json_t *answered(const char *command_of, const char *options) {
+    return answered_of("tests/rtl/data/fused.yaml", command_of, options);
+}
+
+static double cycles_of(json_t *root) {
     double cycles = json_number_value(json_object_get(json_object_get(root, "latency"), "cycles_per_step"));
     json_decref(root);
     return cycles;
+}
+
+static double priced_cycles(const char *options) {
+    return cycles_of(answered("cost", options));
+}
+
+/* Functions of each element: cycles are those of the price, losses those of training, words those of the row's text. */
+static void test_functions(void **state) {
+    (void)state;
+    const char *model = "tests/rtl/data/functions.yaml";
+    for (size_t i = 0; i < tn_layer_kind_count; i++) { /* none is left out */
+        char *text, wanted[64];
+        size_t length;
+        snprintf(wanted, sizeof wanted, "kind: %s}", tn_layer_kinds[i].name);
+        assert_int_equal(tn_file_read(test_source(model), 1 << 16, &text, &length, NULL), TN_OK);
+        if (tn_layer_kinds[i].operation && !strstr(text, wanted)) fail_msg("%s is not in %s", wanted, model);
+        tn_free(text);
+    }
+    json_t *root = answered_of(model, "rtl", "-o functions --update");
+    assert_true(json_number_value(json_object_get(root, "cycles_predicted")) ==
+                cycles_of(answered_of(model, "cost", "")));
+    json_decref(root);
+    check_steps(test_source(model), "", true);
 }
 
 /* Whatever products do before they write, cycles are those of the price and losses the same, bit by bit. */
@@ -317,6 +350,7 @@ int main(void) {
                                        cmocka_unit_test(test_circuits_compute),
                                        cmocka_unit_test(test_steps_train),
                                        cmocka_unit_test(test_kernels_train),
+                                       cmocka_unit_test(test_functions),
                                        cmocka_unit_test(test_fused_steps),
                                        cmocka_unit_test(test_inference),
                                        cmocka_unit_test(test_fused_gelu_is_refused),

@@ -28,13 +28,11 @@ void test_step_begin(test_step *made, const char *name, tn_arena *arena) {
     made->maker = get(arena, ARRAYS_MOST, sizeof *made->maker);
 }
 
-uint32_t test_step_array(test_step *made, const char *name, tn_array_role role, uint64_t elements,
-                         bool is_core) {
+uint32_t test_step_array(test_step *made, tn_array_role role, uint64_t elements, bool is_core) {
     if (made->step.arrays == ARRAYS_MOST) abort();
     uint32_t position = made->step.arrays++;
-    const char *copy;
-    if (tn_arena_copy_text(made->arena, name, strlen(name), &copy, NULL) != TN_OK) abort();
-    made->step.array[position] = (tn_array){.part = copy,
+    made->step.array[position] = (tn_array){.part = is_core ? TN_PART_CORE : TN_PART_INTERMEDIATE,
+                                            .number = position + 1,
                                             .layer = made->layer,
                                             .role = role,
                                             .elements = elements,
@@ -129,10 +127,10 @@ typedef struct {
     uint32_t core[3], gradient[3], pair, half;
 } half_train;
 
-static uint32_t named(test_step *made, uint32_t layer, const char *what, tn_array_role role,
-                      uint64_t elements, bool is_core) {
+static uint32_t made_of(test_step *made, uint32_t layer, tn_array_role role, uint64_t elements,
+                        bool is_core) {
     made->layer = layer;
-    return test_step_array(made, what, role, elements, is_core);
+    return test_step_array(made, role, elements, is_core);
 }
 
 static half_train begin_half(test_step *made, uint32_t layer, uint64_t a, uint64_t b, uint64_t c,
@@ -140,18 +138,18 @@ static half_train begin_half(test_step *made, uint32_t layer, uint64_t a, uint64
     half_train of = {a, b, c, {0}, {0}, 0, 0};
     const uint64_t size[] = {a * r, r * b * r, r * c * r};
     for (int i = 0; i < 3; i++) {
-        of.core[i] = named(made, layer, "core", TN_ARRAY_PARAMETER, size[i], true);
-        of.gradient[i] = named(made, layer, "core-gradient", TN_ARRAY_GRADIENT, size[i], true);
+        of.core[i] = made_of(made, layer, TN_ARRAY_PARAMETER, size[i], true);
+        of.gradient[i] = made_of(made, layer, TN_ARRAY_GRADIENT, size[i], true);
     }
-    of.pair = named(made, layer, "pair", TN_ARRAY_INTERMEDIATE, a * b * r, false);
-    of.half = named(made, layer, "half", TN_ARRAY_INTERMEDIATE, a * b * c * r, false);
+    of.pair = made_of(made, layer, TN_ARRAY_INTERMEDIATE, a * b * r, false);
+    of.half = made_of(made, layer, TN_ARRAY_INTERMEDIATE, a * b * c * r, false);
     test_step_product(made, TN_FORWARD, of.core[0], of.core[1], of.pair, a, r, b * r);
     test_step_product(made, TN_FORWARD, of.pair, of.core[2], of.half, a * b, r, c * r);
     return of;
 }
 
 static void end_half(test_step *made, uint32_t layer, const half_train *of, uint32_t gradient, uint64_t r) {
-    uint32_t pair = named(made, layer, "pair-gradient", TN_ARRAY_INTERMEDIATE, of->a * of->b * r, false);
+    uint32_t pair = made_of(made, layer, TN_ARRAY_INTERMEDIATE, of->a * of->b * r, false);
     test_step_product(made, TN_WEIGHT_GRADIENT, of->pair, gradient, of->gradient[2], r, of->a * of->b,
                       of->c * r);
     test_step_product(made, TN_WEIGHT_GRADIENT, gradient, of->core[2], pair, of->a * of->b, of->c * r, r);
@@ -171,28 +169,28 @@ tn_step *test_step_trains(uint32_t layers, uint64_t rank, tn_arena *arena) {
     uint32_t *x = get(arena, layers + 1, sizeof *x), *z = get(arena, layers, sizeof *z),
              *before = get(arena, layers, sizeof *before), *bias = get(arena, layers, sizeof *bias);
     half_train *out = get(arena, layers, sizeof *out), *in = get(arena, layers, sizeof *in);
-    x[0] = test_step_array(&made, "x", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+    x[0] = test_step_array(&made, TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
     for (uint32_t i = 0; i < layers; i++) {
         out[i] = begin_half(&made, i, 12, 8, 8, r);
         in[i] = begin_half(&made, i, 12, 8, 8, r);
-        z[i] = named(&made, i, "z", TN_ARRAY_INTERMEDIATE, K * r, false);
-        before[i] = named(&made, i, "before", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
-        x[i + 1] = named(&made, i, "y", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
-        bias[i] = named(&made, i, "bias", TN_ARRAY_PARAMETER, N, false);
+        z[i] = made_of(&made, i, TN_ARRAY_INTERMEDIATE, K * r, false);
+        before[i] = made_of(&made, i, TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+        x[i + 1] = made_of(&made, i, TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+        bias[i] = made_of(&made, i, TN_ARRAY_PARAMETER, N, false);
         test_step_product(&made, TN_FORWARD, x[i], in[i].half, z[i], K, N, r);
         test_step_product(&made, TN_FORWARD, z[i], out[i].half, before[i], K, r, N);
         test_step_vector(&made, TN_OP_ADD, TN_FORWARD, before[i], bias[i], before[i], K, N);
         test_step_vector(&made, TN_OP_GELU, TN_FORWARD, before[i], UINT32_MAX, x[i + 1], K, N);
     }
-    uint32_t dy = test_step_array(&made, "dy", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+    uint32_t dy = test_step_array(&made, TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
     test_step_vector(&made, TN_OP_CROSS_ENTROPY, TN_FORWARD, x[layers], UINT32_MAX, dy, K, N);
     for (uint32_t i = layers; i-- > 0;) {
-        uint32_t d = named(&made, i, "dbefore", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
-        uint32_t dz = named(&made, i, "dz", TN_ARRAY_INTERMEDIATE, K * r, false);
-        uint32_t dx = named(&made, i, "dx", TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
-        uint32_t db = named(&made, i, "bias-gradient", TN_ARRAY_GRADIENT, N, false);
-        uint32_t dout = named(&made, i, "out-gradient", TN_ARRAY_INTERMEDIATE, N * r, false);
-        uint32_t din = named(&made, i, "in-gradient", TN_ARRAY_INTERMEDIATE, N * r, false);
+        uint32_t d = made_of(&made, i, TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+        uint32_t dz = made_of(&made, i, TN_ARRAY_INTERMEDIATE, K * r, false);
+        uint32_t dx = made_of(&made, i, TN_ARRAY_ACTIVATION, (uint64_t)K * N, false);
+        uint32_t db = made_of(&made, i, TN_ARRAY_GRADIENT, N, false);
+        uint32_t dout = made_of(&made, i, TN_ARRAY_INTERMEDIATE, N * r, false);
+        uint32_t din = made_of(&made, i, TN_ARRAY_INTERMEDIATE, N * r, false);
         test_step_vector(&made, TN_OP_GELU_GRADIENT, TN_INPUT_GRADIENT, before[i], dy, d, K, N);
         test_step_product(&made, TN_INPUT_GRADIENT, d, out[i].half, dz, K, N, r);
         test_step_product(&made, TN_INPUT_GRADIENT, dz, in[i].half, dx, K, r, N);
@@ -220,10 +218,10 @@ typedef struct {
     uint64_t rows, columns;
 } matrix;
 
-static matrix random_matrix(test_step *made, uint64_t *state, const char *name, tn_array_role role) {
+static matrix random_matrix(test_step *made, uint64_t *state, tn_array_role role) {
     matrix of = {0, 1 + draw(state, 12), 1 + draw(state, 12)};
     bool is_core = role != TN_ARRAY_ACTIVATION && role != TN_ARRAY_INTERMEDIATE && draw(state, 2);
-    of.array = test_step_array(made, name, role, of.rows * of.columns, is_core);
+    of.array = test_step_array(made, role, of.rows * of.columns, is_core);
     return of;
 }
 
@@ -233,9 +231,8 @@ static matrix add_vector(test_step *made, uint64_t *state, tn_phase phase, matri
     bool in_place = draw(state, 4) == 0;
     matrix out = of;
     if (!in_place)
-        out.array =
-            test_step_array(made, "made", draw(state, 2) ? TN_ARRAY_ACTIVATION : TN_ARRAY_INTERMEDIATE,
-                            of.rows * of.columns, false);
+        out.array = test_step_array(made, draw(state, 2) ? TN_ARRAY_ACTIVATION : TN_ARRAY_INTERMEDIATE,
+                                    of.rows * of.columns, false);
     test_step_vector(made, kind, phase, of.array, draw(state, 2) ? other.array : UINT32_MAX, out.array,
                      of.rows, of.columns);
     return out;
@@ -249,8 +246,7 @@ tn_step *test_step_random(uint64_t seed, uint32_t operations, tn_arena *arena) {
     test_step made;
     test_step_begin(&made, "random", arena);
     for (; count < 4; count++)
-        known[count] =
-            random_matrix(&made, &state, "given", count % 2 ? TN_ARRAY_ACTIVATION : TN_ARRAY_PARAMETER);
+        known[count] = random_matrix(&made, &state, count % 2 ? TN_ARRAY_ACTIVATION : TN_ARRAY_PARAMETER);
     for (uint32_t i = 0; i < operations; i++) {
         /* Forward operations first, then the two gradients and updates in any mixture. */
         tn_phase phase = i < operations / 3 ? TN_FORWARD : (tn_phase)(1 + draw(&state, 3));
@@ -263,7 +259,7 @@ tn_step *test_step_random(uint64_t seed, uint32_t operations, tn_arena *arena) {
         } else {
             tn_array_role role = phase == TN_WEIGHT_GRADIENT ? TN_ARRAY_GRADIENT : TN_ARRAY_INTERMEDIATE;
             out = (matrix){0, a.rows, 1 + draw(&state, 12)};
-            out.array = test_step_array(&made, "made", role, out.rows * out.columns,
+            out.array = test_step_array(&made, role, out.rows * out.columns,
                                         role == TN_ARRAY_GRADIENT && draw(&state, 2));
             test_step_product(&made, phase, a.array, b.array, out.array, a.rows, a.columns, out.columns);
         }

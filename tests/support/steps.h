@@ -17,8 +17,7 @@ typedef struct test_step {
 } test_step;
 
 void test_step_begin(test_step *made, const char *name, tn_arena *arena);
-uint32_t test_step_array(test_step *made, const char *name, tn_array_role role, uint64_t elements,
-                         bool is_core);
+uint32_t test_step_array(test_step *made, tn_array_role role, uint64_t elements, bool is_core);
 /* left (rows x reduction) times right (reduction x columns) into result. */
 void test_step_product(test_step *made, tn_phase phase, uint32_t left, uint32_t right, uint32_t result,
                        uint64_t rows, uint64_t reduction, uint64_t columns);

@@ -73,7 +73,7 @@ static void check_product(seen *s, const tn_operation *o, const char *left, cons
 static void watch(void *user, const tn_step *step, uint32_t operation, uint32_t array, const void *values) {
     seen *s = user;
     const tn_operation *o = &step->operation[operation];
-    const char *part = step->array[array].part;
+    const tn_array_part part = step->array[array].part;
     const double *found = values;
     uint64_t elements = step->array[array].elements;
     if (!s->values) {
@@ -82,18 +82,18 @@ static void watch(void *user, const tn_step *step, uint32_t operation, uint32_t 
         assert_non_null(s->values);
     }
     if (o->predictor) {
-        if (strcmp(part, "predictor-hidden") == 0) check_product(s, o, "xfy", "wxy", "fw", elements, found);
-        if (strcmp(part, "predicted") == 0) check_product(s, o, "fw", "wac", "afc", elements, found);
-        if (strcmp(part, "predictor-hidden-gradient") == 0)
+        if (part == TN_PART_PREDICTOR_HIDDEN) check_product(s, o, "xfy", "wxy", "fw", elements, found);
+        if (part == TN_PART_PREDICTED) check_product(s, o, "fw", "wac", "afc", elements, found);
+        if (part == TN_PART_PREDICTOR_HIDDEN_GRADIENT)
             check_product(s, o, "afc", "wac", "fw", elements, found);
-        if (strcmp(part, "predictor-out") == 0) check_product(s, o, "fw", "afc", "wac", elements, found);
-        if (strcmp(part, "predictor-in") == 0) check_product(s, o, "fw", "xfy", "wxy", elements, found);
-    } else if (strcmp(part, "predicted") == 0) { /* less the true gradient */
+        if (part == TN_PART_PREDICTOR_OUT) check_product(s, o, "fw", "afc", "wac", elements, found);
+        if (part == TN_PART_PREDICTOR_IN) check_product(s, o, "fw", "xfy", "wxy", elements, found);
+    } else if (part == TN_PART_PREDICTED) { /* less the true gradient */
         for (uint64_t i = 0; i < elements; i++) {
             assert_true(found[i] == s->values[o->reads[0]][i] - s->values[o->reads[1]][i]);
             s->last_error += found[i] * found[i];
         }
-    } else if (strcmp(part, "predictor-input") == 0) {
+    } else if (part == TN_PART_PREDICTOR_INPUT) {
         const double *given = s->values[o->reads[0]];
         for (uint64_t k = 0; k < o->columns; k++) {
             double sum = 0;

@@ -185,7 +185,7 @@ static void remember(void *user, const tn_step *step, uint32_t operation, uint32
     if (step->operation[operation].kind != TN_OP_SUBTRACT) return;
     uint32_t was = 0;
     while (was == array || step->array[was].layer != of->layer || step->array[was].number != of->number ||
-           step->array[was].role != of->role || strcmp(step->array[was].part, of->part) != 0)
+           step->array[was].role != of->role || step->array[was].part != of->part)
         was++;
     assert_true(was < step->arrays && m->value[was]);
     double difference = 0, size = 0;

@@ -56,7 +56,7 @@ static tn_model *loaded(const char *const *set, size_t sets, tn_arena *arena) {
 /* Whether element `i` of the parameter is updated: of a core the first of its factor, of a matrix the first columns. */
 static bool is_updated(const tn_step *step, const tn_array *parameter, uint64_t i, double ratio) {
     const tn_step_layer *layer = &step->layer[parameter->layer];
-    if (strcmp(layer->kind, "linear") != 0 || strcmp(parameter->part, "bias") == 0) return true;
+    if (layer->family != TN_LAYER_LINEAR || parameter->part == TN_PART_BIAS) return true;
     uint64_t shape[TN_RANKS_MOST];
     uint32_t core = parameter->number ? parameter->number - 1 : 0, d = layer->weight->d;
     uint32_t axes = tn_weight_core_shape(layer->weight, core, shape), axis = 0;

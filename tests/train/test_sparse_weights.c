@@ -69,7 +69,7 @@ static void count_live(void *user, const tn_step *step, uint32_t operation, uint
                        const void *values) {
     const float *value = values;
     const tn_array *of = &step->array[array];
-    if (step->operation[operation].kind != TN_OP_SELECT || of->is_mask) return;
+    if (step->operation[operation].kind != TN_OP_SELECT || of->part == TN_PART_MASK) return;
     uint64_t live = 0;
     for (uint64_t i = 0; i < of->elements; i++) live += value[i] != 0;
     assert_int_equal(live, of->live);
