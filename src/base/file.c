@@ -236,6 +236,11 @@ tn_status tn_file_write_buffer(const char *path, const tn_buffer *buffer, tn_err
     return tn_file_write(path, buffer->data, buffer->length, error);
 }
 
+bool tn_is_folder(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 static tn_status make_folders(char *path, size_t length, tn_error *error) {
     for (size_t i = 1; i <= length; i++) {
         char end = path[i];
@@ -245,8 +250,7 @@ static tn_status make_folders(char *path, size_t length, tn_error *error) {
         path[i] = end;
         if (failed) return tn_fail_system(error, path, failed, "folder can't be made");
     }
-    struct stat about;
-    if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode))
+    if (!tn_is_folder(path))
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = path}, "is a file; a folder is needed");
     return TN_OK;
 }

@@ -62,6 +62,9 @@ tn_status tn_file_write(const char *path, const void *data, size_t length, tn_er
 /* As tn_file_write; reports the buffer's own failure (memory) first. */
 tn_status tn_file_write_buffer(const char *path, const tn_buffer *buffer, tn_error *error);
 
+/* Whether there is a folder of that path. */
+bool tn_is_folder(const char *path);
+
 /* Makes the folder and its parents where they are missing. */
 tn_status tn_folder_make(const char *path, tn_error *error);
 

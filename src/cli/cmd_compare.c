@@ -1,6 +1,7 @@
 /* tenfold compare MODEL... --fpga DEVICE --gpu DEVICE [--gpu ...] [--design DIR]...; tenfold compare DIR --point ID --gpu DEVICE;
  * tenfold compare DIR DIR... */
 #include "cli/cmd_compare.h"
+#include "base/file.h"
 
 #include "cli/cmd_roofline.h"
 #include "cli/commands.h"
@@ -15,7 +16,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { BYTES_PER_MB = 1000000, BYTES_PER_MIB = 1 << 20, RATIO_MOST = 100000 };
 
@@ -388,11 +388,6 @@ static tn_status print_people(const request *r, tn_error *error) {
 
 /* ---- the command ---- */
 
-static bool is_folder(const char *name) {
-    struct stat found;
-    return stat(name, &found) == 0 && S_ISDIR(found.st_mode);
-}
-
 /* Models or folders, not both, and the options of what they are. */
 static tn_status check_arguments(const request *r, bool folders, tn_error *error) {
     const tn_command *command = &tn_command_compare;
@@ -407,7 +402,7 @@ static tn_status check_arguments(const request *r, bool folders, tn_error *error
             r->set.item[0]);
     if (r->point) return TN_OK;
     for (size_t i = 0; i < r->common.arguments; i++)
-        if (is_folder(r->common.argument[i]) != folders)
+        if (tn_is_folder(r->common.argument[i]) != folders)
             return tn_fail_at(
                 error, TN_INPUT, (tn_position){.file = r->common.argument[i]},
                 "is %s; models are compared with models, and fronts with fronts (--design takes "
@@ -422,7 +417,7 @@ static tn_status check_arguments(const request *r, bool folders, tn_error *error
 
 static tn_status answer(void *asked, int *answer, tn_error *error) {
     request *r = asked;
-    bool folders = !r->point && is_folder(r->common.argument[0]);
+    bool folders = !r->point && tn_is_folder(r->common.argument[0]);
     TN_TRY(check_arguments(r, folders, error));
     if (folders) return tn_compare_fronts(&r->common, &r->by, r->out, r->format, answer, error);
     r->models = r->common.arguments;

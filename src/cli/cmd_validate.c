@@ -15,7 +15,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* More rows than a person reads: only those that fail are printed (--json and validation.csv have all). */
 enum { DEFAULT_SEED = 1, MOST_ROWS = 60 };
@@ -48,11 +47,6 @@ static tn_status find_flow(const char *name, tn_flow_name *flow, tn_error *error
                    tn_suggestion(name, tn_flow_names, TN_FLOW_NAMES, told, sizeof told));
 }
 
-static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 /* Reads every array, so that what can't be read is refused. */
 static tn_status read_all(tn_arrays *arrays, tn_error *error) {
     for (size_t i = 0; i < tn_arrays_count(arrays); i++) {
@@ -69,7 +63,7 @@ static tn_status validate_case(const request *asked, answer_data *found, tn_erro
     tn_trial trial;
     tn_flow_name flow;
     TN_TRY(find_flow(asked->flow, &flow, error));
-    if (is_folder(asked->path)) {
+    if (tn_is_folder(asked->path)) {
         TN_TRY(tn_case_load_folder(asked->path, &found->arena, &trial, error));
     } else {
         TN_TRY(tn_arrays_open(asked->path, &found->arrays, error));
@@ -187,8 +181,8 @@ static tn_status validate_result(const request *asked, answer_data *found, tn_er
 static tn_status validate(const request *asked, answer_data *found, tn_error *error) {
     TN_TRY(tn_cpu_measure(&found->rates, error));
     if (asked->path) return validate_case(asked, found, error);
-    return is_folder(asked->target) ? validate_result(asked, found, error)
-                                    : validate_model(asked, found, error);
+    return tn_is_folder(asked->target) ? validate_result(asked, found, error)
+                                       : validate_model(asked, found, error);
 }
 
 static void show_shape(const void *at, tn_buffer *cell) {
@@ -274,7 +268,7 @@ static tn_status check_request(const request *asked, tn_error *error) {
         return tn_fail(error, TN_INPUT, "--training and --micro-batches go with --case");
     if (asked->micro_batches != 1 && !asked->training)
         return tn_fail(error, TN_INPUT, "--micro-batches goes with --training");
-    if (asked->point && (asked->path || !is_folder(asked->target)))
+    if (asked->point && (asked->path || !tn_is_folder(asked->target)))
         return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
     return TN_OK;
 }

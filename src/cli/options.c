@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/name_index.h"
 #include "cli/output.h"
@@ -12,7 +13,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char *const common_help[][2] = {
     {"--json", "print one JSON object and nothing else"},
@@ -283,11 +283,6 @@ tn_status tn_sets_divide(const tn_option_list *given, tn_sets *sets, tn_error *e
     return TN_OK;
 }
 
-static bool is_folder(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 tn_status tn_point_read(const char *point, uint64_t *id, tn_error *error) {
     if (tn_read_count(point, id) == TN_NUMBER_OK) return TN_OK;
     return tn_fail(error, TN_INPUT, "--point takes the id of a design, a whole number, not '%.100s'", point);
@@ -350,7 +345,7 @@ static tn_status load_design(const char *folder, const char *point, const char *
 tn_status tn_target_load(const char *name, const char *point, const char *device, const char *usual,
                          const tn_option_list *set, tn_arena *arena, tn_target *target, tn_error *error) {
     *target = (tn_target){0};
-    if (is_folder(name)) return load_design(name, point, device, set, arena, target, error);
+    if (tn_is_folder(name)) return load_design(name, point, device, set, arena, target, error);
     if (point) return tn_fail(error, TN_INPUT, "--point goes with the folder of a sweep");
     return load_model(name, device ? device : usual, set, arena, target, error);
 }

@@ -322,13 +322,6 @@ size_t tn_model_weight_base(const tn_model *model, size_t weight) {
 
 /* ---- overrides ---- */
 
-static uint64_t greatest_rank(const tn_weight *weight) {
-    uint64_t greatest = 1;
-    for (uint32_t i = 0; i < weight->rank_count; i++)
-        if (weight->rank[i] > greatest) greatest = weight->rank[i];
-    return greatest;
-}
-
 static tn_status refuse(tn_status status, const tn_override *of, tn_position at, tn_error *error) {
     if (status == TN_OK || !error || error->line) return status;
     tn_error why = *error;
@@ -353,7 +346,7 @@ static tn_status set_folding(const tn_override *of, tn_weight *weight, tn_error 
 
 /* A new format or folding has other bonds, so the rank is spread anew: the given one, else the greatest there was. */
 static tn_status set_ranks(const tn_override *of, tn_weight *weight, tn_error *error) {
-    uint64_t rank = of->rank.count == 1 ? of->rank.item[0] : greatest_rank(weight);
+    uint64_t rank = of->rank.count == 1 ? of->rank.item[0] : tn_weight_greatest_rank(weight);
     if (of->rank.count <= 1) return tn_weight_set_rank(weight, rank, error);
     if (of->rank.count > TN_RANKS_MOST)
         return tn_fail(error, TN_INPUT, "%zu ranks; give one, or the %" PRIu32 " of the format",

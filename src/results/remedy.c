@@ -327,13 +327,6 @@ static tn_status try_sizes(search *state) {
 
 /* ---- weights ---- */
 
-static uint64_t greatest_rank(const tn_weight *weight) {
-    uint64_t most = 1;
-    for (uint32_t i = 0; i < weight->rank_count; i++)
-        if (weight->rank[i] > most) most = weight->rank[i];
-    return most;
-}
-
 static tn_status price_rank(search *state, uint64_t rank, trial *tried, bool *fits) {
     snprintf(tried->value, sizeof tried->value, "%" PRIu64, rank);
     TN_TRY(price_trial(state, tried));
@@ -343,7 +336,7 @@ static tn_status price_rank(search *state, uint64_t rank, trial *tried, bool *fi
 
 /* The greatest rank with which the design fits: between `fitting` and `short_of`, halving. */
 static tn_status try_ranks(search *state, const tn_model_weight *entry, trial *tried) {
-    uint64_t fitting = 1, short_of = greatest_rank(&entry->weight);
+    uint64_t fitting = 1, short_of = tn_weight_greatest_rank(&entry->weight);
     bool fits;
     snprintf(tried->was, sizeof tried->was, "%" PRIu64, short_of);
     if (short_of == 1) return TN_OK;

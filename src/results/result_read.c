@@ -10,7 +10,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const size_t provenance_limit_bytes = (size_t)16 << 20;
 
@@ -89,8 +88,7 @@ static tn_status list_designs(const char *folder, tn_arena *arena, const tn_spac
 }
 
 static tn_status check_folder(const char *folder, tn_error *error) {
-    struct stat about;
-    if (stat(folder, &about) == 0 && S_ISDIR(about.st_mode)) return TN_OK;
+    if (tn_is_folder(folder)) return TN_OK;
     return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
                       "is no folder of results; `tenfold sweep SPACE -o DIR` makes one");
 }

@@ -77,35 +77,48 @@ static tn_status add_weight_keys(const tn_evaluator *state, const tn_axis *choic
     return status;
 }
 
-/* A weight of another format or folding whose rank is no choice has that of its file, spread anew. */
-static tn_status add_given_rank(const tn_evaluator *state, const tn_axis *choice, tn_arena *arena,
-                                const char **set, size_t *count, tn_error *error) {
-    tn_model *model = state->space->model;
-    const size_t weight = choice->weight;
-    bool chosen = tn_model_weight_base(model, weight) != weight;
-    for (size_t i = 0; i < state->space->outers; i++) {
-        const tn_axis *other = &state->space->choices.axis[state->space->outer[i]];
-        chosen |= other->kind == TN_AXIS_RANK && tn_axis_varies(other, weight);
+static bool is_choice(const tn_space *space, tn_axis_kind kind, size_t weight) {
+    bool found = false;
+    for (size_t i = 0; i < space->outers; i++) {
+        const tn_axis *choice = &space->choices.axis[space->outer[i]];
+        found |= choice->kind == kind && tn_axis_varies(choice, weight);
     }
-    if (chosen || (choice->kind != TN_AXIS_FORMAT && choice->kind != TN_AXIS_FOLDING)) return TN_OK;
-    return tn_arena_format(arena, &set[(*count)++], error, "weights.%s.rank=%" PRIu64,
-                           tn_model_weight_at(model, weight)->name, state->use[weight].rank);
+    return found;
 }
 
-static tn_status add_keys(const tn_evaluator *state, tn_arena *arena, const char ***set, size_t *count,
-                          tn_error *error) {
+/* The keys of the weight that the choice varies, and of the layers whose own ones the file has, unless they have a choice
+ * themselves. A weight of another format or folding whose rank is no choice has that of its file, spread anew. */
+static tn_status add_choice(const tn_evaluator *state, size_t outer, size_t weight, tn_model *file,
+                            tn_arena *arena, const char **set, size_t *count, tn_error *error) {
     const tn_space *space = state->space;
+    const tn_axis *choice = &space->choices.axis[space->outer[outer]];
+    const size_t digit = state->digit[outer];
+    TN_TRY(add_weight_keys(state, choice, digit, weight, arena, set, count, error));
+    if (tn_model_weight_base(space->model, weight) != weight) return TN_OK;
+    if (choice->kind != TN_AXIS_RANK && choice->kind != TN_AXIS_FLOW &&
+        !is_choice(space, TN_AXIS_RANK, weight))
+        TN_TRY(tn_arena_format(arena, &set[(*count)++], error, "weights.%s.rank=%" PRIu64,
+                               tn_model_weight_at(space->model, weight)->name, state->use[weight].rank));
+    for (size_t i = weight + 1; i < tn_model_weights(space->model); i++)
+        if (tn_model_weight_base(space->model, i) == weight && !is_choice(space, choice->kind, i) &&
+            tn_model_weight_find(file, tn_model_weight_at(space->model, i)->name))
+            TN_TRY(add_weight_keys(state, choice, digit, i, arena, set, count, error));
+    return TN_OK;
+}
+
+static tn_status add_keys(const tn_evaluator *state, tn_model *file, tn_arena *arena, const char ***set,
+                          size_t *count, tn_error *error) {
+    const tn_space *space = state->space;
+    const size_t weights = tn_model_weights(space->model);
     size_t most = 0;
-    for (size_t i = 0; i < space->outers; i++) most += 3 * (1 + space->choices.axis[space->outer[i]].more);
+    for (size_t i = 0; i < space->outers; i++)
+        most += 3 * (1 + space->choices.axis[space->outer[i]].more + weights);
     TN_TRY(TN_NEW(arena, most, set, error));
     for (size_t i = 0; i < space->outers; i++) {
         const tn_axis *choice = &space->choices.axis[space->outer[i]];
-        if (!tn_axis_is_of_weight(choice)) continue;
-        for (size_t k = 0; k <= choice->more; k++)
-            TN_TRY(add_weight_keys(state, choice, state->digit[i],
-                                   k ? choice->more_weight[k - 1] : choice->weight, arena, *set, count,
-                                   error));
-        TN_TRY(add_given_rank(state, choice, arena, *set, count, error));
+        for (size_t k = 0; tn_axis_is_of_weight(choice) && k <= choice->more; k++)
+            TN_TRY(add_choice(state, i, k ? choice->more_weight[k - 1] : choice->weight, file, arena, *set,
+                              count, error));
     }
     return TN_OK;
 }
@@ -115,13 +128,17 @@ tn_status tn_evaluator_design(const tn_evaluator *evaluator, tn_arena *arena, tn
     const char **set;
     size_t count = 0;
     tn_design made = {.device = evaluator->space->device, .build = evaluator->build, .trims_ranks = true};
-    TN_TRY(add_keys(evaluator, arena, &set, &count, error));
+    tn_model *file;
+    TN_TRY(tn_model_vary(tn_model_root(evaluator->model), NULL, 0, arena, &file, error));
+    TN_TRY(add_keys(evaluator, file, arena, &set, &count, error));
     TN_TRY(tn_model_vary(tn_model_root(evaluator->model), set, count, arena, &made.model, error));
-    /* As it was evaluated: a weight that is no choice keeps the ranks of its file. */
+    /* Ranks as they were trimmed; a flow that the format of the file chose. */
     for (size_t i = 0; i < tn_model_weights(made.model); i++) {
         tn_model_weight *entry = tn_model_weight_at(made.model, i);
         const tn_model_weight *evaluated = tn_model_weight_find(evaluator->model, entry->name);
-        if (evaluated) entry->weight = evaluated->weight;
+        if (!evaluated) continue;
+        entry->weight = evaluated->weight;
+        entry->flow = evaluated->flow;
     }
     *design = made;
     return TN_OK;

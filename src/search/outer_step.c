@@ -69,13 +69,6 @@ static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t ke
     return TN_OK;
 }
 
-static uint64_t greatest_rank(const tn_weight *weight) {
-    uint64_t greatest = 1;
-    for (uint32_t i = 0; i < weight->rank_count; i++)
-        if (weight->rank[i] > greatest) greatest = weight->rank[i];
-    return greatest;
-}
-
 /* What the choices say of one weight: places of their values, SIZE_MAX where there is no such choice. */
 typedef struct {
     const tn_axis *format, *folding, *rank, *flow;
@@ -138,7 +131,7 @@ static tn_status set_weight(tn_evaluator *with, size_t position, const size_t *d
         memcpy(entry->weight.m, pair->m.factor, sizeof pair->m.factor);
         memcpy(entry->weight.n, pair->n.factor, sizeof pair->n.factor);
     }
-    uint64_t given = greatest_rank(&tn_model_weight_at(space->model, position)->weight);
+    uint64_t given = tn_weight_greatest_rank(&tn_model_weight_at(space->model, position)->weight);
     if (of.format || of.folding || of.rank) {
         if (of.rank && of.rank->text && of.rank->text[of.rank_digit])
             TN_TRY(set_rank_list(&entry->weight, of.rank, of.rank_digit, error));

@@ -223,6 +223,13 @@ tn_status tn_weight_degrees_of_freedom(const tn_weight *weight, uint64_t *degree
     return TN_OK;
 }
 
+uint64_t tn_weight_greatest_rank(const tn_weight *weight) {
+    uint64_t greatest = 1;
+    for (uint32_t i = 0; i < weight->rank_count; i++)
+        if (weight->rank[i] > greatest) greatest = weight->rank[i];
+    return greatest;
+}
+
 bool tn_weight_equal(const tn_weight *a, const tn_weight *b) {
     return a->format == b->format && a->d == b->d && a->rank_count == b->rank_count &&
            memcmp(a->m, b->m, a->d * sizeof *a->m) == 0 && memcmp(a->n, b->n, a->d * sizeof *a->n) == 0 &&

@@ -56,6 +56,8 @@ uint32_t tn_weight_rank_count(const tn_weight *weight);
 /* Fills rank_count and rank from one requested rank (ends 1 where the format asks for it). Block-term: the
  * number of terms in rank[2d] stays if it is not 0, else becomes 1. */
 tn_status tn_weight_set_rank(tn_weight *weight, uint64_t rank, tn_error *error);
+/* At least 1. */
+uint64_t tn_weight_greatest_rank(const tn_weight *weight);
 /* Same format, folding and ranks. */
 bool tn_weight_equal(const tn_weight *a, const tn_weight *b);
 /* Refuses impossible shapes: no factors, a zero, ranks of the wrong number, ends that are not 1; M, N or the

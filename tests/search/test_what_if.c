@@ -48,7 +48,9 @@ static size_t sets_between(uint64_t from, uint64_t to, uint64_t *random, tn_aren
             assert_int_equal(tn_arena_format(own, &set[count++], NULL, "weights.square.n=%s", comma + 1),
                              TN_OK);
         } else {
-            assert_int_equal(tn_arena_format(own, &set[count++], NULL, "%s=%s", choice->key, value.data),
+            assert_int_equal(tn_arena_format(own, &set[count++], NULL, "%s=%s",
+                                             choice->more ? "layers.encoder*.value.rank" : choice->key,
+                                             value.data),
                              TN_OK);
         }
         tn_buffer_free(&value);
@@ -104,7 +106,47 @@ static void neighbours_are_what_ifs(void **state) {
     tn_program_cache_free(cache);
 }
 
+/* Layers that the file has otherwise are as the sweep has them when something else changes. */
+static void other_layers_stay(void **state) {
+    (void)state;
+    enum { DESIGNS = 20 };
+    static const char *const sets[] = {
+        "set=[layers.encoder2.key.rank=5, layers.encoder2.widen.flow=right-to-left]"};
+    uint64_t random = 11;
+    tn_space other;
+    tn_arena all = {0};
+    tn_program_cache *cache;
+    tn_evaluator *evaluator;
+    tn_error error = {0};
+    if (tn_space_load(test_source("tests/cli/data/what-if.yaml"), sets, 1, NULL, &all, &other, &error) !=
+        TN_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(tn_program_cache_new(&cache, NULL), TN_OK);
+    assert_int_equal(tn_evaluator_new(&other, &evaluator, NULL), TN_OK);
+    for (int i = 0; i < DESIGNS; i++) {
+        const uint64_t id = tn_splitmix_below(&random, (uint32_t)other.choices.designs);
+        static const char *const set[] = {"optimizer=adam", "optimizer=sgd"};
+        tn_arena own = {0};
+        tn_evaluation evaluation;
+        tn_design design;
+        tn_priced priced;
+        assert_int_equal(tn_evaluate_design(evaluator, id, &evaluation, NULL), TN_OK);
+        assert_int_equal(tn_evaluator_design(evaluator, &own, &design, NULL), TN_OK);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(tn_design_change(&design, &set[k], 1, &own, &design, NULL), TN_OK);
+        check_weights(design.model, tn_evaluator_model(evaluator));
+        assert_int_equal(tn_design_price(&design, NULL, cache, &own, &priced, NULL), TN_OK);
+        assert_int_equal(priced.price.cycles_per_step, evaluation.price.cycles_per_step);
+        assert_memory_equal(&priced.price.used, &evaluation.price.used, sizeof evaluation.price.used);
+        tn_arena_free(&own);
+    }
+    tn_evaluator_free(evaluator);
+    tn_program_cache_free(cache);
+    tn_arena_free(&all);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_what_ifs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_what_ifs),
+                                       cmocka_unit_test(other_layers_stay)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
