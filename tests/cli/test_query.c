@@ -192,8 +192,8 @@ static void nothing_matches(void **state) {
 static void a_constraint_is_the_same_language(void **state) {
     (void)state;
     static const char condition[] = "watts < 11 or weights.square.flow = optimal and dsp > 200";
-    test_run run = test_program("sweep", test_source("tests/space/data/small.yaml"), "--quiet",
-                                "--keep-all", "-o", test_in_folder("bound"), "--set",
+    test_run run = test_program("sweep", test_source("tests/space/data/small.yaml"), "--quiet", "--keep-all",
+                                "-o", test_in_folder("bound"), "--set",
                                 "constraints=[\"seconds_per_step <= 0.05\", \"watts < 11 or "
                                 "weights.square.flow = optimal and dsp > 200\"]",
                                 NULL);

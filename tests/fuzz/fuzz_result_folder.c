@@ -45,8 +45,8 @@ static void make_whole(void) {
     if (!mkdtemp(folder)) abort();
     snprintf(whole, sizeof whole, "%s/whole", folder);
     snprintf(copy, sizeof copy, "%s/copy", folder);
-    if (tn_space_load(FUZZ_SOURCE_DIR "/tests/space/data/mini.yaml", NULL, 0, NULL, &arena, &space,
-                      &error) != TN_OK ||
+    if (tn_space_load(FUZZ_SOURCE_DIR "/tests/space/data/mini.yaml", NULL, 0, NULL, &arena, &space, &error) !=
+            TN_OK ||
         tn_sweep_folder(&space, &resume, whole, NULL, &summary, &error) != TN_OK)
         abort();
     front = summary.front;

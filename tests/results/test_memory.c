@@ -106,8 +106,8 @@ static tn_status remedies(tn_error *error) {
     tn_build build;
     tn_remedies found;
     const tn_limits limits = {.budget = &little};
-    tn_status status = tn_model_load(test_source("tests/space/data/small-transformer.yaml"), NULL, 0,
-                                     &arena, &model, error);
+    tn_status status =
+        tn_model_load(test_source("tests/space/data/small-transformer.yaml"), NULL, 0, &arena, &model, error);
     if (status == TN_OK) status = tn_device_load("u50", NULL, 0, &arena, &device, error);
     if (status == TN_OK) status = tn_build_decode(tn_model_build(model), &arena, &build, error);
     if (status == TN_OK) status = tn_remedies_find(model, device, &build, &limits, &arena, &found, error);

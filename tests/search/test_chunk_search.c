@@ -56,8 +56,8 @@ static void draw_space(uint64_t *seed, tn_space *space) {
              "set: [build.buffers=%s, build.vector=%d, build.schedule=%s]\nobjectives: %s\nchoices:\n"
              "  weights.square.rank: %s\n  weights.square.flow: %s\n  build.rows: %s\n"
              "  build.columns: %s\n  build.reduction: %s\n  build.split: %s\n  build.core_memory: %s\n",
-             test_source("tests/space/data/small-transformer.yaml"), pick(seed, buffers, 2), vector,
-             schedule, objective, rank, flow, rows, columns, reduction, split, store);
+             test_source("tests/space/data/small-transformer.yaml"), pick(seed, buffers, 2), vector, schedule,
+             objective, rank, flow, rows, columns, reduction, split, store);
     test_ok(tn_file_write(test_in_folder("drawn.yaml"), text, strlen(text), &error), &error);
     test_ok(tn_space_load(test_in_folder("drawn.yaml"), NULL, 0, NULL, &arena, space, &error), &error);
     space->laid_most = 0;

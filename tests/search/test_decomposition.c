@@ -271,8 +271,8 @@ static void what_does_not_split_is_refused(void **state) {
         tn_space space;
         tn_decomposed found;
         const tn_decompose_options options = {.threads = 1};
-        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &sets[i], 1, NULL,
-                                       &arena, &space, NULL),
+        assert_int_equal(tn_space_load(test_source("tests/space/data/layers.yaml"), &sets[i], 1, NULL, &arena,
+                                       &space, NULL),
                          TN_OK);
         assert_int_equal(tn_decompose(&space, &options, &found, NULL), TN_OK);
         assert_non_null(found.refused);

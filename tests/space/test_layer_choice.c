@@ -18,8 +18,8 @@ static tn_space space;
 
 static int set_up(void **state) {
     (void)state;
-    return tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &arena, &space,
-                         NULL) != TN_OK;
+    return tn_space_load(test_source("tests/space/data/layers.yaml"), NULL, 0, NULL, &arena, &space, NULL) !=
+           TN_OK;
 }
 
 static int tear_down(void **state) {
@@ -136,8 +136,7 @@ static void keys_of_the_model_are_set(void **state) {
     tn_space other;
     const char *const set[] = {"phase=inference", "build.columns=2", "device=zcu104"};
     assert_int_equal(
-        tn_space_load(test_source("tests/space/data/layers.yaml"), set, 3, NULL, &own, &other, NULL),
-        TN_OK);
+        tn_space_load(test_source("tests/space/data/layers.yaml"), set, 3, NULL, &own, &other, NULL), TN_OK);
     assert_true(tn_model_is_inference(other.model));
     assert_int_equal(other.set_count, 2);
     assert_string_equal(other.set[1], "build.columns=2");
@@ -152,8 +151,7 @@ static void tied_layers_may_be_many(void **state) {
     tn_space other;
     const char *const set[] = {"choices={layers.*.rank: [2, 4, 8]}", "tied=[[layers.encoder*.rank]]"};
     assert_int_equal(
-        tn_space_load(test_source("tests/space/data/layers.yaml"), set, 2, NULL, &own, &other, NULL),
-        TN_OK);
+        tn_space_load(test_source("tests/space/data/layers.yaml"), set, 2, NULL, &own, &other, NULL), TN_OK);
     assert_int_equal(other.choices.count,
                      4); /* embedding, the encoders, intent-projection, slot-projection */
     assert_int_equal(other.choices.designs, 81);

@@ -31,9 +31,8 @@ static tn_space space;
 static int set_up(void **state) {
     tn_error error = {0};
     assert_int_equal(test_folder_make(state), 0);
-    test_ok(
-        tn_space_load(test_source("tests/space/data/boards.yaml"), NULL, 0, NULL, &arena, &space, &error),
-        &error);
+    test_ok(tn_space_load(test_source("tests/space/data/boards.yaml"), NULL, 0, NULL, &arena, &space, &error),
+            &error);
     return 0;
 }
 
