@@ -6,6 +6,7 @@
 #include "text/utf8.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -180,6 +181,11 @@ static void print_causes(const tn_summary *summary) {
         tn_say("  %-32s %15s\n", summary->cause[i], tn_count_text(summary->cause_count[i], text));
     for (size_t i = 0; i < summary->undefined_count; i++) {
         const tn_undefined_line *line = &summary->undefined[i];
+        if (!line->weight) {
+            tn_say("undefined: keys that can't be combined (%s designs), as in design %" PRIu64 ": %s\n",
+                   tn_count_text(line->designs, text), line->first, line->why);
+            continue;
+        }
         tn_say("undefined: weight %s in format %s with %u factors a side has no flow %s (%s designs)\n",
                line->weight, line->format, line->factors, line->flow, tn_count_text(line->designs, text));
     }
@@ -234,7 +240,7 @@ tn_status tn_print_summary(const tn_summary *summary, const char *folder, bool j
         tn_say(
             "feasible and rejected are counted by what designs cost at least whatever their layouts: some of "
             "the "
-            "feasible may not\nfit as laid (--keep-all lays every design, and counts that); the front is of "
+            "feasible may not\nfit as laid (--keep-all lays them, and counts that); the front is of "
             "designs as laid\n");
     print_certificate(summary);
     print_causes(summary);

@@ -77,8 +77,9 @@ static void tell_write_backs(teller *with) {
     tn_kernel_line *line = &with->kernel[with->out->kernels];
     if (!workload->writing_back) return;
     with->out->kernels++;
-    *line = (tn_kernel_line){
-        .name = "write-back", .lanes = tn_write_back_lanes(with->build), .used = with->work.write_backs};
+    *line = (tn_kernel_line){.name = "write-back",
+                             .lanes = tn_write_back_lanes(with->build),
+                             .used = tn_workload_write_backs(workload, with->build)};
     for (uint32_t i = 0; i < workload->arithmetics; i++)
         if (workload->writing_back >> i & 1) line->count += with->build->kernels;
     for (uint32_t i = 0; i < workload->works; i++)

@@ -133,6 +133,16 @@ static bool lutram_luts(uint64_t width, uint64_t depth, bool true_dual_port, uin
     return groups > 0 && tn_mul(groups, (true_dual_port ? 2 : 1) * LUTRAM_GROUP_LUTS, luts);
 }
 
+uint64_t tn_memory_least_luts(uint64_t width_bits, uint64_t depth) {
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < sizeof lutram_shapes / sizeof *lutram_shapes; i++) {
+        uint64_t groups =
+            tn_ceil_div(width_bits, lutram_shapes[i].width) * tn_ceil_div(depth, lutram_shapes[i].depth);
+        if (groups < least) least = groups;
+    }
+    return least * LUTRAM_GROUP_LUTS;
+}
+
 tn_status tn_memory_blocks(tn_geometry geometry, tn_memory_style style, uint64_t width_bits, uint64_t depth,
                            bool true_dual_port, tn_blocks *blocks, tn_error *error) {
     tn_blocks need = {0};

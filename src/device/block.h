@@ -63,6 +63,11 @@ enum { TN_MEMORY_CAPACITY_BRAM18_BITS = 18 * 1024, TN_MEMORY_CAPACITY_URAM_BITS 
 tn_status tn_memory_blocks(tn_geometry geometry, tn_memory_style style, uint64_t width_bits, uint64_t depth,
                            bool true_dual_port, tn_blocks *blocks, tn_error *error);
 
+/* No more LUTs than tn_memory_blocks gives a LUTRAM of that depth or any greater one, or several whose words are together as
+ * wide: the least of a whole number of blocks of either shape. The shape that tools take is that of the least cost,
+ * multiplexers included, so a deeper memory may take fewer LUTs. Of sizes that tn_memory_blocks has blocks for. */
+uint64_t tn_memory_least_luts(uint64_t width_bits, uint64_t depth);
+
 /* The same in geometry yosys for a memory whose words have `count` elements with a write enable each. */
 tn_status tn_memory_element_blocks(tn_memory_style style, uint64_t count, uint64_t element_bits,
                                    uint64_t depth, tn_blocks *blocks, tn_error *error);

@@ -79,13 +79,69 @@ typedef struct tn_build {
     uint32_t zero;                /* in place of padding, as builds compare as bytes */
 } tn_build;
 
-extern const tn_schema tn_build_schema; /* every key with its default */
+/* What of a design a key bears on. A part of a price is found for the keys that bear on it alone (tn_build_part), so it
+ * can't depend on others. Routing between kernels and memories is counted anew for every build. */
+typedef enum tn_bearing {
+    TN_BEARS_STEP = 1 << 0, /* the operations themselves */
+    TN_BEARS_PRODUCTS =
+        1 << 1, /* cycles, operators and words of one matmul kernel that does all products in turn */
+    TN_BEARS_VECTORS = 1 << 2,  /* the same of the vector kernels */
+    TN_BEARS_OFF_CHIP = 1 << 3, /* where arrays live off chip: which, and how they pass */
+    TN_BEARS_LAYOUTS = 1 << 4,  /* where layouts are not ideal: the words that elements lie in */
+    TN_BEARS_SCHEDULE = 1 << 5, /* where operations overlap: when they begin and end */
+    TN_BEARS_KERNELS = 1 << 6,  /* how many kernels there are */
+    TN_BEARS_MEMORIES = 1 << 7, /* blocks of all memories */
+    TN_BEARS_CORES = 1 << 8, /* where places are as built: those of parameters, gradients, optimizer state */
+    TN_BEARS_ACTIVATIONS = 1 << 9, /* and those of activations and intermediates */
+    TN_BEARS_VALUES = 1 << 10,     /* the order of sums, so the rounding of what is computed */
+} tn_bearing;
+
+/* Which other values of a key may make a design fit (results/remedy.h): none, as what runs side by side takes no less, blocks
+ * change nothing by themselves and ideal layouts can't be built; each choice; halves of a count; its doubles up to `last`;
+ * quarters from `first` down to `last`. */
+typedef enum tn_relief {
+    TN_RELIEF_NONE,
+    TN_RELIEF_CHOICES,
+    TN_RELIEF_HALVES,
+    TN_RELIEF_DOUBLES,
+    TN_RELIEF_QUARTERS
+} tn_relief;
+
+/* What is known of a key beside its type and range: `about` of its row in tn_build_schema. */
+typedef struct tn_build_key {
+    unsigned bears_on;   /* bits of tn_bearing */
+    uint32_t splits_as;  /* 1 + the only choice with which prices split (price/parts.h); 0: with any */
+    uint32_t bounded_as; /* 1 + the only one with which prices have bounds (price/price.h); 0: with any */
+    tn_relief relief;
+    uint64_t first, last; /* of it */
+} tn_build_key;
+static inline const tn_build_key *tn_build_key_of(const tn_field *key) {
+    return (const tn_build_key *)key->about;
+}
+
+extern const tn_schema tn_build_schema; /* every key with its default; a tn_build_key about each */
 tn_status tn_build_decode(const tn_yaml *node, tn_arena *arena, tn_build *build,
                           tn_error *error); /* NULL: defaults */
 
 /* A key by its row of tn_build_schema: a count, or the place of a choice among its names. */
 uint64_t tn_build_value(const tn_build *build, const tn_field *key);
 void tn_build_set_value(tn_build *build, const tn_field *key, uint64_t value);
+
+/* Bit by bit: the keys that count, and the values of the others. */
+typedef struct tn_build_mask {
+    tn_build keep, rest;
+} tn_build_mask;
+/* That of what bears on some of `bearings` (bits of tn_bearing): every other key has its least value, or its first choice. */
+tn_build_mask tn_build_mask_of(unsigned bearings);
+/* The build by these keys alone. */
+tn_build tn_build_masked(const tn_build *build, const tn_build_mask *mask);
+/* The same build, where keys that have no effect beside the others have their least value: blocks of schedules that are not
+ * pipelined, tiles where nothing is off chip; vector_units is `own` or `shared`. */
+tn_build tn_build_effective(const tn_build *build);
+
+/* Keys that prices with bounds have one choice of (bounded_as): a build has bounds where its bits under `keep` are `rest`. */
+tn_build_mask tn_build_mask_bounded(void);
+bool tn_build_is_bounded(const tn_build *build, const tn_build_mask *bounded);
 
 /* Whether layouts are searched: an array's own buffers skew what its edges take, in whatever order it lies. */
 bool tn_build_searches_layouts(const tn_build *build);

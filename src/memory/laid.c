@@ -402,6 +402,7 @@ static tn_status lay_bound(layer_out *with, bound_rows *bound, const tn_laid_key
         tn_row *row = &laid->memory[m];
         *row = bound->of[log][m];
         row->banks = row->asked_banks = banks_of(with->build->split, log);
+        row->of_bound = 1;
     }
     laid->key = *key;
     return TN_OK;

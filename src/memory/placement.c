@@ -53,6 +53,7 @@ static double capacity_of(const tn_blocks *blocks) {
 typedef struct {
     uint64_t accesses, banks, width_bits, depth;
     uint64_t asked_bits, unpadded_depth; /* what the style is chosen by */
+    bool of_bound;
 } shape;
 
 static uint64_t rows_of(const tn_mapped *memory, uint64_t accesses) {
@@ -72,6 +73,7 @@ static shape shape_of(const tn_mapped *memory, const tn_row *row, const tn_build
     of.asked_bits =
         row && split != TN_SPLIT_PARTITION ? word_bits * (of.accesses / row->asked_banks) : of.width_bits;
     of.unpadded_depth = row ? row->unpadded_depth : of.depth;
+    of.of_bound = row && row->of_bound;
     return of;
 }
 
@@ -87,6 +89,8 @@ static tn_status add_memories(const tn_device *device, const shape *of, uint64_t
     TN_TRY(choose_style(device, of->asked_bits, of->unpadded_depth * copies, style, error));
     TN_TRY(tn_memory_blocks((tn_geometry)device->memory.geometry, *style, of->width_bits, of->depth * copies,
                             false, &blocks, error));
+    if (of->of_bound && *style == TN_STYLE_DISTRIBUTED)
+        blocks.lutram = tn_memory_least_luts(of->width_bits, of->depth * copies);
     add_blocks(sum, &blocks, of->banks * times);
     return TN_OK;
 }

@@ -29,9 +29,10 @@ typedef struct tn_place {
 
 /* What one copy of a memory is where layouts are known (memory/laid.h): rows of `elements` a cycle in so many banks,
  * and how many rows its arrays take. What no search decides: the banks that the build asks for (auto: one), and the rows
- * that arrays would take if none of their axes were padded. */
+ * that arrays would take if none of their axes were padded. Of a bound (1, else 0): what the memory takes is to be no more
+ * than that of a deeper one, or of one in more banks. */
 typedef struct tn_row {
-    uint64_t elements, banks, depth, asked_banks, unpadded_depth;
+    uint64_t elements, banks, depth, asked_banks, unpadded_depth, of_bound;
 } tn_row;
 
 /* What the keys of the build say. */

@@ -338,15 +338,13 @@ static tn_status set_folding(const tn_override *of, tn_weight *weight, tn_error 
                           "\"%.100s\" is no folding; write both sides with equally many factors, as "
                           "\"12x8x8,8x8x12\"",
                           of->folding);
-    weight->d = m.d;
-    memcpy(weight->m, m.factor, sizeof m.factor);
-    memcpy(weight->n, n.factor, sizeof n.factor);
+    tn_weight_reshape(weight, weight->format, m.d, m.factor, n.factor);
     return TN_OK;
 }
 
 /* A new format or folding has other bonds, so the rank is spread anew: the given one, else the greatest there was. */
-static tn_status set_ranks(const tn_override *of, tn_weight *weight, tn_error *error) {
-    uint64_t rank = of->rank.count == 1 ? of->rank.item[0] : tn_weight_greatest_rank(weight);
+static tn_status set_ranks(const tn_override *of, uint64_t greatest, tn_weight *weight, tn_error *error) {
+    uint64_t rank = of->rank.count == 1 ? of->rank.item[0] : greatest;
     if (of->rank.count <= 1) return tn_weight_set_rank(weight, rank, error);
     if (of->rank.count > TN_RANKS_MOST)
         return tn_fail(error, TN_INPUT, "%zu ranks; give one, or the %" PRIu32 " of the format",
@@ -358,7 +356,8 @@ static tn_status set_ranks(const tn_override *of, tn_weight *weight, tn_error *e
 
 static tn_status apply(const tn_override *of, tn_flow_name flow, tn_weight_use *use, tn_error *error) {
     tn_weight *weight = &use->entry.weight;
-    if (of->format_at.line) weight->format = (tn_format)of->format;
+    const uint64_t greatest = tn_weight_greatest_rank(weight);
+    if (of->format_at.line) tn_weight_reshape(weight, (tn_format)of->format, weight->d, weight->m, weight->n);
     if (of->folding_at.line) TN_TRY(set_folding(of, weight, error));
     if (weight->d == 0 && weight->format != TN_DENSE)
         return tn_fail_at(error, TN_INPUT, of->format_at.line ? of->format_at : of->rank_at,
@@ -366,8 +365,8 @@ static tn_status apply(const tn_override *of, tn_flow_name flow, tn_weight_use *
                           use->entry.name, tn_format_names[weight->format]);
     if (of->format_at.line || of->folding_at.line || of->rank_at.line)
         if (weight->format != TN_DENSE)
-            TN_TRY(refuse(set_ranks(of, weight, error), of, of->rank_at.line ? of->rank_at : of->folding_at,
-                          error));
+            TN_TRY(refuse(set_ranks(of, greatest, weight, error), of,
+                          of->rank_at.line ? of->rank_at : of->folding_at, error));
     if (of->flow_at.line) {
         use->entry.flow = (tn_flow_name)of->flow;
         use->flow_at = of->flow_at;

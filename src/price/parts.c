@@ -21,17 +21,25 @@ struct tn_parting {
     bool fits;         /* no demand ran out of room */
 };
 
-#define SPLITS                                                                                               \
-    "; prices split with set: [build.schedule=sequential, build.buffers=separate, "                          \
-    "build.placement=as-built, build.layouts=ideal, build.fusion=none]"
-
-const char *tn_parting_refuses(const tn_build *build) {
-    if (build->schedule != TN_SCHEDULE_SEQUENTIAL) return "build.schedule is not sequential" SPLITS;
-    if (build->buffers != TN_BUFFERS_SEPARATE) return "build.buffers is not separate" SPLITS;
-    if (build->placement != TN_PLACE_AS_BUILT) return "build.placement is not as-built" SPLITS;
-    if (build->layouts != TN_LAID_IDEALLY) return "build.layouts is not ideal" SPLITS;
-    if (build->fusion != TN_FUSION_NONE) return "build.fusion is not none" SPLITS;
-    return NULL;
+tn_status tn_parting_refuses(const tn_build *build, tn_arena *arena, const char **why, tn_error *error) {
+    const char *all = "";
+    const tn_field *refused = NULL;
+    *why = NULL;
+    for (size_t i = tn_build_schema.count; i-- > 0;) {
+        const tn_field *key = &tn_build_schema.field[i];
+        const uint32_t only = tn_build_key_of(key)->splits_as;
+        if (only && tn_build_value(build, key) + 1 != only) refused = key;
+    }
+    if (!refused) return TN_OK;
+    for (size_t i = 0; i < tn_build_schema.count; i++) {
+        const tn_field *key = &tn_build_schema.field[i];
+        const uint32_t only = tn_build_key_of(key)->splits_as;
+        if (only)
+            TN_TRY(tn_arena_format(arena, &all, error, "%s%sbuild.%s=%s", all, *all ? ", " : "", key->key,
+                                   key->choices[only - 1]));
+    }
+    return tn_arena_format(arena, why, error, "build.%s is not %s; prices split with set: [%s]", refused->key,
+                           refused->choices[tn_build_key_of(refused)->splits_as - 1], all);
 }
 
 /* ---- uses ---- */

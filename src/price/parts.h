@@ -55,8 +55,9 @@ typedef struct tn_common_memory {
 
 typedef struct tn_parting tn_parting;
 
-/* NULL, or why a build's prices do not split, and the keys with which they do. */
-const char *tn_parting_refuses(const tn_build *build);
+/* *why: NULL, or why a build's prices do not split, and the keys with which they do (`splits_as` of device/build.h); in the
+ * arena. */
+tn_status tn_parting_refuses(const tn_build *build, tn_arena *arena, const char **why, tn_error *error);
 
 /* unit_of[layer]: below `units`, or `units` for none. Workload and arena must outlive the parting. */
 tn_status tn_parting_make(tn_workload *workload, const uint32_t *unit_of, uint32_t units, tn_arena *arena,

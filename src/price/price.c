@@ -1,8 +1,8 @@
 /* Prices builds; parts of a build that came before are taken from memory.
  *
- * A part's key is the build with all choices zeroed that the part does not depend on. Tables are
- * direct-mapped: a part that falls on another's place takes it. So a price depends on the build alone, never
- * on what was priced before.
+ * A part's key is the build by the keys alone that bear on the part (device/build.h), and the part is priced of its key:
+ * of nothing that the key leaves out. Tables are direct-mapped: a part that falls on another's place takes it. So a price
+ * depends on the build alone, never on what was priced before.
  */
 #include "price/price.h"
 
@@ -120,12 +120,22 @@ typedef struct {
     char *part; /* [places] */
 } part_table;
 
+/* Masks are asked for by every build: those of all bearings that parts have. */
+enum { MASKS = 24 };
+typedef struct {
+    unsigned bearings;
+    tn_build_mask of;
+} part_mask;
+
 typedef struct tn_price_memo {
     tn_arena *arena;
     part_table product, vector; /* where work splits */
     part_table work;            /* where it does not */
     part_table memory;
     tn_work_price sum; /* of a product's and a vector's part */
+    size_t masks;
+    part_mask mask[MASKS];
+    tn_build_mask bounded;
 } tn_price_memo;
 
 static tn_status memo_make(tn_arena *arena, tn_price_memo **memo, tn_error *error) {
@@ -134,7 +144,8 @@ static tn_status memo_make(tn_arena *arena, tn_price_memo **memo, tn_error *erro
                              .product = {sizeof(work_part), 128, 0, 0, NULL},
                              .vector = {sizeof(work_part), 16, 0, 0, NULL},
                              .work = {sizeof(work_part), 64, 0, 0, NULL},
-                             .memory = {sizeof(memory_part), 1024, 0, 0, NULL}};
+                             .memory = {sizeof(memory_part), 1024, 0, 0, NULL},
+                             .bounded = tn_build_mask_bounded()};
     return TN_OK;
 }
 
@@ -183,58 +194,33 @@ static tn_status find_part(tn_arena *arena, part_table *table, const tn_build *k
     return TN_OK;
 }
 
-static tn_build parallelism_of(const tn_build *build) {
-    return (tn_build){.rows = build->rows,
-                      .columns = build->columns,
-                      .reduction = build->reduction,
-                      .vector = build->vector,
-                      .array = build->array,
-                      .off_chip_over_bytes = build->off_chip_over_bytes,
-                      .off_chip_tile_bytes = build->off_chip_over_bytes ? build->off_chip_tile_bytes : 0};
+/* The build by what bears on a part alone: what the part is remembered for, and priced of. */
+static tn_build part_of(tn_price_memo *memo, const tn_build *build, unsigned bearings) {
+    size_t i = 0;
+    while (i < memo->masks && memo->mask[i].bearings != bearings) i++;
+    if (i == MASKS) i = memo->masks = 0;
+    if (i == memo->masks) memo->mask[memo->masks++] = (part_mask){bearings, tn_build_mask_of(bearings)};
+    return tn_build_masked(build, &memo->mask[i].of);
 }
 
-static tn_build work_key(const tn_build *build) {
-    tn_build key = parallelism_of(build);
-    if (build->off_chip_over_bytes > 0) key.buffers = build->buffers;
-    key.vector_units = (uint32_t)tn_build_shares_vectors(build);
-    key.layouts = build->layouts;
-    if (tn_build_searches_layouts(build)) { /* which memories arrays share decides their rows */
-        key.buffers = build->buffers;
-        key.split = build->split;
-    }
-    if (build->schedule == TN_SCHEDULE_SEQUENTIAL) return key;
-    key.schedule = build->schedule;
-    key.sharing = build->sharing;
-    key.kernels = build->kernels;
-    key.read_ports = build->read_ports;
-    key.buffers = build->buffers;
-    key.group = build->group;
-    key.placement = build->placement;
-    if (build->schedule == TN_SCHEDULE_PIPELINED) key.blocks = build->blocks;
-    return key;
+/* Of the work of a step; */
+static unsigned bears_on_work(const tn_build *build) {
+    unsigned bears = TN_BEARS_PRODUCTS | TN_BEARS_VECTORS;
+    if (build->off_chip_over_bytes > 0) bears |= TN_BEARS_OFF_CHIP;
+    if (tn_build_searches_layouts(build)) bears |= TN_BEARS_LAYOUTS;
+    if (build->schedule != TN_SCHEDULE_SEQUENTIAL) bears |= TN_BEARS_SCHEDULE;
+    return bears;
 }
 
-static tn_build memory_key(const tn_build *build, unsigned stores) {
-    tn_build key = parallelism_of(build);
-    key.buffers = build->buffers;
-    key.read_ports = build->read_ports;
-    key.placement = build->placement;
-    key.layouts = build->layouts;
-    if (build->placement != TN_PLACE_SEARCHED || build->layouts != TN_LAID_IDEALLY) key.split = build->split;
-    if (build->placement == TN_PLACE_SEARCHED) {
-        /* The LUTs that kernels leave. */
-        key.vector_units = (uint32_t)tn_build_shares_vectors(build);
-        key.sharing = build->sharing;
-        key.kernels = build->kernels;
-        return key;
-    }
-    if (stores == 1 << TN_STORE_CORES) {
-        key.core_memory = build->core_memory;
-        key.group = build->group;
-    } else {
-        key.activation_memory = build->activation_memory;
-    }
-    return key;
+/* of the memories of some stores. */
+static unsigned bears_on_memories(const tn_build *build, unsigned stores) {
+    unsigned bears = TN_BEARS_MEMORIES;
+    if (build->layouts != TN_LAID_IDEALLY) bears |= TN_BEARS_LAYOUTS;
+    if (build->placement == TN_PLACE_SEARCHED)
+        return bears | TN_BEARS_KERNELS; /* by the LUTs that these leave */
+    if (stores >> TN_STORE_CORES & 1) bears |= TN_BEARS_CORES;
+    if (stores >> TN_STORE_ACTIVATIONS & 1) bears |= TN_BEARS_ACTIVATIONS;
+    return bears;
 }
 
 typedef tn_status price_half(tn_workload *workload, const tn_build *build, tn_work_price *price,
@@ -242,14 +228,14 @@ typedef tn_status price_half(tn_workload *workload, const tn_build *build, tn_wo
 
 /* The work of products or of vector kernels. */
 static tn_status recall_half(tn_workload *workload, part_table *table, price_half *price, const tn_build *key,
-                             const tn_build *build, const tn_work_price **half, tn_error *error) {
+                             const tn_work_price **half, tn_error *error) {
     part_key *part;
     bool found;
     TN_TRY(find_part(workload->memo->arena, table, key, 0, &part, &found, error));
     work_part *kept = (work_part *)part;
     *half = &kept->price;
     if (found) return TN_OK;
-    TN_TRY(price(workload, build, &kept->price, error));
+    TN_TRY(price(workload, key, &kept->price, error));
     *part = (part_key){true, 0, *key};
     return TN_OK;
 }
@@ -257,17 +243,12 @@ static tn_status recall_half(tn_workload *workload, part_table *table, price_hal
 /* Of the two, what both have is added, and each brings the kernels that the other lacks. */
 static tn_status recall_halves(tn_workload *workload, const tn_build *build, const tn_work_price **price,
                                tn_error *error) {
-    const tn_build product_key = {.rows = build->rows,
-                                  .columns = build->columns,
-                                  .reduction = build->reduction,
-                                  .array = build->array,
-                                  .layouts = build->layouts};
-    const tn_build vector_key = {.vector = build->vector,
-                                 .vector_units = (uint32_t)tn_build_shares_vectors(build)};
+    const tn_build product_key = part_of(workload->memo, build, TN_BEARS_PRODUCTS),
+                   vector_key = part_of(workload->memo, build, TN_BEARS_VECTORS);
     tn_price_memo *memo = workload->memo;
     const tn_work_price *products, *vectors;
-    TN_TRY(recall_half(workload, &memo->product, tn_price_products, &product_key, build, &products, error));
-    TN_TRY(recall_half(workload, &memo->vector, tn_price_vectors, &vector_key, build, &vectors, error));
+    TN_TRY(recall_half(workload, &memo->product, tn_price_products, &product_key, &products, error));
+    TN_TRY(recall_half(workload, &memo->vector, tn_price_vectors, &vector_key, &vectors, error));
     memo->sum = *products;
     memo->sum.cycles_per_step += vectors->cycles_per_step;
     memo->sum.vectors = vectors->vectors;
@@ -280,29 +261,29 @@ static tn_status recall_halves(tn_workload *workload, const tn_build *build, con
 static tn_status recall_work(tn_workload *workload, tn_plan *plan, const tn_build *build,
                              const tn_work_price **price, tn_error *error) {
     if (tn_work_splits(workload, plan, build)) return recall_halves(workload, build, price, error);
-    tn_build key = work_key(build);
+    const tn_build key = part_of(workload->memo, build, bears_on_work(build));
     part_key *part;
     bool found;
     TN_TRY(find_part(workload->memo->arena, &workload->memo->work, &key, 0, &part, &found, error));
     work_part *kept = (work_part *)part;
     *price = &kept->price;
     if (found) return TN_OK;
-    if (tn_build_searches_layouts(build) || build->schedule != TN_SCHEDULE_SEQUENTIAL)
-        TN_TRY(tn_plan_lay(workload, plan, build, error));
-    TN_TRY(tn_price_work(workload, plan, build, &kept->price, error));
+    if (tn_build_searches_layouts(&key) || key.schedule != TN_SCHEDULE_SEQUENTIAL)
+        TN_TRY(tn_plan_lay(workload, plan, &key, error));
+    TN_TRY(tn_price_work(workload, plan, &key, &kept->price, error));
     *part = (part_key){true, 0, key};
     return TN_OK;
 }
 
 static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_build *of, unsigned stores,
                                  const tn_work_price *work, tn_memory_price *sum, tn_error *error) {
-    tn_build bound = *of, *build = &bound;
-    if (of->layouts == TN_LAID_CLOSELY) bound.layouts = TN_LAID_BOUND; /* both have the same memories */
-    tn_build key = memory_key(build, stores);
+    tn_build build = part_of(workload->memo, of, bears_on_memories(of, stores));
+    if (of->layouts == TN_LAID_CLOSELY) build.layouts = TN_LAID_BOUND; /* both have the same memories */
+    tn_build key = build;
     part_key *kept;
     uint32_t rows = 0;
     bool found;
-    if (build->placement != TN_PLACE_SEARCHED) TN_TRY(tn_plan_rows(workload, plan, build, &rows, error));
+    if (build.placement != TN_PLACE_SEARCHED) TN_TRY(tn_plan_rows(workload, plan, &build, &rows, error));
     if (rows > 0) { /* all that parallelism decides of them */
         key.rows = rows;
         key.columns = key.reduction = key.vector = 0;
@@ -310,12 +291,12 @@ static tn_status recall_memories(tn_workload *workload, tn_plan *plan, const tn_
     TN_TRY(find_part(workload->memo->arena, &workload->memo->memory, &key, stores, &kept, &found, error));
     tn_memory_price *part = &((memory_part *)kept)->price;
     if (!found) {
-        TN_TRY(tn_plan_lay(workload, plan, build, error));
-        if (build->placement == TN_PLACE_SEARCHED) {
-            const tn_resources kernels = tn_workload_kernels(workload, build, work);
-            TN_TRY(tn_plan_places(workload, plan, build, kernels.lut, NULL, error));
+        TN_TRY(tn_plan_lay(workload, plan, &build, error));
+        if (build.placement == TN_PLACE_SEARCHED) {
+            const tn_resources kernels = tn_workload_kernels(workload, &build, work);
+            TN_TRY(tn_plan_places(workload, plan, &build, kernels.lut, NULL, error));
         }
-        TN_TRY(tn_price_memories(workload, plan, build, stores, part, error));
+        TN_TRY(tn_price_memories(workload, plan, &build, stores, part, error));
         *kept = (part_key){true, stores, key};
     }
     sum->bram18 += part->bram18;
@@ -359,8 +340,9 @@ static tn_status recall_bound_work(tn_workload *workload, tn_plan *plan, const t
     return TN_OK;
 }
 
-static tn_status price_build(tn_workload *workload, const tn_build *build, tn_price *price, tn_error *error) {
+static tn_status price_build(tn_workload *workload, const tn_build *of, tn_price *price, tn_error *error) {
     enum { CORES = 1 << TN_STORE_CORES, ACTIVATIONS = 1 << TN_STORE_ACTIVATIONS };
+    const tn_build effective = tn_build_effective(of), *build = &effective;
     const bool bound = build->layouts == TN_LAID_BOUND || build->layouts == TN_LAID_CLOSELY;
     const tn_work_price *work;
     tn_work_price overlapped;
@@ -390,26 +372,27 @@ tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *
     return price_build(workload, build, price, error);
 }
 
-/* Longer operations never end a sequential step earlier, nor leave a kernel less to do, and deeper memories of one style
- * take no fewer blocks of geometry hls. Neither is sure where places are searched, or blocks are chosen by cost; operations
- * that overlap in pieces, wait for external memory or are refreshed meanwhile are not bounded. */
-bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
+/* Where the theorem of price/price.h holds: not where places are searched or blocks are chosen by cost (geometry yosys), nor
+ * of operations that overlap in pieces or overlap while they wait for external memory or are refreshed. */
+static bool has_bound(const tn_device *device, const tn_build *build, const tn_build_mask *bounded) {
     const bool overlaps = build->schedule != TN_SCHEDULE_SEQUENTIAL,
                plain = build->schedule != TN_SCHEDULE_PIPELINED && build->off_chip_over_bytes == 0;
-    return tn_build_searches_layouts(build) && (!overlaps || plain) &&
-           build->placement == TN_PLACE_AS_BUILT && device->memory.geometry == TN_GEOMETRY_HLS;
+    return tn_build_is_bounded(build, bounded) && (!overlaps || plain) &&
+           device->memory.geometry == TN_GEOMETRY_HLS;
 }
 
-static bool has_bound(const tn_workload *workload, const tn_build *build) {
-    const bool overlaps = build->schedule != TN_SCHEDULE_SEQUENTIAL;
-    return tn_price_has_bound(workload->device, build) && (!overlaps || workload->step->retention_us <= 0);
+bool tn_price_has_bound(const tn_device *device, const tn_build *build) {
+    const tn_build_mask bounded = tn_build_mask_bounded();
+    return has_bound(device, build, &bounded);
 }
 
 static tn_status price_bound(tn_workload *workload, const tn_build *build, tn_laying laying, tn_price *price,
                              bool *exact, tn_error *error) {
     tn_build bound = *build;
     TN_TRY(tn_build_check_together(build, error));
-    *exact = !has_bound(workload, build);
+    if (!workload->memo) TN_TRY(memo_make(workload->arena, &workload->memo, error));
+    *exact = !has_bound(workload->device, build, &workload->memo->bounded) ||
+             (build->schedule != TN_SCHEDULE_SEQUENTIAL && workload->step->retention_us > 0);
     if (!*exact) bound.layouts = laying;
     return price_build(workload, &bound, price, error);
 }

@@ -42,7 +42,28 @@ tn_status tn_price_step(tn_workload *workload, const tn_build *build, tn_price *
 
 /* What the build costs at least whatever the layouts, without a search for them (memory/laid.h): no quantity of
  * tn_price_step is less, watts apart. *exact: it is that price, as there is no such bound, or nothing to search. Called
- * for every design of a sweep, so keys are not checked one by one: the build is one whose keys were decoded. */
+ * for every design of a sweep, so keys are not checked one by one: the build is one whose keys were decoded.
+ *
+ * Theorem: where tn_price_has_bound, every quantity of the bound is at most the price's, watts apart. Proof, by what a price is
+ * summed up from:
+ *   Kernels, words read and written, bytes off chip: the same, as no layout bears on them.
+ *   A product: its issues take a block of each operand, so they are no fewer than with whole tiles, each lasts a cycle or more,
+ *   and a tile's sums wait `stages` cycles for each other. So it takes no less than the lesser of the ideal product (tiles fill
+ *   the waits of each other) and one tile's terms (layouts cut it into so many tiles that none waits).
+ *   A pass of a vector kernel: as many issues as ideally, each of one phase or more; an update over padded rows has more. A
+ *   scatter is a sum of rows ideally, and as laid a copy of all rows at once (positions of one example) or a pass for each row;
+ *   it is bounded by the copy, which has the issues of either and waits for no sum.
+ *   A part of a gradient: what it takes ideally.
+ *   Transfers: an operation takes the greater of its own cycles and theirs, and a sum of latency, fill and what its tiles take
+ *   more than the whole that is the same for all layouts; all of that grows with its own cycles.
+ *   The step: in turn, a sum of operations. Overlapping (gradients-together, parallel, all on chip), no schedule ends before the
+ *   cycles of a kind of kernels, dealt out evenly, or the longest chain.
+ *   Memories: rows have the same elements, the bound's are no deeper and in no more banks. In geometry hls the blocks of a style
+ *   are a whole number of blocks times a whole number of rows, the least of the shapes, and grow with both; LUTRAM is told of
+ *   the shape of the least LUTs (tn_memory_least_luts). Styles are chosen by what no layout changes. Multiplexers grow with
+ *   banks.
+ *   Energy: static power grows with seconds. An operation's longer work adds its kernel's busy energy and takes away the idle
+ *   one of as many cycles, which is less. */
 tn_status tn_price_bound(tn_workload *workload, const tn_build *build, tn_price *price, bool *exact,
                          tn_error *error);
 /* The same, closer to the price in cycles, and some hundred times slower. */

@@ -26,7 +26,9 @@ static tn_status work_cycles(const tn_workload *workload, const tn_work *work, c
                              const tn_build *build, uint64_t *cycles, uint64_t *issues, tn_error *error) {
     *issues = 0;
     if (!work->product) {
-        const tn_vector kernel = {(tn_operation_kind)work->vector, build->vector,
+        /* As laid it is copied at once, or row by row: the theorem of price/price.h. */
+        const bool copied = build->layouts == TN_LAID_BOUND && work->vector == TN_OP_SCATTER;
+        const tn_vector kernel = {copied ? TN_OP_LOOKUP : (tn_operation_kind)work->vector, build->vector,
                                   &workload->vector_operators};
         TN_TRY(tn_vector_cycles(&kernel, size->rows, size->columns, cycles, error));
     } else if (build->array == TN_ARRAY_SYSTOLIC) {
@@ -100,7 +102,6 @@ static void add_traffic(const tn_workload *workload, const tn_work *work, const 
 /* Lanes behind the sums work in the cycle in which a tile leaves these. */
 static void add_write_backs(const tn_workload *workload, const tn_build *build, tn_work_price *price) {
     if (!workload->writing_back) return;
-    price->write_backs = tn_workload_write_backs(workload, build);
     uint64_t edge[2];
     tn_side_edges(TN_SIDE_RESULT, build, edge);
     for (uint32_t i = 0; i < workload->works; i++) {
@@ -159,8 +160,10 @@ static void spread_classes(tn_workload *workload) {
 /* What tiles take more than the whole product: each is a product of its own, whose pipeline fills and drains, and is
  * rounded up to the kernel's edges. And what they add to transfers: the first ones are awaited, and the last result is
  * written, with no product beside them. */
-static tn_status add_tiles(tn_workload *workload, const tn_plan *plan, const tn_build *build, uint32_t i,
+static tn_status add_tiles(tn_workload *workload, const tn_plan *plan, const tn_build *of, uint32_t i,
                            uint64_t *fill, tn_error *error) {
+    tn_build ideal = *of, *build = &ideal;
+    ideal.layouts = TN_LAID_IDEALLY; /* what tiles take more is the same for every layout, and for bounds */
     const tn_tiling *tiling = &plan->tiling[i];
     const tn_work *work = &workload->work[workload->work_of[i]];
     uint64_t one, all, issues, tiled, latency, elements = 0;
@@ -376,8 +379,9 @@ tn_status tn_price_work(tn_workload *workload, tn_plan *plan, const tn_build *bu
 
 tn_resources tn_workload_kernels(const tn_workload *workload, const tn_build *build,
                                  const tn_work_price *work) {
+    const tn_resources write_backs = tn_workload_write_backs(workload, build);
     tn_resources all = work->vectors;
-    tn_resources_add(&all, &work->write_backs, 1);
+    tn_resources_add(&all, &write_backs, 1);
     for (uint32_t i = 0; i < workload->arithmetics; i++)
         tn_resources_add(&all, &work->matmul[i], tn_workload_matmuls(workload, build, i));
     return all;

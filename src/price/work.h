@@ -15,7 +15,6 @@ typedef struct tn_work_price {
     double refresh_pJ;                        /* of activations' cells */
     tn_resources matmul[TN_ARITHMETICS_MOST]; /* of one matmul kernel */
     tn_resources vectors;                     /* of all vector kernels */
-    tn_resources write_backs;                 /* of all matmul kernels' write-backs */
 } tn_work_price;
 
 /* Whether the work of products and that of vector kernels add up to that of the step: nothing runs side by side,

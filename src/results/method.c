@@ -17,6 +17,21 @@ static void certify_enumeration(const tn_space *space, const tn_sweep_options *o
     for (size_t i = 0; i < space->objectives; i++) outcome->factor[i] = 1;
 }
 
+/* Where the keys of no design can be combined that is the error of the space, as `tenfold cost` gives it. */
+static tn_status check_some_defined(const tn_space *space, const tn_outcome *outcome, tn_error *error) {
+    const tn_undefined_count *of = outcome->undefined;
+    tn_evaluator *evaluator;
+    tn_evaluation evaluation;
+    if (outcome->undefined_count != 1 || of->flow.weight != TN_UNDEFINED_KEYS ||
+        of->designs < space->choices.designs)
+        return TN_OK;
+    TN_TRY(tn_evaluator_new(space, &evaluator, error));
+    tn_status status = tn_evaluate_design(evaluator, of->first, &evaluation, error);
+    if (status == TN_INPUT && error) *error = *tn_evaluator_why(evaluator);
+    tn_evaluator_free(evaluator);
+    return status;
+}
+
 static tn_status enumerate(const tn_space *space, const tn_sweep_options *options, const char *folder,
                            const tn_progress *progress, tn_summary *summary, tn_error *error) {
     tn_sweep_db *store;
@@ -25,7 +40,9 @@ static tn_status enumerate(const tn_space *space, const tn_sweep_options *option
     tn_status status = tn_sweep_run(store, space, options, progress, &outcome, error);
     if (status == TN_OK) {
         certify_enumeration(space, options, &outcome);
-        status = tn_result_write(store, folder, space, options, &outcome, summary, error);
+        status = check_some_defined(space, &outcome, error);
+        if (status == TN_OK)
+            status = tn_result_write(store, folder, space, options, &outcome, summary, error);
         tn_outcome_free(&outcome);
     }
     tn_sweep_db_close(store);

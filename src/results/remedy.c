@@ -216,25 +216,24 @@ static tn_status try_choice(search *state, const tn_field *field, trial *tried) 
     return TN_OK;
 }
 
-/* The next value of a count behind *value; false behind the last. */
+/* The next value of a count behind *value, by its row; false behind the last. `up`: doubles of what is halved else. */
 static bool next_count(const tn_field *field, uint64_t given, bool up, uint64_t *value) {
-    enum { GROUP_MOST = 64, DOUBLINGS_MOST = 6 };
-    static const struct {
-        const char *key;
-        uint64_t first, last;
-    } bytes[] = {{"off_chip_over_bytes", 1 << 20, 256}, {"off_chip_tile_bytes", 1 << 16, 1 << 10}};
-    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
-        if (strcmp(field->key, bytes[i].key) != 0) continue;
-        *value = *value == 0 ? bytes[i].first : *value / 4;
-        return !up && *value >= bytes[i].last && (given == 0 || *value < given);
-    }
-    if (strcmp(field->key, "group") == 0) {
+    enum { DOUBLINGS_MOST = 6 };
+    const tn_build_key *key = tn_build_key_of(field);
+    switch (key->relief) {
+    case TN_RELIEF_HALVES:
+        *value = up ? *value * 2 : *value / 2;
+        if (up) return *value <= (uint64_t)field->maximum && *value <= given << DOUBLINGS_MOST;
+        return *value >= (uint64_t)field->minimum && *value > 0;
+    case TN_RELIEF_DOUBLES:
         *value *= 2;
-        return !up && *value <= GROUP_MOST;
+        return !up && *value <= key->last;
+    case TN_RELIEF_QUARTERS:
+        *value = *value == 0 ? key->first : *value / 4;
+        return !up && *value >= key->last && (given == 0 || *value < given);
+    default:
+        return false;
     }
-    *value = up ? *value * 2 : *value / 2;
-    if (up) return *value <= (uint64_t)field->maximum && *value <= given << DOUBLINGS_MOST;
-    return *value >= (uint64_t)field->minimum && *value > 0;
 }
 
 static tn_status try_count(search *state, const tn_field *field, bool up, trial *tried) {
@@ -250,15 +249,11 @@ static tn_status try_count(search *state, const tn_field *field, bool up, trial 
 }
 
 static tn_status try_build(search *state) {
-    /* What runs side by side takes no less; blocks change nothing by themselves; ideal layouts can't be built. */
-    static const char *const idle[] = {"schedule", "blocks", "layouts"};
     bool up = state->limits->space && state->limits->space->constraints;
     for (size_t i = 0; i < tn_build_schema.count; i++) {
         const tn_field *field = &tn_build_schema.field[i];
-        bool is_idle = false;
         trial tried;
-        for (size_t k = 0; k < sizeof idle / sizeof *idle; k++) is_idle |= strcmp(field->key, idle[k]) == 0;
-        if (is_idle) continue;
+        if (tn_build_key_of(field)->relief == TN_RELIEF_NONE) continue;
         snprintf(tried.key, sizeof tried.key, "build.%s", field->key);
         if (field->type == TN_FIELD_CHOICE) TN_TRY(try_choice(state, field, &tried));
         if (field->type == TN_FIELD_COUNT) TN_TRY(try_count(state, field, false, &tried));

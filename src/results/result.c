@@ -353,10 +353,15 @@ static void put_undefined(const tn_summary *summary, tn_json *json) {
     for (size_t i = 0; i < summary->undefined_count; i++) {
         const tn_undefined_line *line = &summary->undefined[i];
         tn_json_object(json);
-        tn_json_put_text(json, "weight", line->weight);
-        tn_json_put_text(json, "format", line->format);
-        tn_json_put_count(json, "factors", line->factors);
-        tn_json_put_text(json, "flow", line->flow);
+        if (line->weight) {
+            tn_json_put_text(json, "weight", line->weight);
+            tn_json_put_text(json, "format", line->format);
+            tn_json_put_count(json, "factors", line->factors);
+            tn_json_put_text(json, "flow", line->flow);
+        } else {
+            tn_json_put_count(json, "design", line->first);
+            tn_json_put_text(json, "why", line->why);
+        }
         tn_json_put_count(json, "designs", line->designs);
         tn_json_end(json);
     }
@@ -458,6 +463,30 @@ static tn_status write_provenance(const char *folder, const tn_space *space, con
     return status;
 }
 
+/* What an undefined design lacks; keys are asked of the first of them. */
+static tn_status describe_undefined(const tn_space *space, const tn_undefined_count *of,
+                                    tn_undefined_line *line, tn_error *error) {
+    tn_evaluator *evaluator;
+    tn_evaluation evaluation;
+    tn_error why = {0};
+    *line = (tn_undefined_line){.designs = of->designs, .first = of->first};
+    if (of->flow.weight != TN_UNDEFINED_KEYS) {
+        line->weight = tn_space_weight_name(space, of->flow.weight);
+        line->format = tn_format_names[of->flow.format];
+        line->flow = tn_flow_names[of->flow.flow];
+        line->factors = of->flow.factors;
+        return TN_OK;
+    }
+    TN_TRY(tn_evaluator_new(space, &evaluator, error));
+    tn_status status = tn_evaluate_design(evaluator, of->first, &evaluation, &why);
+    if (status == TN_INPUT)
+        snprintf(line->why, sizeof line->why, "%.255s", tn_evaluator_why(evaluator)->message);
+    tn_evaluator_free(evaluator);
+    if (status == TN_OK || status == TN_INPUT) return TN_OK;
+    if (error) *error = why;
+    return status;
+}
+
 static tn_status summarise(const tn_space *space, const tn_sweep_options *options, tn_outcome *outcome,
                            tn_summary *summary, tn_error *error) {
     tn_archive *front = &outcome->front;
@@ -491,15 +520,9 @@ static tn_status summarise(const tn_space *space, const tn_sweep_options *option
         summary->cause[summary->causes] = "layouts";
         summary->cause_count[summary->causes++] = outcome->count[TN_CAUSE_NONE];
     }
-    for (size_t i = 0; i < outcome->undefined_count && i < TN_UNDEFINED_SHOWN; i++) {
-        const tn_undefined_count *of = &outcome->undefined[i];
-        summary->undefined[summary->undefined_count++] =
-            (tn_undefined_line){.weight = tn_space_weight_name(space, of->flow.weight),
-                                .format = tn_format_names[of->flow.format],
-                                .flow = tn_flow_names[of->flow.flow],
-                                .factors = of->flow.factors,
-                                .designs = of->designs};
-    }
+    for (size_t i = 0; i < outcome->undefined_count && i < TN_UNDEFINED_SHOWN; i++)
+        TN_TRY(describe_undefined(space, &outcome->undefined[i],
+                                  &summary->undefined[summary->undefined_count++], error));
     return tn_hypervolume_of(front, space->hypervolume_samples, &summary->hypervolume, error);
 }
 

@@ -29,11 +29,13 @@ TN_PUBLIC_BEGIN
 
 enum { TN_UNDEFINED_SHOWN = 16 };
 
-/* Designs whose weight has a format without the flow. */
+/* Designs whose weight has a format without the flow; or, where `weight` is NULL, whose keys can't be combined. */
 typedef struct tn_undefined_line {
     const char *weight, *format, *flow;
     uint32_t factors; /* per side */
     uint64_t designs;
+    uint64_t first; /* the least id of them, */
+    char why[256];  /* and what is wrong with that one */
 } tn_undefined_line;
 
 /* What is reported of a sweep besides its rows. */

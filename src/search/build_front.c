@@ -126,8 +126,10 @@ static unsigned rounds_of(const finder *with) {
     return rounds;
 }
 
+/* Counts on where there is no room, for choose_dimensions to refuse. */
 static void add_dimension(finder *with, tn_layer_cost cost) {
-    if (with->dimensions < TN_SUM_DIMENSIONS) with->cost[with->dimensions++] = cost;
+    if (with->dimensions < TN_SUM_DIMENSIONS) with->cost[with->dimensions] = cost;
+    with->dimensions++;
 }
 
 /* Objectives first, then what must not be exceeded: guards. */
@@ -138,8 +140,10 @@ static tn_status choose_dimensions(finder *with, tn_error *error) {
     for (int c = 0; c < TN_COSTS; c++)
         if (with->options->objective[c]) add_dimension(with, (tn_layer_cost)c);
     with->boxes.rounded = with->dimensions;
+    /* An objective that is rounded guards nothing: what breaks a constraint could cover what holds it. */
     for (int c = 0; c < TN_COSTS; c++)
-        if (with->options->bounded[c] && !with->options->objective[c]) add_dimension(with, (tn_layer_cost)c);
+        if (with->options->bounded[c] && !(with->options->objective[c] && with->options->epsilon == 0))
+            add_dimension(with, (tn_layer_cost)c);
     TN_TRY(descriptors(with, extreme_sum(with, TN_COST_OPERATIONS, false), &least, error));
     TN_TRY(descriptors(with, extreme_sum(with, TN_COST_OPERATIONS, true), &most, error));
     if (least.bram18 != most.bram18) add_dimension(with, TN_COST_OPERATIONS);
@@ -153,6 +157,12 @@ static tn_status choose_dimensions(finder *with, tn_error *error) {
         add_dimension(with, TN_COST_BRAM18);
     if (!exact_uram && extreme_sum(with, TN_COST_URAM, true) + uram > (double)budget->uram)
         add_dimension(with, TN_COST_URAM);
+    if (with->dimensions > TN_SUM_DIMENSIONS)
+        return tn_fail(
+            error, TN_LIMIT,
+            "objectives, constraints and memories of this space make %zu costs to compare; at most %d "
+            "are handled, so leave out an objective or a constraint",
+            with->dimensions, TN_SUM_DIMENSIONS);
     with->boxes.width = pow(1 + with->options->epsilon, 1.0 / rounds_of(with)) - 1;
     for (size_t d = 0; d < with->boxes.rounded; d++)
         with->boxes.negated[d] = with->cost[d] == TN_COST_DEGREES;

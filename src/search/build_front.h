@@ -18,7 +18,7 @@ void tn_certify(const tn_space *space, const tn_sums *bounds, double slack, cons
 /* How the front is to be found. */
 typedef struct tn_front_options {
     bool objective[TN_COSTS]; /* costs that objectives follow from */
-    bool bounded[TN_COSTS];   /* costs that constraints bound and no objective follows from */
+    bool bounded[TN_COSTS];   /* costs that constraints bound */
     double epsilon;  /* all prunings together lose at most a factor of 1 + this (front/sums.h); 0: exact */
     size_t most;     /* points kept */
     double deadline; /* tn_clock_seconds: TN_INTERRUPTED after it */

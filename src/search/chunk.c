@@ -69,26 +69,29 @@ static int compare(const tn_undefined_flow *a, const tn_undefined_flow *b) {
 }
 
 tn_status tn_outcome_add_undefined(tn_outcome *outcome, const tn_undefined_flow *flow, uint64_t designs,
-                                   tn_error *error) {
+                                   uint64_t first, tn_error *error) {
     size_t at = 0;
     while (at < outcome->undefined_count && compare(&outcome->undefined[at].flow, flow) < 0) at++;
     if (at < outcome->undefined_count && compare(&outcome->undefined[at].flow, flow) == 0) {
-        outcome->undefined[at].designs += designs;
+        tn_undefined_count *known = &outcome->undefined[at];
+        known->designs += designs;
+        if (first < known->first) known->first = first;
         return TN_OK;
     }
     TN_TRY(TN_GROW(&outcome->undefined, &outcome->undefined_capacity, outcome->undefined_count + 1, error));
     memmove(&outcome->undefined[at + 1], &outcome->undefined[at],
             (outcome->undefined_count - at) * sizeof *outcome->undefined);
-    outcome->undefined[at] = (tn_undefined_count){.flow = *flow, .designs = designs};
+    outcome->undefined[at] = (tn_undefined_count){.flow = *flow, .designs = designs, .first = first};
     outcome->undefined_count++;
     return TN_OK;
 }
 
 tn_status tn_outcome_absorb(tn_outcome *outcome, tn_outcome *from, tn_error *error) {
     TN_TRY(tn_archive_absorb(&outcome->front, &from->front, error));
-    for (size_t i = 0; i < from->undefined_count; i++)
-        TN_TRY(
-            tn_outcome_add_undefined(outcome, &from->undefined[i].flow, from->undefined[i].designs, error));
+    for (size_t i = 0; i < from->undefined_count; i++) {
+        const tn_undefined_count *of = &from->undefined[i];
+        TN_TRY(tn_outcome_add_undefined(outcome, &of->flow, of->designs, of->first, error));
+    }
     outcome->evaluated += from->evaluated;
     outcome->evaluated_now += from->evaluated_now;
     for (uint32_t i = 0; i < TN_CAUSES; i++) outcome->count[i] += from->count[i];
@@ -127,6 +130,7 @@ static void put_flows(const tn_outcome *found, tn_buffer *out) {
         put(out, undefined->flow.factors);
         put(out, undefined->flow.flow);
         put(out, undefined->designs);
+        put(out, undefined->first);
     }
 }
 
@@ -200,16 +204,20 @@ static tn_status read_causes(reader *from, uint64_t number, tn_outcome *found, t
 static tn_status read_flows(const tn_space *space, reader *from, uint64_t number, tn_outcome *found,
                             tn_error *error) {
     uint64_t flows = get(from), sum = 0;
-    if (flows > from->words / 5) return wrong(number, "holds too many flows", error);
+    if (flows > from->words / 6) return wrong(number, "holds too many flows", error);
     for (uint64_t i = 0; i < flows; i++) {
         uint64_t weight = get(from), format = get(from), factors = get(from), flow = get(from);
-        uint64_t designs = get(from);
-        if (weight >= tn_space_weights(space) || format >= TN_FORMATS || factors == 0 ||
-            factors > TN_FACTORS_MOST || flow >= TN_FLOW_NAMES || !tn_add(sum, designs, &sum))
+        uint64_t designs = get(from), first = get(from);
+        bool keys = weight == TN_UNDEFINED_KEYS && format == 0 && factors == 0 && flow == 0,
+             exists = weight < tn_space_weights(space) && format < TN_FORMATS && factors > 0 &&
+                      factors <= TN_FACTORS_MOST && flow < TN_FLOW_NAMES;
+        if (!(keys || exists) || !tn_add(sum, designs, &sum))
             return wrong(number, "holds a flow that does not exist", error);
+        if (first >= space->choices.designs || tn_chunk_of(space, first) != number)
+            return wrong(number, "holds a design that is not in this part", error);
         const tn_undefined_flow undefined = {
             .weight = (uint32_t)weight, (tn_format)format, (uint32_t)factors, (tn_flow_name)flow};
-        TN_TRY(tn_outcome_add_undefined(found, &undefined, designs, error));
+        TN_TRY(tn_outcome_add_undefined(found, &undefined, designs, first, error));
     }
     if (sum != found->count[TN_CAUSE_UNDEFINED])
         return wrong(number, "has flows that don't sum to its undefined designs", error);

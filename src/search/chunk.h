@@ -41,6 +41,7 @@ extern const char *const tn_completion_names[]; /* "exhausted", "budget", "inter
 typedef struct tn_undefined_count {
     tn_undefined_flow flow;
     uint64_t designs;
+    uint64_t first; /* the least id of them: what it lacks can be asked of it */
 } tn_undefined_count;
 
 typedef struct tn_outcome {
@@ -62,9 +63,9 @@ void tn_outcome_free(tn_outcome *outcome);
 /* Empty again, memory kept. */
 void tn_outcome_clear(tn_outcome *outcome);
 
-/* Counts `designs` more that are undefined because of `flow` (not in `count`). */
+/* Counts `designs` more, the first of them of that id, that are undefined because of `flow` (not in `count`). */
 tn_status tn_outcome_add_undefined(tn_outcome *outcome, const tn_undefined_flow *flow, uint64_t designs,
-                                   tn_error *error);
+                                   uint64_t first, tn_error *error);
 /* Adds what disjoint chunks found; of `from` only those points of its front stay that entered. */
 tn_status tn_outcome_absorb(tn_outcome *outcome, tn_outcome *from, tn_error *error);
 
@@ -72,7 +73,7 @@ TN_PUBLIC_END
 
 /* What one chunk found, as bytes for a store: words of 64 bits, the least significant byte first.
  *
- *   designs, causes, (cause, designs)..., flows, (weight, format, factors, flow, designs)...,
+ *   designs, causes, (cause, designs)..., flows, (weight, format, factors, flow, designs, least id)...,
  *   points, (id, objectives...)..., kept sum 0, kept sum 1
  *
  * Causes, flows and points ascend. The points are those that entered the front of the sweep when the chunk was

@@ -93,10 +93,12 @@ tn_status tn_chunk_search_run(tn_chunk_search *with, const tn_chunk *chunk, tn_c
         bool exact;
         TN_TRY(tn_evaluate_bound(with->evaluator, chunk->outer, inner, &evaluation, &cause, &exact, error));
         found->count[cause]++;
-        if (cause == TN_CAUSE_UNDEFINED)
-            TN_TRY(tn_outcome_add_undefined(found, tn_evaluator_undefined(with->evaluator), 1, error));
-        if (cause != TN_CAUSE_NONE) continue;
+        if (cause != TN_CAUSE_NONE && cause != TN_CAUSE_UNDEFINED) continue;
         const uint64_t id = tn_space_id(with->space, chunk->outer, inner);
+        if (cause == TN_CAUSE_UNDEFINED) {
+            TN_TRY(tn_outcome_add_undefined(found, tn_evaluator_undefined(with->evaluator), 1, id, error));
+            continue;
+        }
         tn_space_point(with->space, &evaluation, id, &bound);
         if (exact) {
             if (keep) TN_TRY(keep(to, id, &evaluation, error));

@@ -31,8 +31,8 @@ static const source sources[] = {
     {"parameters", TN_COST_PARAMETERS},
     {"macs_per_step", TN_COST_MACS},
     {"dsp", TN_COSTS},
-    {"off_chip_bytes", TN_COSTS},
-    {"off_chip_bytes_per_step", TN_COSTS},
+    {"off_chip_bytes", TN_COST_OFF_CHIP},
+    {"off_chip_bytes_per_step", TN_COST_MOVED},
 };
 
 static const source *source_of(const tn_quantity *quantity) {
@@ -50,12 +50,21 @@ static const char *refuses(const tn_space *space) {
 
 /* ---- a space's tables ---- */
 
+/* What is known of the design behind a bound. */
+typedef struct {
+    bool evaluated;
+    uint32_t cause;
+    tn_evaluation evaluation;
+} known_design;
+
 /* A combination of model keys and a build. */
 typedef struct {
     size_t keys, build; /* place of the table, and in it */
     uint64_t inner;
     bool skipped;
-    tn_build_front front;
+    tn_build_front front; /* of bounds; or, */
+    bool listed; /* where its designs are few and some do not fit, all of them: no bounds but their prices */
+    known_design *design; /* [front.count] */
     tn_status status;
     tn_error error;
 } task;
@@ -77,9 +86,9 @@ typedef struct {
     const char *refused;
     /* Points of all builds that are left: objectives, left = task, right = point. */
     tn_sums chosen;
-    tn_evaluation *evaluation; /* [chosen.count] */
-    uint32_t *cause;
-    uint64_t evaluated;
+    uint64_t evaluated;       /* designs, in all */
+    uint64_t misfits, listed; /* of this pass: those that turned out not to fit; of builds that are listed */
+    bool hides;               /* nothing fits of what was evaluated, but others may */
 } search;
 
 static tn_status list_keys(search *with, tn_error *error) {
@@ -161,13 +170,24 @@ static bool is_beaten(const search *with, const task *b) {
     return false;
 }
 
+/* Whether a design that has no less of anything, and as many degrees of freedom, can't hold a constraint that the other one
+ * breaks. */
+static bool constraints_only_cap(const tn_space *space) {
+    for (size_t i = 0; i < space->constraints; i++) {
+        const tn_constraint *of = &space->constraint[i];
+        if (!of->quantity || (!of->quantity->maximise && of->least > -INFINITY)) return false;
+    }
+    return true;
+}
+
 static void skip_builds(search *with) {
     const tn_resources *budget = &with->space->budget;
+    const bool caps = constraints_only_cap(with->space);
     for (size_t i = 0; i < with->tasks; i++) {
         task *of = &with->task[i];
         const tn_resources *kernels = &with->table[of->keys].kernels[of->build];
         of->skipped = kernels->lut > budget->lut || kernels->ff > budget->ff || kernels->dsp > budget->dsp ||
-                      is_beaten(with, of);
+                      (caps && is_beaten(with, of));
     }
 }
 
@@ -183,6 +203,7 @@ static tn_status find_fronts(search *with, tn_error *error) {
         if (of->skipped || failed) continue;
         of->status = tn_build_front_find(with->space, &with->units, &with->table[of->keys], of->build,
                                          with->key_digit[of->keys], &with->front, &of->front, &of->error);
+        if (of->status == TN_OK) of->status = TN_ALLOC(of->front.count, &of->design, &of->error);
 #pragma omp critical(tenfold_decomposition)
         {
             failed |= of->status != TN_OK;
@@ -225,6 +246,8 @@ static tn_evaluation bound_of(const search *with, const task *of, size_t point) 
     bound.price.used.bram18 = (uint64_t)ceil(front->cost[TN_COST_BRAM18][point] * below);
     bound.price.used.uram = (uint64_t)ceil(front->cost[TN_COST_URAM][point] * below);
     bound.price.used.dsp = table->kernels[of->build].dsp;
+    bound.price.off_chip_bytes = (uint64_t)front->cost[TN_COST_OFF_CHIP][point];
+    bound.price.off_chip_bytes_per_step = (uint64_t)front->cost[TN_COST_MOVED][point];
     bound.degrees_of_freedom = (uint64_t)front->cost[TN_COST_DEGREES][point];
     bound.parameters = (uint64_t)front->cost[TN_COST_PARAMETERS][point];
     bound.macs_per_step = (uint64_t)front->cost[TN_COST_MACS][point];
@@ -255,11 +278,27 @@ static tn_boxes boxes_of(const search *with) {
     return boxes;
 }
 
-/* Puts the bounds of all builds together. */
+static bool is_misfit(const known_design *design) {
+    return design->evaluated && design->cause != TN_CAUSE_NONE;
+}
+
+static tn_status add_bound(search *with, size_t i, size_t k, tn_error *error) {
+    const task *of = &with->task[i];
+    const tn_evaluation bound = of->listed ? of->design[k].evaluation : bound_of(with, of, k);
+    uint32_t digit[TN_AXES_MOST];
+    tn_point point;
+    if (breaks(with->space, &bound)) return TN_OK;
+    tn_space_point(with->space, &bound, 0, &point);
+    digits_of(with, of, k, digit);
+    return tn_sums_add(&with->chosen, point.value, 0, id_of(with->space, digit), (uint32_t)i, (uint32_t)k,
+                       error);
+}
+
+/* Puts the bounds of all builds together. That of a design which is known not to fit covers none of another build: those
+ * are chosen in its place, and it stays for the designs of its own build that it may have covered. */
 static tn_status choose(search *with, double *slack, tn_error *error) {
     const tn_space *space = with->space;
     const tn_boxes boxes = boxes_of(with);
-    uint32_t digit[TN_AXES_MOST];
     tn_sums_free(&with->chosen);
     tn_sums_begin(&with->chosen, space->objectives);
     *slack = 1;
@@ -267,19 +306,22 @@ static tn_status choose(search *with, double *slack, tn_error *error) {
         const task *of = &with->task[i];
         if (of->skipped) continue;
         *slack = fmax(*slack, of->front.slack);
-        for (size_t k = 0; k < of->front.count; k++) {
-            const tn_evaluation bound = bound_of(with, of, k);
-            tn_point point;
-            if (breaks(space, &bound)) continue;
-            tn_space_point(space, &bound, 0, &point);
-            digits_of(with, of, k, digit);
-            TN_TRY(tn_sums_add(&with->chosen, point.value, 0, id_of(space, digit), (uint32_t)i, (uint32_t)k,
-                               error));
-        }
+        for (size_t k = 0; k < of->front.count; k++)
+            if (!is_misfit(&of->design[k])) TN_TRY(add_bound(with, i, k, error));
         if (with->chosen.count > 4000000) TN_TRY(tn_sums_prune(&with->chosen, &boxes, error));
     }
     *slack *= 1 + with->width;
-    return tn_sums_prune(&with->chosen, &boxes, error);
+    TN_TRY(tn_sums_prune(&with->chosen, &boxes, error));
+    for (size_t i = 0; with->misfits && i < with->tasks; i++) {
+        const task *of = &with->task[i];
+        for (size_t k = 0; !of->skipped && !of->listed && k < of->front.count; k++)
+            if (is_misfit(&of->design[k])) TN_TRY(add_bound(with, i, k, error));
+    }
+    return TN_OK;
+}
+
+static known_design *chosen_design(const search *with, size_t at) {
+    return &with->task[with->chosen.left[at]].design[with->chosen.right[at]];
 }
 
 /* ---- true prices ---- */
@@ -298,8 +340,17 @@ static void evaluate_some(search *with, size_t *next, tn_status *status, tn_erro
             found = tn_fail(&own, TN_INTERRUPTED, "interrupted");
             break;
         }
+        known_design *design = chosen_design(with, at);
+        if (design->evaluated) continue;
         digits_of(with, &with->task[with->chosen.left[at]], with->chosen.right[at], digit);
-        found = tn_evaluate_digits(evaluator, digit, &with->evaluation[at], &with->cause[at], &own);
+        found = tn_evaluate_digits(evaluator, digit, &design->evaluation, &design->cause, &own);
+        if (found != TN_OK) break;
+        design->evaluated = true;
+#pragma omp critical(tenfold_decomposition)
+        {
+            with->evaluated++;
+            with->misfits += design->cause != TN_CAUSE_NONE;
+        }
     }
 #pragma omp critical(tenfold_decomposition)
     if (found != TN_OK && *status == TN_OK) {
@@ -313,15 +364,8 @@ static tn_status evaluate_chosen(search *with, tn_error *error) {
     int threads = with->options->threads ? (int)with->options->threads : omp_get_max_threads();
     size_t next = 0;
     tn_status status = TN_OK;
-    tn_free(with->evaluation);
-    tn_free(with->cause);
-    with->evaluation = NULL;
-    with->cause = NULL;
-    TN_TRY(TN_ALLOC(with->chosen.count, &with->evaluation, error));
-    TN_TRY(TN_ALLOC(with->chosen.count, &with->cause, error));
 #pragma omp parallel num_threads(threads)
     evaluate_some(with, &next, &status, error);
-    with->evaluated += with->chosen.count;
     return status;
 }
 
@@ -338,8 +382,9 @@ static tn_status keep_members(search *with, double slack, tn_decomposed *found, 
     if (status == TN_OK) status = TN_ALLOC(with->chosen.count, &own, error);
     for (size_t i = 0; status == TN_OK && i < with->chosen.count; i++) {
         own[i] = UINT32_MAX;
-        if (with->cause[i] != TN_CAUSE_NONE) continue;
-        tn_space_point(space, &with->evaluation[i], i, &point[i]);
+        const known_design *design = chosen_design(with, i);
+        if (design->cause != TN_CAUSE_NONE) continue;
+        tn_space_point(space, &design->evaluation, i, &point[i]);
         own[i] = (uint32_t)feasible++;
         status = tn_archive_offer(&archive, &point[i], error);
     }
@@ -358,7 +403,7 @@ static tn_status keep_members(search *with, double slack, tn_decomposed *found, 
         size_t at = (size_t)member[i].id;
         digits_of(with, &with->task[with->chosen.left[at]], with->chosen.right[at], digit);
         memcpy(found->digit + i * space->choices.count, digit, space->choices.count * sizeof *digit);
-        found->evaluation[i] = with->evaluation[at];
+        found->evaluation[i] = chosen_design(with, at)->evaluation;
     }
     tn_archive_free(&archive);
     tn_free(point);
@@ -370,13 +415,103 @@ static tn_status keep_members(search *with, double slack, tn_decomposed *found, 
 static void free_fronts(search *with) {
     for (size_t i = 0; i < with->tasks; i++) {
         if (with->task[i].front.option) tn_build_front_free(&with->task[i].front, with->units.count);
+        tn_free(with->task[i].design);
+        with->task[i].design = NULL;
+        with->task[i].listed = false;
         with->task[i].status = TN_OK;
     }
 }
 
+/* ---- builds with misfits ---- */
+
+static bool has_misfit(const task *of) {
+    for (size_t k = 0; !of->skipped && k < of->front.count; k++)
+        if (is_misfit(&of->design[k])) return true;
+    return false;
+}
+
+/* All designs of the build in place of its bounds. */
+static tn_status list_designs(search *with, task *of, uint64_t designs, tn_error *error) {
+    const tn_layer_table *table = &with->table[of->keys];
+    const uint32_t units = with->units.count;
+    tn_build_front all = {.slack = 1};
+    tn_status status = TN_ALLOC(units, &all.option, error);
+    for (uint32_t u = 0; status == TN_OK && u < units; u++) status = TN_ALLOC(designs, &all.option[u], error);
+    for (uint64_t design = 0; status == TN_OK && design < designs; design++) {
+        uint64_t rest = design;
+        bool defined = true;
+        for (uint32_t u = units; u-- > 0; rest /= table->unit[u].options) {
+            all.option[u][all.count] = (uint32_t)(rest % table->unit[u].options);
+            defined &= table->unit[u].defined[all.option[u][all.count]];
+        }
+        all.count += defined;
+    }
+    tn_build_front_free(&of->front, units);
+    tn_free(of->design);
+    of->design = NULL;
+    of->front = all;
+    of->listed = true;
+    return status == TN_OK ? TN_ALLOC(all.count, &of->design, error) : status;
+}
+
+/* Lists the builds that have misfits, as far as they have few designs, and evaluates these. */
+static tn_status list_misfitting(search *with, tn_error *error) {
+    enum { OF_A_BUILD = 4096, OF_ALL = 20000 };
+    const double none[TN_OBJECTIVES_MOST] = {0};
+    uint64_t designs = 1;
+    for (uint32_t u = 0; u < with->units.count && designs <= OF_A_BUILD; u++)
+        if (!tn_mul(designs, with->units.unit[u].options, &designs)) designs = UINT64_MAX;
+    if (designs > OF_A_BUILD) return TN_OK;
+    tn_sums_free(&with->chosen);
+    tn_sums_begin(&with->chosen, with->space->objectives);
+    for (size_t i = 0; i < with->tasks; i++) {
+        task *of = &with->task[i];
+        if (of->listed || !has_misfit(of) || with->listed + designs > OF_ALL) continue;
+        with->listed += designs;
+        TN_TRY(list_designs(with, of, designs, error));
+        for (size_t k = 0; k < of->front.count; k++)
+            TN_TRY(tn_sums_add(&with->chosen, none, 0, 0, (uint32_t)i, (uint32_t)k, error));
+    }
+    return evaluate_chosen(with, error);
+}
+
+/* ---- one front ---- */
+
+static bool is_within(const search *with, double epsilon, const tn_decomposed *found) {
+    for (size_t k = 0; k < with->space->objectives; k++)
+        if (found->factor[k] > 1 + epsilon) return false;
+    return true;
+}
+
+/* Evaluates what is chosen. Where some of that does not fit, and the front is then further from the bounds than was asked
+ * for, builds of few designs are listed, and what the misfits covered of other builds is chosen in their place: until the
+ * front is near enough, some more designs were evaluated, or there are no others. As long as nothing fits it goes on. */
+static tn_status choose_front(search *with, double epsilon, tn_decomposed *found, tn_error *error) {
+    enum { MORE = 4, LEAST = 1000 };
+    uint64_t before, most = 0, begun = with->evaluated;
+    double slack;
+    bool again;
+    with->misfits = with->listed = 0;
+    do {
+        before = with->misfits;
+        tn_decomposed_free(found);
+        TN_TRY(choose(with, &slack, error));
+        if (!most) most = begun + MORE * with->chosen.count + LEAST;
+        TN_TRY(evaluate_chosen(with, error));
+        TN_TRY(keep_members(with, slack, found, error));
+        again = with->misfits > before && !is_within(with, epsilon, found) &&
+                (found->count == 0 || with->evaluated < most);
+        if (again) TN_TRY(list_misfitting(with, error));
+    } while (again);
+    with->hides = false;
+    for (size_t i = 0; found->count == 0 && i < with->tasks; i++)
+        with->hides |= !with->task[i].listed && has_misfit(&with->task[i]);
+    return TN_OK;
+}
+
 /* One front, with boxes that together stay within 1 + epsilon. */
 static tn_status pass(search *with, double epsilon, tn_decomposed *found, tn_error *error) {
-    double slack;
+    const double asked = epsilon;
     /* Factors are rounded up at the end (tn_certify): what is asked for holds with that. */
     if (epsilon > 0) epsilon = (1 + epsilon) * (1 - 2e-9) - 1;
     /* The last pruning, over all builds, gets as much as each of those before. */
@@ -384,9 +519,7 @@ static tn_status pass(search *with, double epsilon, tn_decomposed *found, tn_err
     with->front.epsilon = (1 + epsilon) / (1 + with->width) - 1;
     if (epsilon == 0) with->width = with->front.epsilon = 0;
     tn_status status = find_fronts(with, error);
-    if (status == TN_OK) status = choose(with, &slack, error);
-    if (status == TN_OK) status = evaluate_chosen(with, error);
-    if (status == TN_OK) status = keep_members(with, slack, found, error);
+    if (status == TN_OK) status = choose_front(with, asked, found, error);
     free_fronts(with);
     return status;
 }
@@ -455,14 +588,15 @@ tn_status tn_decompose(const tn_space *space, const tn_decompose_options *option
     *found = (tn_decomposed){0};
     tn_sums_begin(&with.chosen, space->objectives);
     tn_status status = run(&with, found, error);
+    if (status == TN_OK && with.hides)
+        with.refused = "nothing that it evaluated fits, and it does not see what that lacks before: LUTs, "
+                       "flip-flops, or what a constraint asks";
     found->refused = with.refused;
     found->evaluated = with.evaluated;
     found->builds = with.tasks;
     for (size_t i = 0; i < with.tasks; i++) found->skipped += with.task[i].skipped;
     found->seconds = tn_clock_seconds() - started;
     tn_sums_free(&with.chosen);
-    tn_free(with.evaluation);
-    tn_free(with.cause);
     tn_arena_free(&with.arena);
     if (status != TN_OK) tn_decomposed_free(found);
     return status;

@@ -152,6 +152,10 @@ const tn_undefined_flow *tn_evaluator_undefined(const tn_evaluator *evaluator) {
     return &evaluator->undefined;
 }
 
+const tn_error *tn_evaluator_why(const tn_evaluator *evaluator) {
+    return &evaluator->why;
+}
+
 static void set_build(tn_evaluator *with, uint64_t inner) {
     const tn_space *space = with->space;
     uint32_t digit[TN_AXES_MOST];
@@ -253,7 +257,8 @@ static tn_status judge(tn_evaluator *with, pricer *price, tn_evaluation *evaluat
                         .error = with->error,
                         .accuracy = with->accuracy,
                         .accuracy_interpolated = isnan(with->accuracy) ? NAN : with->accuracy_interpolated};
-    TN_TRY(tn_as_cause(price(with->workload, &with->build, &evaluation->price, exact, error), cause));
+    tn_status status = price(with->workload, &with->build, &evaluation->price, exact, &with->why);
+    TN_TRY(tn_evaluator_as_cause(with, status, cause, error));
     if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &with->space->budget);
     if (*cause == TN_CAUSE_NONE && is_unmeasured(with->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;
     if (*cause == TN_CAUSE_NONE && with->space->constraints) {
@@ -363,6 +368,9 @@ tn_status tn_evaluate_design(tn_evaluator *evaluator, uint64_t id, tn_evaluation
                        designs - 1);
     tn_space_split(space, id, &outer, &inner);
     TN_TRY(tn_evaluate(evaluator, outer, inner, evaluation, &cause, error));
+    if (cause == TN_CAUSE_UNDEFINED && evaluator->undefined.weight == TN_UNDEFINED_KEYS)
+        return tn_fail(error, TN_INPUT, "design %" PRIu64 " has no price: %.900s", id,
+                       evaluator->why.message);
     if (cause == TN_CAUSE_UNDEFINED || cause == TN_CAUSE_OVERFLOW || cause == TN_CAUSE_LIMIT)
         return tn_fail(error, TN_INPUT, "design %" PRIu64 " has no price: %s", id,
                        tn_cause_name(space, cause));

@@ -19,7 +19,7 @@ TN_PUBLIC_BEGIN
  * hold. */
 typedef enum tn_cause {
     TN_CAUSE_NONE,       /* feasible */
-    TN_CAUSE_UNDEFINED,  /* a format does not have the flow */
+    TN_CAUSE_UNDEFINED,  /* a format does not have the flow, or keys exclude each other */
     TN_CAUSE_OVERFLOW,   /* a count leaves 64 bits */
     TN_CAUSE_LIMIT,      /* beyond a documented limit of this program */
     TN_CAUSE_UNMEASURED, /* fits, but an objective is not known of it */
@@ -28,7 +28,9 @@ typedef enum tn_cause {
     TN_CAUSES = TN_CAUSE_CONSTRAINT + TN_CONSTRAINTS_MOST,
 } tn_cause;
 
-/* A flow that the format of a weight does not have. */
+/* A flow that the format of a weight does not have; or, where the weight is TN_UNDEFINED_KEYS and the rest 0, keys of the
+ * model, of the build or of the device that can't be combined (tn_evaluator_why). */
+#define TN_UNDEFINED_KEYS UINT32_MAX
 typedef struct tn_undefined_flow {
     uint32_t weight; /* its number (tn_space_weight_name) */
     tn_format format;
@@ -48,9 +50,8 @@ void tn_evaluator_free(tn_evaluator *evaluator);
 tn_status tn_space_has_bounds(const tn_space *space, bool *has, tn_error *error);
 
 /* Evaluates the design of an outer and an inner combination. *evaluation is filled but for TN_CAUSE_UNDEFINED,
- * TN_CAUSE_OVERFLOW and TN_CAUSE_LIMIT. Cheap where `outer` is that of the call before. Input that no design can
- * be evaluated with (a device too fast for its memories, a row that the error table lacks) is the error that
- * `tenfold cost` gives. */
+ * TN_CAUSE_OVERFLOW and TN_CAUSE_LIMIT. Cheap where `outer` is that of the call before. What `tenfold cost` would refuse
+ * of the design's keys is TN_CAUSE_UNDEFINED; a row that the error table lacks is an error. */
 tn_status tn_evaluate(tn_evaluator *evaluator, uint64_t outer, uint64_t inner, tn_evaluation *evaluation,
                       uint32_t *cause, tn_error *error);
 
@@ -94,8 +95,9 @@ tn_status tn_evaluate_explain(tn_evaluator *evaluator, uint64_t id, tn_arena *ar
 tn_status tn_evaluator_confirm(tn_evaluator *evaluator, const tn_point *point, tn_evaluation *evaluation,
                                bool *same, tn_error *error);
 
-/* After tn_evaluate with TN_CAUSE_UNDEFINED: the flow. */
+/* After tn_evaluate with TN_CAUSE_UNDEFINED: the flow; of keys that can't be combined why, as `tenfold cost` says it. */
 const tn_undefined_flow *tn_evaluator_undefined(const tn_evaluator *evaluator);
+const tn_error *tn_evaluator_why(const tn_evaluator *evaluator);
 
 /* After a design with a price: the model with the design's choices (its weights as evaluated) and the design's build.
  */

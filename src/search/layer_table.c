@@ -152,14 +152,14 @@ static tn_status load_step(job *all, worker *with, uint64_t at, uint64_t *option
     for (;;) {
         TN_TRY(tn_evaluator_load(with->evaluator, digit, &cause, error));
         if (cause == TN_CAUSE_NONE) return TN_OK;
-        uint32_t u = cause == TN_CAUSE_UNDEFINED
-                         ? unit_of_weight(all, tn_evaluator_undefined(with->evaluator)->weight)
-                         : units;
+        uint32_t weight = tn_evaluator_undefined(with->evaluator)->weight,
+                 u = cause == TN_CAUSE_UNDEFINED ? unit_of_weight(all, weight) : units;
         if (u == units) {
-            all->table->refused =
-                cause == TN_CAUSE_UNDEFINED
-                    ? "a weight that no choice varies has a flow that its format does not have"
-                    : "some steps are beyond what is priced";
+            all->table->refused = cause != TN_CAUSE_UNDEFINED ? "some steps are beyond what is priced"
+                                  : weight == TN_UNDEFINED_KEYS
+                                      ? "some of its keys can't be combined"
+                                      : "a weight that no choice varies has a flow that its format "
+                                        "does not have";
             *whole = false;
             return TN_OK;
         }
@@ -424,7 +424,9 @@ static tn_status first_step(job *all, worker *with, tn_arena *arena, tn_error *e
     for (size_t b = 0; b < table->builds; b++) {
         tn_evaluator_take_build(with->evaluator, all->inner[b]);
         build[b] = *tn_evaluator_build(with->evaluator);
-        if (tn_parting_refuses(&build[b])) table->refused = tn_parting_refuses(&build[b]);
+        TN_TRY(tn_parting_refuses(&build[b], arena, &table->refused, error));
+        if (tn_build_check_together(&build[b], NULL) != TN_OK)
+            table->refused = "some of its keys can't be combined";
         if (table->refused) return TN_OK;
         TN_TRY(tn_parting_kernels(workload, &build[b], &table->kernels[b], error));
     }
@@ -484,6 +486,10 @@ double tn_part_cost(const tn_price_part *part, tn_layer_cost cost) {
         return part->bram18;
     case TN_COST_URAM:
         return part->uram;
+    case TN_COST_OFF_CHIP:
+        return part->off_chip_bytes;
+    case TN_COST_MOVED:
+        return part->off_chip_bytes_per_step;
     case TN_COST_OPERATIONS:
         return part->operations;
     default:

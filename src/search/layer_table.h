@@ -44,6 +44,8 @@ typedef enum tn_layer_cost {
     TN_COST_DEGREES,
     TN_COST_PARAMETERS,
     TN_COST_MACS,
+    TN_COST_OFF_CHIP,   /* bytes of arrays that live there, */
+    TN_COST_MOVED,      /* and bytes that pass in a step */
     TN_COST_OPERATIONS, /* of the step, which its descriptors take memory by */
     TN_COSTS
 } tn_layer_cost;

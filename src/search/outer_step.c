@@ -4,7 +4,6 @@
 #include "model/layer_weight.h"
 #include "model/program_cache.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,6 +43,14 @@ static tn_status find_uses(tn_evaluator *with, tn_error *error) {
     return find_shares(with, error);
 }
 
+/* Weights are set anew for every design: what a design has no choice of is the file's, never the design's before. */
+static tn_status keep_weights(tn_evaluator *with, tn_error *error) {
+    size_t weights = tn_model_weights(with->model);
+    TN_TRY(TN_NEW(&with->model_arena, weights, &with->given, error));
+    for (size_t i = 0; i < weights; i++) with->given[i] = *tn_model_weight_at(with->model, i);
+    return TN_OK;
+}
+
 /* Loads the model with the model keys among the choices. Their digits are the
  * leading ones of the outer combination, so they change rarely. */
 static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t keys, tn_error *error) {
@@ -63,6 +70,7 @@ static tn_status load_model(tn_evaluator *with, const size_t *digit, uint64_t ke
     TN_TRY(tn_model_vary(tn_model_root(space->model), set, count, &with->model_arena, &with->model, error));
     TN_TRY(tn_model_split_like(with->model, space->model, &with->model_arena, error));
     TN_TRY(tn_build_decode(tn_model_build(with->model), &with->model_arena, &with->base_build, error));
+    TN_TRY(keep_weights(with, error));
     TN_TRY(find_uses(with, error));
     with->model_keys = keys;
     with->has_model = true;
@@ -98,24 +106,6 @@ static weight_choices choices_of(const tn_space *space, size_t weight, const siz
     return of;
 }
 
-/* A list of ranks fits the formats and foldings that have so many bonds. */
-static tn_status set_rank_list(tn_weight *weight, const tn_axis *choice, size_t digit, tn_error *error) {
-    const tn_rank_list *list = &choice->rank_list[digit];
-    uint32_t count = tn_weight_rank_count(weight);
-    if (list->count != count)
-        return tn_fail_at(
-            error, TN_INPUT, choice->at,
-            "ranks %s are %" PRIu32 "; format %s with %" PRIu32 " factors per side has %" PRIu32,
-            choice->text[digit], list->count, tn_format_names[weight->format], weight->d, count);
-    weight->rank_count = count;
-    memcpy(weight->rank, list->rank, count * sizeof *weight->rank);
-    tn_error why = {0};
-    tn_status status = tn_weight_check(weight, &why);
-    return status == TN_OK
-               ? TN_OK
-               : tn_fail_at(error, status, choice->at, "ranks %s: %.900s", choice->text[digit], why.message);
-}
-
 /* The weight as the model file has it, with the choices applied: format, then folding, then rank (a new
  * format or folding has other bonds, so the rank is spread anew: the chosen one, else the greatest of the
  * file), then flow. Ranks above what the modes can fill are trimmed: they would take memory and express nothing
@@ -124,21 +114,21 @@ static tn_status set_weight(tn_evaluator *with, size_t position, const size_t *d
     const tn_space *space = with->space;
     weight_choices of = choices_of(space, position, digit);
     tn_model_weight *entry = tn_model_weight_at(with->model, position);
-    if (of.format) entry->weight.format = (tn_format)of.format->number[of.format_digit];
-    if (of.folding) {
-        const tn_folding_pair *pair = &of.folding->folding[of.folding_digit];
-        entry->weight.d = pair->m.d;
-        memcpy(entry->weight.m, pair->m.factor, sizeof pair->m.factor);
-        memcpy(entry->weight.n, pair->n.factor, sizeof pair->n.factor);
+    *entry = with->given[position];
+    tn_weight *weight = &entry->weight;
+    if (of.format || of.folding) {
+        const tn_folding_pair *pair = of.folding ? &of.folding->folding[of.folding_digit] : NULL;
+        tn_weight_reshape(weight, of.format ? (tn_format)of.format->number[of.format_digit] : weight->format,
+                          pair ? pair->m.d : weight->d, pair ? pair->m.factor : weight->m,
+                          pair ? pair->n.factor : weight->n);
     }
     uint64_t given = tn_weight_greatest_rank(&tn_model_weight_at(space->model, position)->weight);
     if (of.format || of.folding || of.rank) {
         if (of.rank && of.rank->text && of.rank->text[of.rank_digit])
-            TN_TRY(set_rank_list(&entry->weight, of.rank, of.rank_digit, error));
+            TN_TRY(tn_axis_set_ranks(of.rank, of.rank_digit, weight, error));
         else
-            TN_TRY(
-                tn_weight_set_rank(&entry->weight, of.rank ? of.rank->number[of.rank_digit] : given, error));
-        TN_TRY(tn_weight_trim_ranks(&entry->weight, error));
+            TN_TRY(tn_weight_set_rank(weight, of.rank ? of.rank->number[of.rank_digit] : given, error));
+        TN_TRY(tn_weight_trim_ranks(weight, error));
     }
     with->use[position].rank = of.rank ? of.rank->number[of.rank_digit] : given;
     if (of.flow) entry->flow = (tn_flow_name)of.flow->number[of.flow_digit];
@@ -189,14 +179,24 @@ static tn_status renew_cache(tn_evaluator *with, tn_error *error) {
     return tn_program_cache_new(&with->cache, error);
 }
 
-tn_status tn_as_cause(tn_status status, tn_cause *cause) {
-    if (status == TN_LIMIT)
+tn_status tn_evaluator_as_cause(tn_evaluator *with, tn_status status, tn_cause *cause, tn_error *error) {
+    switch (status) {
+    case TN_OK:
+        return TN_OK;
+    case TN_LIMIT:
         *cause = TN_CAUSE_LIMIT;
-    else if (status == TN_OVERFLOW)
+        return TN_OK;
+    case TN_OVERFLOW:
         *cause = TN_CAUSE_OVERFLOW;
-    else
+        return TN_OK;
+    case TN_INPUT:
+        with->undefined = (tn_undefined_flow){.weight = TN_UNDEFINED_KEYS};
+        *cause = TN_CAUSE_UNDEFINED;
+        return TN_OK;
+    default:
+        if (error) *error = with->why;
         return status;
-    return TN_OK;
+    }
 }
 
 /* Whether a choice sets the weight's format, folding, rank or flow; *any: that of some weight. */
@@ -277,22 +277,32 @@ static bool lacks_point(tn_evaluator *with) {
     return false;
 }
 
-static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *cause, tn_error *error) {
+static tn_status set_weights(tn_evaluator *with, const size_t *digit, tn_error *error) {
     for (size_t i = 0; i < tn_model_weights(with->model); i++) TN_TRY(set_weight(with, i, digit, error));
+    return TN_OK;
+}
+
+static tn_status build_step(tn_evaluator *with, tn_error *error) {
+    TN_TRY(tn_step_build(with->model, with->cache, &with->step_arena, &with->step, error));
+    TN_TRY(tn_varied_degrees_of_freedom(with->space, &with->step, &with->degrees_of_freedom, error));
+    return tn_workload_prepare(&with->step, with->space->device, &with->step_arena, &with->workload, error);
+}
+
+static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *cause, tn_error *error) {
+    TN_TRY(tn_evaluator_as_cause(with, set_weights(with, digit, &with->why), cause, error));
+    if (*cause != TN_CAUSE_NONE) return TN_OK;
     if (is_undefined(with)) {
         *cause = TN_CAUSE_UNDEFINED;
         return TN_OK;
     }
     TN_TRY(error_of_weights(with, error));
     TN_TRY(accuracy_of_choices(with, digit, error));
-    tn_status status = tn_step_build(with->model, with->cache, &with->step_arena, &with->step, error);
+    tn_status status = build_step(with, &with->why);
     if (status == TN_INPUT && lacks_point(with)) {
         *cause = TN_CAUSE_UNDEFINED;
         return TN_OK;
     }
-    TN_TRY(status);
-    TN_TRY(tn_varied_degrees_of_freedom(with->space, &with->step, &with->degrees_of_freedom, error));
-    return tn_workload_prepare(&with->step, with->space->device, &with->step_arena, &with->workload, error);
+    return tn_evaluator_as_cause(with, status, cause, error);
 }
 
 /* The model and the device of the digits. */
@@ -315,11 +325,11 @@ tn_status tn_evaluator_load_digits(tn_evaluator *with, const size_t *digit, tn_e
     with->has_outer = with->has_digits = false;
     with->outer_cause = TN_CAUSE_NONE;
     if (!with->has_model || keys != with->model_keys)
-        TN_TRY(tn_as_cause(load_model(with, digit, keys, error), &with->outer_cause));
+        TN_TRY(tn_evaluator_as_cause(with, load_model(with, digit, keys, &with->why), &with->outer_cause,
+                                     error));
     TN_TRY(renew_cache(with, error));
     tn_arena_reset(&with->step_arena);
-    if (with->outer_cause == TN_CAUSE_NONE)
-        TN_TRY(tn_as_cause(make_step(with, digit, &with->outer_cause, error), &with->outer_cause));
+    if (with->outer_cause == TN_CAUSE_NONE) TN_TRY(make_step(with, digit, &with->outer_cause, error));
     memcpy(with->digit, digit, space->outers * sizeof *digit);
     return TN_OK;
 }

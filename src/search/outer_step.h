@@ -33,7 +33,9 @@ struct tn_evaluator {
     bool has_model;
     tn_cause outer_cause; /* TN_CAUSE_NONE, UNDEFINED, OVERFLOW or LIMIT */
     tn_undefined_flow undefined;
-    tn_layer_use *use; /* [weights] */
+    tn_error why;           /* where keys can't be combined */
+    tn_layer_use *use;      /* [weights] */
+    tn_model_weight *given; /* [weights]: as the model file has them, before choices */
     tn_step step;
     tn_workload *workload;
     double error, accuracy;
@@ -47,7 +49,8 @@ struct tn_evaluator {
 tn_status tn_evaluator_load_outer(tn_evaluator *with, uint64_t outer, tn_error *error);
 tn_status tn_evaluator_load_digits(tn_evaluator *with, const size_t *digit, tn_error *error);
 
-/* Turns a count that leaves 64 bits, or a limit of this program, into a cause; other failures stay failures. */
-tn_status tn_as_cause(tn_status status, tn_cause *cause);
+/* Turns a failure whose error is with->why into a cause: a count that leaves 64 bits, a limit of this program, keys that can't
+ * be combined. Others (memory, interruptions) stay failures. */
+tn_status tn_evaluator_as_cause(tn_evaluator *with, tn_status status, tn_cause *cause, tn_error *error);
 
 #endif

@@ -389,6 +389,23 @@ static void put_folding(const tn_folding *folding, tn_buffer *out) {
         tn_buffer_format(out, i ? "x%" PRIu64 : "%" PRIu64, folding->factor[i]);
 }
 
+tn_status tn_axis_set_ranks(const tn_axis *choice, size_t digit, tn_weight *weight, tn_error *error) {
+    const tn_rank_list *list = &choice->rank_list[digit];
+    uint32_t count = tn_weight_rank_count(weight);
+    if (list->count != count)
+        return tn_fail_at(
+            error, TN_INPUT, choice->at,
+            "ranks %s are %" PRIu32 "; format %s with %" PRIu32 " factors per side has %" PRIu32,
+            choice->text[digit], list->count, tn_format_names[weight->format], weight->d, count);
+    weight->rank_count = count;
+    memcpy(weight->rank, list->rank, count * sizeof *weight->rank);
+    tn_error why = {0};
+    tn_status status = tn_weight_check(weight, &why);
+    return status == TN_OK
+               ? TN_OK
+               : tn_fail_at(error, status, choice->at, "ranks %s: %.900s", choice->text[digit], why.message);
+}
+
 void tn_axis_value(const tn_axis *choice, size_t digit, tn_buffer *out) {
     if (choice->kind == TN_AXIS_FOLDING) {
         put_folding(&choice->folding[digit].m, out);

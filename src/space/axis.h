@@ -83,6 +83,9 @@ bool tn_axis_is_of_weight(const tn_axis *choice);
 /* of that weight. */
 bool tn_axis_varies(const tn_axis *choice, size_t weight);
 
+/* Gives the weight all the ranks of a list among the values; TN_INPUT where its format and folding have others. */
+tn_status tn_axis_set_ranks(const tn_axis *choice, size_t digit, tn_weight *weight, tn_error *error);
+
 /* Value `digit` as text: "12x8x8,8x8x12", "12", "optimal". */
 void tn_axis_value(const tn_axis *choice, size_t digit, tn_buffer *out);
 

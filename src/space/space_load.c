@@ -170,6 +170,47 @@ static tn_status read_constraints(const space_file *file, tn_arena *arena, tn_sp
     return TN_OK;
 }
 
+/* Of two keys of the model one of which is inside the other, as precision and precision.products, the one that is set last
+ * would decide alone. */
+static tn_status check_no_key_inside(const tn_space *space, tn_error *error) {
+    for (size_t i = 0; i < space->choices.count; i++)
+        for (size_t k = 0; k < space->choices.count; k++) {
+            const tn_axis *outer = &space->choices.axis[i], *inner = &space->choices.axis[k];
+            size_t length = strlen(outer->key);
+            if (outer->kind == TN_AXIS_MODEL_KEY && inner->kind == TN_AXIS_MODEL_KEY &&
+                strncmp(outer->key, inner->key, length) == 0 && inner->key[length] == '.')
+                return tn_fail_at(error, TN_INPUT, inner->at,
+                                  "%s is a part of the choice %s, which replaces all of it; keep one of them",
+                                  inner->key, outer->key);
+        }
+    return TN_OK;
+}
+
+static bool has_other_bonds(const tn_space *space, size_t weight) {
+    size_t base = tn_model_weight_base(space->model, weight);
+    for (size_t i = 0; i < space->choices.count; i++) {
+        const tn_axis *choice = &space->choices.axis[i];
+        if ((choice->kind == TN_AXIS_FORMAT || choice->kind == TN_AXIS_FOLDING) &&
+            (tn_axis_varies(choice, weight) || tn_axis_varies(choice, base)))
+            return true;
+    }
+    return false;
+}
+
+/* Lists of ranks fit the weight as it is, unless its format or folding is a choice: then some may. */
+static tn_status check_rank_lists(const tn_space *space, tn_error *error) {
+    for (size_t i = 0; i < space->choices.count; i++) {
+        const tn_axis *choice = &space->choices.axis[i];
+        if (choice->kind != TN_AXIS_RANK || !choice->rank_list || has_other_bonds(space, choice->weight))
+            continue;
+        for (size_t v = 0; v < choice->count; v++) {
+            tn_weight weight = tn_model_weight_at(space->model, choice->weight)->weight;
+            if (choice->rank_list[v].count) TN_TRY(tn_axis_set_ranks(choice, v, &weight, error));
+        }
+    }
+    return TN_OK;
+}
+
 /* Every value of a model key must give a model that loads, so that no sweep stops at one half-way; designs whose
  * counts overflow are counted as such. */
 static tn_status check_model_keys(const tn_space *space, tn_error *error) {
@@ -381,6 +422,8 @@ static tn_status load_variant(const sources *from, size_t model, size_t device, 
     TN_TRY(count_designs(file, space, error));
     TN_TRY(read_objectives(file, space, error));
     TN_TRY(read_constraints(file, arena, space, error));
+    TN_TRY(check_no_key_inside(space, error));
+    TN_TRY(check_rank_lists(space, error));
     TN_TRY(check_model_keys(space, error));
     TN_TRY(tn_space_check_flows(space, file->choices_at, error));
     TN_TRY(read_error_table(file, arena, space, error));

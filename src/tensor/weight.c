@@ -51,6 +51,16 @@ static tn_status check_factors(const tn_weight *weight, tn_error *error) {
     return TN_OK;
 }
 
+void tn_weight_reshape(tn_weight *weight, tn_format format, uint32_t d, const uint64_t *m,
+                       const uint64_t *n) {
+    uint64_t terms = weight->format == TN_BLOCK_TERM ? weight->rank[2 * weight->d] : 1;
+    weight->format = format;
+    weight->d = d;
+    memmove(weight->m, m, d * sizeof *m);
+    memmove(weight->n, n, d * sizeof *n);
+    weight->rank[2 * d] = terms;
+}
+
 tn_status tn_weight_set_rank(tn_weight *weight, uint64_t rank, tn_error *error) {
     TN_TRY(check_factors(weight, error));
     if (rank == 0) return tn_fail(error, TN_INPUT, "rank 0; a rank is at least 1");

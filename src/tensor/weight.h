@@ -53,6 +53,9 @@ extern const size_t tn_formats_from_weights_count;
 
 /* How many ranks the format has at weight->d. */
 uint32_t tn_weight_rank_count(const tn_weight *weight);
+/* Another format or folding, of d factors a side. Its ranks are to be set behind it: a block-term weight keeps the number of
+ * its terms for that, any other one has 1 of them, whatever bonds it had. */
+void tn_weight_reshape(tn_weight *weight, tn_format format, uint32_t d, const uint64_t *m, const uint64_t *n);
 /* Fills rank_count and rank from one requested rank (ends 1 where the format asks for it). Block-term: the
  * number of terms in rank[2d] stays if it is not 0, else becomes 1. */
 tn_status tn_weight_set_rank(tn_weight *weight, uint64_t rank, tn_error *error);

@@ -85,6 +85,7 @@ typedef struct tn_field {
     const char *const *choices; /* CHOICE: names, ended by NULL */
     const tn_schema *sub;       /* MAPPING, LIST, TABLE */
     ptrdiff_t seen_offset; /* where > 0: of a tn_position that gets the value's place (line 0 if absent) */
+    const void *about;     /* what the schema's owner knows of the key besides; NULL: nothing */
 } tn_field;
 
 /* A row: type (the end of its tn_field_type), struct, member, help, then any of the words below. The key is

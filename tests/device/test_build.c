@@ -84,8 +84,45 @@ static void refused(void **state) {
     }
 }
 
+/* Under the mask of what a key bears on it keeps its value, under that of everything else it has its least one. */
+static void keys_count_where_they_bear(void **state) {
+    (void)state;
+    for (size_t i = 0; i < tn_build_schema.count; i++) {
+        const tn_field *key = &tn_build_schema.field[i];
+        const tn_build_key *about = tn_build_key_of(key);
+        tn_build build;
+        assert_int_equal(decode("{}", &build, NULL), TN_OK);
+        assert_non_null(about);
+        assert_true(about->bears_on != 0);
+        const uint64_t value = key->type == TN_FIELD_COUNT ? (uint64_t)key->maximum : 1;
+        tn_build_set_value(&build, key, value);
+        const tn_build_mask own = tn_build_mask_of(about->bears_on),
+                            others = tn_build_mask_of(~about->bears_on);
+        const tn_build kept = tn_build_masked(&build, &own), left = tn_build_masked(&build, &others);
+        assert_int_equal(tn_build_value(&kept, key), value);
+        assert_int_equal(tn_build_value(&left, key), key->type == TN_FIELD_COUNT ? key->minimum : 0);
+    }
+}
+
+static void keys_without_effect_are_none(void **state) {
+    (void)state;
+    tn_build build, of;
+    assert_int_equal(decode("{blocks: 9, off_chip_tile_bytes: 7}", &build, NULL), TN_OK);
+    of = tn_build_effective(&build);
+    assert_int_equal(of.blocks, 1);
+    assert_int_equal(of.off_chip_tile_bytes, 0);
+    assert_int_equal(of.vector_units, TN_UNITS_SHARED);
+    build.schedule = TN_SCHEDULE_PIPELINED;
+    build.off_chip_over_bytes = 1;
+    of = tn_build_effective(&build);
+    assert_int_equal(of.blocks, 9);
+    assert_int_equal(of.off_chip_tile_bytes, 7);
+    assert_int_equal(of.vector_units, TN_UNITS_OWN);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(defaults), cmocka_unit_test(values),
-                                       cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults), cmocka_unit_test(values), cmocka_unit_test(refused),
+        cmocka_unit_test(keys_count_where_they_bear), cmocka_unit_test(keys_without_effect_are_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

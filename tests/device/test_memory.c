@@ -103,6 +103,28 @@ static void hls_against_brute_force(void **state) {
     assert_int_equal(blocks_of(TN_GEOMETRY_HLS, TN_STYLE_DISTRIBUTED, 32, 32).lutram, 24);
 }
 
+/* No LUTRAM that is as deep or deeper takes fewer LUTs, alone or cut into banks; and a shallower one may take more. */
+static void least_luts_of_deeper_memories(void **state) {
+    (void)state;
+    bool falls = false;
+    for (uint64_t width = 1; width <= 60; width++)
+        for (uint64_t depth = 1; depth <= 200; depth += 1 + depth / 40) {
+            uint64_t least = UINT64_MAX,
+                     own = blocks_of(TN_GEOMETRY_HLS, TN_STYLE_DISTRIBUTED, width, depth).lutram;
+            for (uint64_t banks = 1; banks <= 4; banks++)
+                for (uint64_t deeper = depth; deeper <= depth + 130; deeper++) {
+                    const uint64_t luts = banks * blocks_of(TN_GEOMETRY_HLS, TN_STYLE_DISTRIBUTED,
+                                                            (width + banks - 1) / banks, deeper)
+                                                      .lutram;
+                    if (luts < least) least = luts;
+                }
+            falls |= least < own;
+            assert_true(tn_memory_least_luts(width, depth) <= least);
+            assert_true(4 * tn_memory_least_luts(width, depth) >= own);
+        }
+    assert_true(falls);
+}
+
 static void hls_reports(void **state) {
     (void)state;
     unsigned count[TEST_OPEN + 1] = {0};
@@ -210,6 +232,7 @@ int main(void) {
         cmocka_unit_test(yosys_samples),
         cmocka_unit_test(yosys_oracle),
         cmocka_unit_test(hls_against_brute_force),
+        cmocka_unit_test(least_luts_of_deeper_memories),
         cmocka_unit_test(hls_reports),
         cmocka_unit_test(hls_reports_oracle),
         cmocka_unit_test(example_core),

@@ -60,6 +60,23 @@ static void parameters(void **state) {
     assert_int_equal(parameters_of(&dense), 768 * 26);
 }
 
+/* The number of terms is a block-term weight's own: another folding keeps it, another format has none of it. */
+static void terms_outlive_another_shape(void **state) {
+    (void)state;
+    static const uint64_t m[] = {96, 8}, n[] = {8, 96};
+    for (int format = TN_TT; format < TN_FORMATS; format++) {
+        tn_weight weight = weight_of((tn_format)format, 3, M, N, 4);
+        if (format == TN_BLOCK_TERM) weight.rank[6] = 5;
+        tn_weight_reshape(&weight, TN_BLOCK_TERM, 2, m, n);
+        assert_int_equal(tn_weight_set_rank(&weight, 3, NULL), TN_OK);
+        assert_int_equal(weight.rank_count, 5);
+        assert_int_equal(weight.rank[4], format == TN_BLOCK_TERM ? 5 : 1);
+        tn_weight_reshape(&weight, TN_RING, 2, weight.m, weight.n);
+        assert_int_equal(tn_weight_set_rank(&weight, 2, NULL), TN_OK);
+        for (uint32_t k = 0; k < weight.rank_count; k++) assert_int_equal(weight.rank[k], 2);
+    }
+}
+
 static void shapes(void **state) {
     (void)state;
     uint64_t shape[TN_RANKS_MOST];
@@ -358,6 +375,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters),
         cmocka_unit_test(shapes),
+        cmocka_unit_test(terms_outlive_another_shape),
         cmocka_unit_test(useful_ranks_of_a_train),
         cmocka_unit_test(useful_ranks_of_other_formats),
         cmocka_unit_test(degrees_of_freedom_are_the_rank_of_the_jacobian),

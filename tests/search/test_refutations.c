@@ -1,0 +1,318 @@
+/* Fronts and prices that were wrong once, as small spaces: each against every design priced on its own
+ * (support/every_design.h). tests/search/test_exactness.c draws such spaces at random. */
+#include "base/file.h"
+#include "price/price.h"
+#include "results/result.h"
+#include "search/decomposition.h"
+#include "support/every_design.h"
+#include "support/folder.h"
+#include "support/status.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tn_arena arena;
+
+static int tear_down(void **state) {
+    tn_arena_free(&arena);
+    return test_folder_remove(state);
+}
+
+/* The space of that text, whose model: is model.yaml; `laid_most` 0: it is swept by bounds. */
+static void load(const char *model, const char *text, tn_space *space) {
+    tn_error error = {0};
+    test_ok(tn_file_write(test_in_folder("model.yaml"), model, strlen(model), &error), &error);
+    test_ok(tn_file_write(test_in_folder("space.yaml"), text, strlen(text), &error), &error);
+    test_ok(tn_space_load(test_in_folder("space.yaml"), NULL, 0, NULL, &arena, space, &error), &error);
+}
+
+/* One evaluator gives every design the price that it has alone, whichever came before. */
+static void assert_same_prices(const tn_space *space, const test_every_design *all) {
+    for (int backwards = 0; backwards < 2; backwards++) {
+        tn_evaluator *evaluator;
+        tn_error error = {0};
+        test_ok(tn_evaluator_new(space, &evaluator, &error), &error);
+        for (uint64_t i = 0; i < all->designs; i++) {
+            const uint64_t id = backwards ? all->designs - 1 - i : i;
+            const test_design *alone = &all->design[id];
+            tn_evaluation found;
+            uint64_t outer, inner;
+            uint32_t cause;
+            tn_space_split(space, id, &outer, &inner);
+            test_ok(tn_evaluate(evaluator, outer, inner, &found, &cause, &error), &error);
+            assert_int_equal(cause, alone->cause);
+            if (!test_has_price(alone)) continue;
+            for (size_t q = 0; q < tn_quantities_count; q++) {
+                double expected = tn_quantities[q].get(&alone->evaluation),
+                       value = tn_quantities[q].get(&found);
+                if (value != expected && !(isnan(value) && isnan(expected)))
+                    fail_msg("design %llu has %s %.17g, alone %.17g", (unsigned long long)id,
+                             tn_quantities[q].name, value, expected);
+            }
+        }
+        tn_evaluator_free(evaluator);
+    }
+}
+
+/* The sweep's front and count of feasible designs are those of designs priced alone. */
+static void assert_swept(const tn_space *space, const test_every_design *all, unsigned threads) {
+    char name[32];
+    tn_error error = {0};
+    tn_summary summary;
+    tn_result result;
+    snprintf(name, sizeof name, "%s-%u", space->name, threads);
+    const tn_sweep_options options = {.threads = threads, .keep_all = true};
+    test_ok(tn_sweep_folder(space, &options, test_in_folder(name), NULL, &summary, &error), &error);
+    assert_int_equal(summary.feasible, all->feasible);
+    test_ok(tn_result_load(test_in_folder(name), &arena, &result, &error), &error);
+    assert_int_equal(result.front_count, all->front);
+    for (size_t i = 0; i < result.front_count; i++) assert_true(all->design[result.front[i].id].on_front);
+}
+
+/* ---- write-backs of several kernels ---- */
+
+static const char grouped_query[] =
+    "kind: model\nname: tiny\nsequence: 8\nweights:\n  square: {format: cp, m: 2x12, n: 6x4, rank: "
+    "3}\nlayers:\n"
+    "  - {name: embedding, kind: embedding, vocabulary: 24, width: 24}\n"
+    "  - {name: query, kind: linear, outputs: 24, weight: square}\n"
+    "  - {name: key, kind: linear, outputs: 6, input: embedding}\n"
+    "  - {name: value, kind: linear, outputs: 6, input: embedding}\n"
+    "  - {name: attention, kind: attention, heads: 4, kv_heads: 1, input: [query, key, value]}\n"
+    "  - {name: loss, kind: cross-entropy}\n";
+
+static void every_kernel_has_its_write_back(void **state) {
+    static const char *const kernels[] = {"[1, 2]", "[2, 1]", "[1, 2, 3, 4, 5]", "[5, 4, 3, 2, 1]"},
+                             *const fusions[] = {"[additions]", "[write-back]", "[none, additions]"};
+    (void)state;
+    for (int k = 0; k < 4; k++)
+        for (int f = 0; f < 3; f++) {
+            char text[512];
+            tn_space space;
+            snprintf(text, sizeof text,
+                     "kind: space\nname: kernels%d%d\nmodel: model.yaml\ndevice: u280\n"
+                     "constraints: ['dsp <= 760']\nchoices:\n  build.kernels: %s\n  build.fusion: %s\n",
+                     k, f, kernels[k], fusions[f]);
+            load(grouped_query, text, &space);
+            test_every_design all = test_price_every_design(&space);
+            assert_same_prices(&space, &all);
+            assert_swept(&space, &all, 1);
+            test_every_design_free(&all);
+        }
+}
+
+/* ---- terms of block-term weights ---- */
+
+static const char block_terms[] = "kind: model\nname: tiny\nsequence: 2\nweights:\n  a: {format: bt, m: 2x6, "
+                                  "n: 3x4, rank: 2x2x3x2x3}\nlayers:\n"
+                                  "  - {name: embedding, kind: embedding, vocabulary: 12, width: 12}\n"
+                                  "  - {name: l1, kind: linear, outputs: 12, weight: a}\n"
+                                  "  - {name: loss, kind: cross-entropy}\n";
+
+static void terms_are_those_of_the_file(void **state) {
+    static const char *const choices[] = {
+        "weights.a.folding: ['2x6,3x4', '12,12']", "weights.a.folding: ['12,12', '2x6,3x4']",
+        "weights.a.folding: ['12,12', '2x6,3x4', '2x3x2,3x2x2']", "weights.a.format: [ht, bt]",
+        "weights.a.format: [bt, ht, tt, dense]"};
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        char text[512];
+        tn_space space;
+        snprintf(text, sizeof text,
+                 "kind: space\nname: terms%d\nmodel: model.yaml\ndevice: u50\nchoices:\n  %s\n"
+                 "  weights.a.rank: [1, 3, 2]\n",
+                 i, choices[i]);
+        load(block_terms, text, &space);
+        test_every_design all = test_price_every_design(&space);
+        assert_same_prices(&space, &all);
+        for (unsigned threads = 1; threads <= 3; threads++) assert_swept(&space, &all, threads);
+        test_every_design_free(&all);
+    }
+}
+
+/* ---- bounds of what passes external memory ---- */
+
+static const char looked_up[] =
+    "kind: model\nname: tiny\nbatch: 2\nsequence: 1\nprecision: {products: int8}\nfrozen: [embedding]\n"
+    "weights:\n  square: {format: tt, m: 4x4, n: 8x2, rank: 3}\n"
+    "  table: {format: ttm, m: 4x4, n: 8x2, rank: 3, flow: right-to-left}\nlayers:\n"
+    "  - {name: embedding, kind: embedding, vocabulary: 16, width: 16, weight: table}\n"
+    "  - {name: positions, kind: positions}\n"
+    "  - name: enc\n    kind: block\n    layers:\n"
+    "      - {name: query, kind: linear, outputs: 16, weight: square, input: entry}\n"
+    "      - {name: key, kind: linear, outputs: 16, weight: square, input: entry}\n"
+    "      - {name: value, kind: linear, outputs: 16, weight: square, input: entry}\n"
+    "      - {name: attention, kind: attention, heads: 4, input: [query, key, value]}\n"
+    "  - {name: loss, kind: cross-entropy}\n";
+
+static void no_bound_is_above_its_price(void **state) {
+    static const char *const devices[] = {"vck190", "zcu104", "u50"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        tn_space space;
+        tn_evaluator *evaluator;
+        tn_error error = {0};
+        snprintf(
+            text, sizeof text,
+            "kind: space\nname: refuted%d\nmodel: model.yaml\ndevice: %s\n"
+            "set: [build.off_chip_over_bytes=100, weights.square.rank=1]\n"
+            "constraints: ['cycles_per_step <= %d']\nobjectives: [cycles_per_step, bram18]\nchoices:\n"
+            "  build.blocks: [1, 2]\n  build.rows: [4, 5, 6]\n  build.off_chip_tile_bytes: [0, 1000001]\n",
+            i, devices[i], i == 2 ? 2272 : 2122);
+        load(looked_up, text, &space);
+        space.laid_most = 0;
+        test_every_design all = test_price_every_design(&space);
+        assert_true(all.feasible > 0);
+        test_ok(tn_evaluator_new(&space, &evaluator, &error), &error);
+        for (uint64_t id = 0; id < all.designs; id++) {
+            tn_evaluation found, bound = all.design[id].evaluation;
+            bool exact;
+            test_ok(tn_evaluate_design(evaluator, id, &found, &error), &error);
+            for (int close = 0; close < 2; close++) {
+                test_ok((close ? tn_price_close_bound : tn_price_bound)(tn_evaluator_workload(evaluator),
+                                                                        tn_evaluator_build(evaluator),
+                                                                        &bound.price, &exact, &error),
+                        &error);
+                for (size_t q = 0; q < tn_quantities_count; q++)
+                    if (tn_quantities[q].bounded == TN_BOUNDED_BELOW &&
+                        tn_quantities[q].get(&bound) > tn_quantities[q].get(&found))
+                        fail_msg("%s: design %llu: the bound of %s is %.17g, the price %.17g", devices[i],
+                                 (unsigned long long)id, tn_quantities[q].name, tn_quantities[q].get(&bound),
+                                 tn_quantities[q].get(&found));
+            }
+        }
+        assert_swept(&space, &all, 2);
+        tn_evaluator_free(evaluator);
+        test_every_design_free(&all);
+    }
+}
+
+/* ---- decompositions whose first designs do not fit ---- */
+
+static const char grouped_heads[] =
+    "kind: model\nname: tiny\nbatch: 3\nsequence: 5\nweights:\n"
+    "  square: {format: tt, m: 2x6, n: 4x3, rank: 4}\n"
+    "  table: {format: ttm, m: 2x6, n: 4x3, rank: 1, flow: right-to-left}\nlayers:\n"
+    "  - {name: embedding, kind: embedding, vocabulary: 12, width: 12, weight: table}\n"
+    "  - {name: positions, kind: positions}\n"
+    "  - {name: query, kind: linear, outputs: 12, weight: square, input: positions}\n"
+    "  - {name: key, kind: linear, outputs: 4, input: positions}\n"
+    "  - {name: value, kind: linear, outputs: 4, input: positions}\n"
+    "  - {name: attention, kind: attention, heads: 3, kv_heads: 1, input: [query, key, value]}\n"
+    "  - {name: head, kind: linear, outputs: 5}\n"
+    "  - {name: loss, kind: cross-entropy}\n";
+
+static void decompositions_find_what_fits(void **state) {
+    (void)state;
+    tn_space space;
+    tn_error error = {0};
+    load(
+        grouped_heads,
+        "kind: space\nname: fits\nmodel: model.yaml\ndevice: zcu104\n"
+        "set: [build.layouts=ideal, build.buffers=separate, build.sharing=per-phase, build.split=partition]\n"
+        "objectives: [on_chip_bytes, bram18]\nchoices:\n  weights.square.rank: {from: 1, to: 4}\n"
+        "  build.reduction: [1]\n  build.columns: [3, 8]\n",
+        &space);
+    test_every_design all = test_price_every_design(&space);
+    assert_true(all.feasible > 0 && all.feasible < all.designs);
+    for (int i = 0; i < 2; i++) {
+        const tn_decompose_options options = {.epsilon = i ? 0.1 : 0, .threads = 1};
+        tn_decomposed found;
+        test_ok(tn_decompose(&space, &options, &found, &error), &error);
+        assert_null(found.refused);
+        assert_true(found.count > 0);
+        for (size_t k = 0; k < space.objectives; k++) assert_true(isfinite(found.factor[k]));
+        for (size_t m = 0; i == 0 && m < found.count; m++) {
+            uint64_t id = 0;
+            assert_int_equal(
+                tn_choices_id_of(&space.choices, found.digit + m * space.choices.count, &id, &error), TN_OK);
+            assert_int_equal(all.design[id].cause, TN_CAUSE_NONE);
+        }
+        tn_decomposed_free(&found);
+    }
+    test_every_design_free(&all);
+}
+
+/* Builds that only add kernels are idle, but a constraint may ask for them. */
+static void constraints_may_ask_for_more(void **state) {
+    static const char *const constraints[] = {"build.kernels = 2", "dsp >= 400"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char text[640];
+        tn_space space;
+        tn_decomposed found;
+        tn_error error = {0};
+        snprintf(text, sizeof text,
+                 "kind: space\nname: more\nmodel: model.yaml\ndevice: zcu102\n"
+                 "set: [build.layouts=ideal, build.buffers=separate, build.group=1]\n"
+                 "objectives: [cycles_per_step, bram18]\nconstraints: ['%s']\nchoices:\n"
+                 "  weights.square.rank: [1, 2, 3]\n  build.kernels: [1, 2]\n",
+                 constraints[i]);
+        load(grouped_heads, text, &space);
+        test_every_design all = test_price_every_design(&space);
+        const tn_decompose_options options = {.epsilon = 0, .threads = 1};
+        test_ok(tn_decompose(&space, &options, &found, &error), &error);
+        assert_null(found.refused);
+        assert_true(all.feasible > 0 && all.feasible < all.designs);
+        assert_int_equal(found.count, all.front);
+        for (size_t m = 0; m < found.count; m++) {
+            uint64_t id;
+            assert_int_equal(
+                tn_choices_id_of(&space.choices, found.digit + m * space.choices.count, &id, &error), TN_OK);
+            assert_true(all.design[id].on_front);
+        }
+        tn_decomposed_free(&found);
+        test_every_design_free(&all);
+    }
+}
+
+/* ---- combinations that there are not ---- */
+
+static void undefined_combinations_are_counted(void **state) {
+    static const struct {
+        const char *choices;
+        uint64_t designs, undefined;
+    } spaces[] = {
+        {"build.array: [lanes, systolic]\n  build.reduction: [1, 4]", 4, 1},
+        {"phase: [training, inference]\n  activations.policy: [keep, recompute-layers]", 4, 1},
+        {"sparsity.weights: [1, 0.5]\n  sparsity.activations: [0, 0.5]", 4, 1},
+    };
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        tn_space space;
+        snprintf(text, sizeof text,
+                 "kind: space\nname: undefined%d\nmodel: model.yaml\ndevice: u280\nchoices:\n  %s\n", i,
+                 spaces[i].choices);
+        load(grouped_query, text, &space);
+        test_every_design all = test_price_every_design(&space);
+        uint64_t undefined = 0;
+        for (uint64_t id = 0; id < all.designs; id++) {
+            assert_int_equal(all.design[id].status, TN_OK);
+            undefined += all.design[id].cause == TN_CAUSE_UNDEFINED;
+        }
+        assert_int_equal(all.designs, spaces[i].designs);
+        assert_int_equal(undefined, spaces[i].undefined);
+        assert_same_prices(&space, &all);
+        assert_swept(&space, &all, 2);
+        test_every_design_free(&all);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_has_its_write_back),    cmocka_unit_test(terms_are_those_of_the_file),
+        cmocka_unit_test(no_bound_is_above_its_price),        cmocka_unit_test(decompositions_find_what_fits),
+        cmocka_unit_test(undefined_combinations_are_counted), cmocka_unit_test(constraints_may_ask_for_more),
+    };
+    return cmocka_run_group_tests(tests, test_folder_make, tear_down);
+}
