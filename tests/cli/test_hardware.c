@@ -120,7 +120,8 @@ static void refused_plays(void **state) {
         {"--dataflow scalesim_ws --execute $W $W -o $C", "ws_double_buffered"},
         {"--execute $W $W -o $C", "--dataflow"},
         {"--dataflow os_serial --execute $W $SMOOTH -o $C", "as many rows here as"},
-        {"--dataflow os_serial --execute $SMOOTH $C -o $C", "C"},
+        {"--dataflow os_serial --execute $W $C -o $C", "can't be opened"},
+        {"--dataflow os_serial --execute $W $REAL -o $C", "both as integers or both in floating point"},
         {"--dataflow os_serial --m 2 --k 2 --n 2 -o $C", "-o belongs to --execute"},
         {"--dataflow os_serial --m 2 --k 2 --n 2 --pass forward", "--pass belongs to --execute"},
         {"--dataflow os_serial --m 2 --k 2 --n 2 $W", "belongs to --execute"},
@@ -128,10 +129,10 @@ static void refused_plays(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char command[4096], examples[1024];
         snprintf(examples, sizeof examples, "%s", test_source("docs/examples"));
-        snprintf(
-            command, sizeof command,
-            "W=%s/weights.npy SMOOTH=%s/w.npy C=%s-none; \"$TENFOLD\" hardware array --rows 2 --cols 2 %s",
-            examples, examples, path, bad[i].options);
+        snprintf(command, sizeof command,
+                 "W=%s/weights.npy SMOOTH=%s/w.npy C=%s-none REAL=%s; LC_ALL=C sed 's/<i8/<f8/' $W >$REAL; "
+                 "\"$TENFOLD\" hardware array --rows 2 --cols 2 %s",
+                 examples, examples, path, path, bad[i].options);
         test_run run = test_shell(command);
         if (run.status != 2 || !strstr(run.err, bad[i].said))
             fail_msg("%s: status %d, %s", bad[i].options, run.status, run.err);
