@@ -19,7 +19,8 @@
  *   a network or layer       tensor/einsum.h, tensor/weight.h -> flow/search.h, flow/named.h, flow/training.h
  *   a model file             model/model.h -> price/price.h (one design), run/validate.h (execute it)
  *   a space file             space/space.h -> results/sweep.h -> results/result.h -> plot/sweep_figures.h
- *   a hardware question      device/block.h, multiply.h, dot.h, systolic.h, loop.h, roofline.h
+ *   a hardware question      device/block.h, device/multiply.h, kernel/pipeline.h, kernel/systolic.h,
+ *                            kernel/systolic_player.h, roofline/roofline.h
  *   trained weights, or a fine-tuning job   the headers of decompose/, ranks/, finetune/
  */
 #ifndef TENFOLD_H
@@ -49,6 +50,7 @@
 #include "flow/tree.h"
 #include "kernel/pipeline.h"
 #include "kernel/systolic.h"
+#include "kernel/systolic_player.h"
 #include "knapsack/allocation.h"
 #include "model/model.h"
 #include "model/step.h"

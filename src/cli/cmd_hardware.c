@@ -1,4 +1,4 @@
-/* tenfold hardware QUESTION [--device D] OPTIONS | --batch FILE.csv */
+/* tenfold hardware QUESTION [--device D] OPTIONS | --batch FILE.csv | array --execute A.npy B.npy -o C.npy */
 #include "cli/cmd_hardware.h"
 
 #include "base/name_index.h"
@@ -8,7 +8,8 @@
 #include "device/device_data.h"
 #include "device/multiply.h"
 #include "kernel/pipeline.h"
-#include "kernel/systolic.h"
+#include "kernel/systolic_player.h"
+#include "text/arrays.h"
 #include "text/json.h"
 #include "text/number.h"
 
@@ -83,6 +84,114 @@ static tn_status ask_array(const tn_question_values *v, void *answer, tn_error *
 }
 
 const tn_question tn_question_array = TN_QUESTION(array, NULL, "cycles of a product on a systolic array");
+
+/* ---- array --execute: the array played on the matrices of two files ---- */
+
+static const char *const passes[] = {"forward", "input-gradient", "weight-gradient", NULL}; /* as tn_phase */
+enum { PLAY_DATAFLOW = 2, PASS, PLAY_A, PLAY_B, PLAY_C, PLAY_PARAMETERS };
+static const tn_parameter play_parameters[] = {
+    [ROWS] = {"rows", NULL, NULL, "processing elements in a column"},
+    [COLUMNS] = {"cols", NULL, NULL, "processing elements in a row"},
+    [PLAY_DATAFLOW] = {"dataflow", NULL, tn_dataflow_names, "what stays in the array"},
+    [PASS] = {"pass", "forward", passes, "which of A B, A B^T and A^T B"},
+    [PLAY_A] = {"a", NULL, tn_sizes, "left operand"},
+    [PLAY_B] = {"b", NULL, tn_sizes, "right operand"},
+    [PLAY_C] = {"c", NULL, tn_sizes, "the product"},
+};
+static const tn_column play_columns[] = {
+    TN_COLUMN(tn_array_played, cycles, "cycles"),
+    TN_COLUMN(tn_array_played, saved_accesses, "saved accesses", .unit = "words"),
+};
+static const tn_record play_record = TN_RECORD(tn_array_played, play_columns);
+
+typedef struct {
+    const char *path;
+    uint64_t rows, columns;
+    bool integers;
+    tn_array_value *value;
+} matrix;
+
+static tn_status read_opened_matrix(tn_arrays *file, tn_arena *arena, matrix *to, tn_error *error) {
+    const tn_array_info *info = tn_arrays_info(file, 0);
+    if (tn_arrays_count(file) != 1)
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = to->path},
+                          "holds %zu arrays; the array is fed from a file with one, such as a .npy",
+                          tn_arrays_count(file));
+    if (info->axes != 2)
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = to->path},
+                          "has %zu axes; a systolic array multiplies matrices, of 2 axes", info->axes);
+    to->rows = info->shape[0];
+    to->columns = info->shape[1];
+    to->integers = info->integers;
+    TN_TRY(TN_NEW(arena, info->elements, &to->value, error));
+    return to->integers ? tn_arrays_read_integers(file, 0, (void *)to->value, error)
+                        : tn_arrays_read(file, 0, (void *)to->value, error);
+}
+
+static tn_status read_matrix(const char *path, tn_arena *arena, matrix *to, tn_error *error) {
+    tn_arrays *file;
+    TN_TRY(tn_arrays_open_numbers(path, &file, error));
+    to->path = path;
+    tn_status status = read_opened_matrix(file, arena, to, error);
+    tn_arrays_close(file);
+    return status;
+}
+
+/* The layer's sizes from the operands of its pass. */
+static tn_status match(tn_phase pass, const matrix *a, const matrix *b, tn_array_product *layer,
+                       tn_error *error) {
+    uint64_t of_a = pass == TN_WEIGHT_GRADIENT ? a->rows : a->columns;
+    uint64_t of_b = pass == TN_INPUT_GRADIENT ? b->columns : b->rows;
+    *layer = (tn_array_product){a->rows, pass == TN_INPUT_GRADIENT ? b->rows : a->columns, b->columns};
+    if (of_a != of_b)
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = b->path},
+                          "is %llu x %llu and %s %llu x %llu; %s needs as many %s here as %s there",
+                          (unsigned long long)b->rows, (unsigned long long)b->columns, a->path,
+                          (unsigned long long)a->rows, (unsigned long long)a->columns, passes[pass],
+                          pass == TN_INPUT_GRADIENT ? "columns" : "rows",
+                          pass == TN_WEIGHT_GRADIENT ? "rows" : "columns");
+    if (a->integers != b->integers)
+        return tn_fail_at(error, TN_INPUT, (tn_position){.file = b->path},
+                          "holds %s and %s %s; give both as integers or both in floating point",
+                          b->integers ? "integers" : "floating point", a->path,
+                          a->integers ? "integers" : "floating point");
+    return TN_OK;
+}
+
+static tn_status play_files(const tn_question_values *v, tn_arena *arena, tn_array_played *played,
+                            tn_error *error) {
+    matrix a, b;
+    tn_array_value *c;
+    tn_array_play play = {.array = {v->value[ROWS], v->value[COLUMNS]},
+                          .dataflow = (tn_dataflow)v->value[PLAY_DATAFLOW],
+                          .pass = (tn_phase)v->value[PASS]};
+    TN_TRY(read_matrix(v->text[PLAY_A], arena, &a, error));
+    TN_TRY(read_matrix(v->text[PLAY_B], arena, &b, error));
+    TN_TRY(match(play.pass, &a, &b, &play.layer, error));
+    play.integers = a.integers;
+    play.a = a.value;
+    play.b = b.value;
+    const uint64_t shape[] = {play.pass == TN_WEIGHT_GRADIENT ? play.layer.k : play.layer.m,
+                              play.pass == TN_INPUT_GRADIENT ? play.layer.k : play.layer.n};
+    tn_array_out out = {.name = "c", .axes = 2, .shape = shape};
+    TN_TRY(tn_arena_alloc(arena, shape[0], shape[1] * sizeof *c, &c, error));
+    TN_TRY(tn_systolic_play(&play, c, played, error));
+    if (play.integers)
+        out.integers = (const void *)c;
+    else
+        out.values = (const void *)c;
+    return tn_npy_write(v->text[PLAY_C], &out, error);
+}
+
+static tn_status ask_play(const tn_question_values *v, void *answer, tn_error *error) {
+    tn_arena arena = {0};
+    tn_status status = play_files(v, &arena, answer, error);
+    tn_arena_free(&arena);
+    return status;
+}
+
+static const tn_question question_play = {"array",         NULL,         NULL,    play_parameters,
+                                          PLAY_PARAMETERS, &play_record, ask_play};
 
 static const tn_parameter training_parameters[] = {
     [ROWS] = {"rows", NULL, NULL, "processing elements in a column"},
@@ -171,7 +280,7 @@ static tn_status ask_loop(const tn_question_values *v, void *answer, tn_error *e
 const tn_question tn_question_loop =
     TN_QUESTION(loop, NULL, "cycles of a loop as high-level synthesis schedules it");
 
-enum { OWN_OPTIONS = 3, CHOICES_WIDTH = 14 };
+enum { OWN_OPTIONS = 3, PLAY_OPTIONS = 3, CHOICES_WIDTH = 14 };
 _Static_assert((int)TN_PARAMETERS_MOST <= (int)TN_FORMULA_KEYS_MOST, "a question is a formula");
 
 typedef struct {
@@ -179,6 +288,7 @@ typedef struct {
     const tn_question *question;
     const char *given[TN_PARAMETERS_MOST]; /* options; NULL: not given */
     const char *device_name, *batch;
+    const char *execute, *pass, *output; /* array */
     tn_option_list set;
     const tn_device *device;
 } request;
@@ -302,9 +412,34 @@ static tn_status load_device(request *r, tn_error *error) {
     return TN_OK;
 }
 
+/* From the question `array` to the one that plays it. */
+static tn_status ask_to_play(request *r, tn_error *error) {
+    const char *const *given = r->given, *right = r->common.arguments ? r->common.argument[0] : NULL;
+    if (r->batch)
+        return tn_fail(error, TN_INPUT, "--batch counts cycles, it plays no array; leave out --execute");
+    if (given[M] || given[K] || given[N])
+        return tn_fail(error, TN_INPUT, "--m, --k and --n come from the files of --execute; leave them out");
+    if (!right) return tn_fail(error, TN_INPUT, "--execute takes two files, A.npy B.npy; give the second");
+    if (!r->output) return tn_fail(error, TN_INPUT, "--execute needs -o C.npy, where the product goes");
+    const char *const played[TN_PARAMETERS_MOST] = {
+        [ROWS] = given[ROWS], [COLUMNS] = given[COLUMNS], [PLAY_DATAFLOW] = given[DATAFLOW],
+        [PASS] = r->pass,     [PLAY_A] = r->execute,      [PLAY_B] = right,
+        [PLAY_C] = r->output};
+    memcpy(r->given, played, sizeof played);
+    r->question = &question_play;
+    return TN_OK;
+}
+
 static tn_status answer_question(void *asked, int *answer, tn_error *error) {
     request *r = asked;
     (void)answer;
+    if (r->execute)
+        TN_TRY(ask_to_play(r, error));
+    else if (r->common.arguments || r->pass || r->output)
+        return tn_fail(error, TN_INPUT, "%s belongs to --execute A.npy B.npy -o C.npy",
+                       r->pass     ? "--pass"
+                       : r->output ? "-o"
+                                   : r->common.argument[0]);
     TN_TRY(load_device(r, error));
     return answer_formula(r, error);
 }
@@ -336,10 +471,21 @@ static void print_long_choices(const void *asked) {
     }
 }
 
+static bool is_played(const tn_question *q) {
+    return q == &tn_question_array;
+}
+
 static const tn_option own_options[OWN_OPTIONS] = {
     {"--device", TN_INTO(request, device_name), "DEVICE", "FPGA that answers (kernel: u50; others: none)"},
     {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of the device; repeatable"},
     {"--batch", TN_INTO(request, batch), "FILE.csv", "a question a row; columns are the options' names"},
+};
+
+static const tn_option play_options[PLAY_OPTIONS] = {
+    {"--execute", TN_INTO(request, execute), "A.npy B.npy",
+     "plays the array on two matrices, cycle by cycle"},
+    {"--pass", TN_INTO(request, pass), "PASS", "forward: A B; input-gradient: A B^T; weight-gradient: A^T B"},
+    {"-o", TN_INTO(request, output), "C.npy", "where the product goes"},
 };
 
 /* The options of a question: its parameters, and those of all. */
@@ -356,27 +502,32 @@ static tn_status make_options(const tn_question *q, tn_arena *arena, tn_option *
         option[i] = (tn_option){name, TN_OPTION_TEXT, offset, argument, help};
     }
     memcpy(option + q->parameters, own_options, sizeof own_options);
+    if (is_played(q)) memcpy(option + q->parameters + OWN_OPTIONS, play_options, sizeof play_options);
     return TN_OK;
 }
 
 /* A question is a command with its own name, usage and options. */
 static tn_status run_question(const tn_question *q, tn_arena *arena, int argc, char **argv, int *answer,
                               tn_error *error) {
-    tn_option option[TN_PARAMETERS_MOST + OWN_OPTIONS];
+    tn_option option[TN_PARAMETERS_MOST + OWN_OPTIONS + PLAY_OPTIONS];
     request *fresh;
     tn_command own = {.name = "hardware",
                       .summary = q->summary,
                       .option = option,
-                      .options = q->parameters + OWN_OPTIONS,
+                      .arguments = {0, is_played(q)},
+                      .options = q->parameters + OWN_OPTIONS + (is_played(q) ? PLAY_OPTIONS : 0),
                       .request_size = sizeof *fresh,
                       .answer = answer_question,
                       .explain = print_long_choices};
     TN_TRY(TN_NEW(arena, 1, &fresh, error));
     fresh->question = q;
     own.defaults = fresh;
-    TN_TRY(tn_arena_format(arena, &own.usage, error,
-                           "%s [--device D] OPTIONS\n%s [--device D] [OPTIONS] --batch FILE.csv", q->name,
-                           q->name));
+    TN_TRY(tn_arena_format(
+        arena, &own.usage, error, "%s [--device D] OPTIONS\n%s [--device D] [OPTIONS] --batch FILE.csv%s",
+        q->name, q->name,
+        is_played(q) ? "\narray --dataflow NAME --rows N --cols N --execute A.npy B.npy -o "
+                       "C.npy [--pass PASS]"
+                     : ""));
     TN_TRY(make_options(q, arena, option, error));
     return tn_command_run(&own, argc, argv, answer, error);
 }
@@ -406,7 +557,8 @@ const tn_command tn_command_hardware = {
     .name = "hardware",
     .summary = "ask the hardware model one question, or one a row of a table",
     .usage = "memory|layout|layer|multiply|array|training|dot|loop|kernel [--device D] OPTIONS\n"
-             "QUESTION [--device D] --batch FILE.csv",
+             "QUESTION [--device D] --batch FILE.csv\n"
+             "array --dataflow D --rows R --cols C --execute A.npy B.npy -o C.npy [--pass P]",
     .answer = answer_none,
     .explain = list_questions,
     .dispatch = dispatch,

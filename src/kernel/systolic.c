@@ -173,24 +173,62 @@ static tn_status add_up(tn_systolic_passes *p, tn_error *error) {
 
 /* T tiles through resident weights, all but the first visited loaded; the padding rows of the tile visited
  * last (the first of the forward pass) are whole unless it is the only row of tiles. */
-static tn_status input_gradient_in_place(const tn_systolic *array, const tn_array_product *l,
-                                         uint64_t *cycles, tn_error *error) {
-    uint64_t row_tiles = tn_ceil_div(l->k, array->rows), column_tiles = tn_ceil_div(l->n, array->columns),
-             tiles;
+static tn_status input_gradient_in_place(const tn_systolic *array, bool double_buffered,
+                                         const tn_array_product *l, uint64_t *cycles, tn_error *error) {
+    uint64_t row_tiles = tn_ceil_div(l->k, array->rows), column_tiles = tn_ceil_div(l->n, array->columns);
     uint64_t padding = row_tiles == 1 ? array->rows - l->k : 0;
-    uint64_t pass = l->m + array->rows + array->columns - 2, total = 0;
-    if (!tn_mul(row_tiles, column_tiles, &tiles) || !tn_mul_add(tiles, pass, &total) ||
-        !tn_mul_add(tiles - 1, array->rows, &total))
+    uint64_t pass = l->m + array->rows + array->columns - 2, tiles, begin = 0;
+    bool fits = tn_mul(row_tiles, column_tiles, &tiles);
+    if (fits && double_buffered && tiles > 1) {
+        uint64_t loaded = 1;
+        fits = tn_mul(tiles - 1, l->m, &begin) && tn_mul_add(tiles - 2, array->rows, &loaded);
+        begin = fits ? tn_greatest(begin, loaded) : 0;
+    } else if (fits && !double_buffered) {
+        fits = serial(tiles - 1, pass + array->rows, 0, &begin);
+    }
+    if (!fits || !tn_add(begin, pass - padding, cycles)) return systolic_training_overflow(error);
+    return TN_OK;
+}
+
+static tn_dataflow with_resting_sums(tn_dataflow dataflow) {
+    return dataflow == TN_WS_SERIAL            ? TN_OS_SERIAL
+           : dataflow == TN_WS_DOUBLE_BUFFERED ? TN_OS_OVERLAPPED
+                                               : dataflow;
+}
+
+tn_status tn_systolic_pass_cycles(const tn_systolic *array, tn_dataflow dataflow, tn_phase pass,
+                                  const tn_array_product *l, uint64_t *cycles, tn_error *error) {
+    bool in_place = dataflow == TN_WS_SERIAL || dataflow == TN_WS_DOUBLE_BUFFERED;
+    switch (pass) {
+    case TN_FORWARD:
+        return product_cycles(array, dataflow, l->m, l->k, l->n, cycles, error);
+    case TN_INPUT_GRADIENT:
+        if (!in_place) return product_cycles(array, dataflow, l->m, l->n, l->k, cycles, error);
+        TN_TRY(check(array, l, error));
+        return input_gradient_in_place(array, dataflow == TN_WS_DOUBLE_BUFFERED, l, cycles, error);
+    case TN_WEIGHT_GRADIENT:
+        return product_cycles(array, with_resting_sums(dataflow), l->k, l->m, l->n, cycles, error);
+    default:
+        return tn_fail(error, TN_INPUT,
+                       "a systolic array has no such pass; it has forward, input gradient "
+                       "and weight gradient");
+    }
+}
+
+tn_status tn_systolic_saved_accesses(tn_phase pass, const tn_array_product *l, uint64_t *words,
+                                     tn_error *error) {
+    *words = 0;
+    if (pass == TN_FORWARD) return TN_OK;
+    if (!tn_mul(l->k, pass == TN_INPUT_GRADIENT ? l->n : l->m, words) || !tn_mul(*words, 2, words))
         return systolic_training_overflow(error);
-    *cycles = total - padding;
     return TN_OK;
 }
 
 static tn_status in_place(const tn_systolic *array, const tn_array_product *l, tn_systolic_passes *p,
                           tn_error *error) {
-    TN_TRY(product_cycles(array, TN_WS_SERIAL, l->m, l->k, l->n, &p->forward_cycles, error));
-    TN_TRY(input_gradient_in_place(array, l, &p->input_gradient_cycles, error));
-    TN_TRY(product_cycles(array, TN_OS_SERIAL, l->k, l->m, l->n, &p->weight_gradient_cycles, error));
+    uint64_t *cycles[] = {&p->forward_cycles, &p->input_gradient_cycles, &p->weight_gradient_cycles};
+    for (tn_phase pass = TN_FORWARD; pass <= TN_WEIGHT_GRADIENT; pass++)
+        TN_TRY(tn_systolic_pass_cycles(array, TN_WS_SERIAL, pass, l, cycles[pass], error));
     return add_up(p, error);
 }
 
@@ -199,10 +237,10 @@ static tn_status explicitly(const tn_systolic *array, const tn_array_product *l,
     TN_TRY(product_cycles(array, TN_WS_SERIAL, l->m, l->k, l->n, &p->forward_cycles, error));
     TN_TRY(product_cycles(array, TN_WS_SERIAL, l->m, l->n, l->k, &p->input_gradient_cycles, error));
     TN_TRY(product_cycles(array, TN_WS_SERIAL, l->k, l->m, l->n, &p->weight_gradient_cycles, error));
-    uint64_t words = 0;
-    if (!tn_mul_add(l->k, l->n, &words) || !tn_mul_add(l->m, l->k, &words) ||
-        !tn_mul(words, 2, &p->transposition_accesses))
-        return systolic_training_overflow(error);
+    uint64_t weights, inputs;
+    TN_TRY(tn_systolic_saved_accesses(TN_INPUT_GRADIENT, l, &weights, error));
+    TN_TRY(tn_systolic_saved_accesses(TN_WEIGHT_GRADIENT, l, &inputs, error));
+    if (!tn_add(weights, inputs, &p->transposition_accesses)) return systolic_training_overflow(error);
     p->transposition_cycles = tn_ceil_div(p->transposition_accesses, array->columns);
     return add_up(p, error);
 }

@@ -17,8 +17,8 @@
  * SCALE-Sim counts a finished product one cycle short of the RTL and, in os, without shifting the sums out:
  * the two definitions differ on purpose and every result says which one it follows.
  *
- * Source: RTL simulation and SCALE-Sim v2/v3 (tests/kernel/test_systolic.c, which also plays small arrays
- * cycle by cycle).
+ * Source: RTL simulation and SCALE-Sim v2/v3 (tests/kernel/test_systolic.c); kernel/systolic_player.h plays the
+ * array cycle by cycle.
  */
 #ifndef TN_KERNEL_SYSTOLIC_H
 #define TN_KERNEL_SYSTOLIC_H
@@ -75,10 +75,15 @@ TN_PUBLIC_END
  *   forward          weights load from above, X streams from the left: ws_serial.
  *   input gradient   dX = dY W^T: dY streams from the other edge through the weights where they rest, sums
  *                    leave sideways: S + R + C - 2 a tile, no transposition. Tiles are visited in the reverse
- *                    order of the forward pass, so the one still resident is not loaded again; the others
- * are. weight gradient  dW = X^T dY accumulates where the weights lie (X from the left, dY from above), then
+ *                    order of the forward pass, so the one still resident is not loaded again; the others are.
+ *   weight gradient  dW = X^T dY accumulates where the weights lie (X from the left, dY from above), then
  *                    drains R: os_serial of a K x S x N product.
  * One tile: R + (S + R + C - 2), S + R + C - 2, (S + R + C - 2) + R; 78, 62, 78 on 16 x 16 with S = 32.
+ *
+ * In the other dataflows (tn_systolic_pass_cycles) the passes are wired alike. ws_double_buffered: weights of the next
+ * tile load behind this one's products in the input gradient too, so tile t >= 1 begins at max(t S, (t - 1) R + 1), and
+ * the weight gradient is os_overlapped. os_serial, os_overlapped: the result rests in every pass, the input gradient is
+ * an S x N x K product whose upper edge reads W along its rows. SCALE-Sim's count products of these sizes.
  *
  * What is saved is loads and buffer accesses. Where the tokens are few beside the layer's width, accumulating
  * in place drains many tiles after little work and takes more cycles than a product of the transposed
@@ -103,7 +108,15 @@ typedef struct tn_systolic_training {
     tn_systolic_passes in_place, explicit_transposition;
 } tn_systolic_training;
 
-/* layer: m = S tokens, k = K inputs, n = N outputs. Limits as in tn_systolic_cycles. */
+/* Cycles of one of the three passes; layer: m = S tokens, k = K inputs, n = N outputs. Limits as in
+ * tn_systolic_cycles. TN_INPUT for a phase that is none of the three. */
+tn_status tn_systolic_pass_cycles(const tn_systolic *array, tn_dataflow dataflow, tn_phase pass,
+                                  const tn_array_product *layer, uint64_t *cycles, tn_error *error);
+/* Words that a pass done in place neither reads nor writes for a transposed copy: 2 size(W) in the input gradient, 2
+ * size(X) in the weight gradient, 0 forward. */
+tn_status tn_systolic_saved_accesses(tn_phase pass, const tn_array_product *layer, uint64_t *words,
+                                     tn_error *error);
+/* All three, ws_serial. */
 tn_status tn_systolic_training_cycles(const tn_systolic *array, const tn_array_product *layer,
                                       tn_systolic_training *training, tn_error *error);
 

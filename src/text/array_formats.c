@@ -149,14 +149,18 @@ static tn_status read_dictionary(header *in, tn_array_entry *entry) {
 }
 
 static tn_status set_type(tn_arrays *arrays, tn_array_entry *entry, const char *type, tn_error *error) {
-    static const tn_element floats[] = {TN_ELEMENT_F16, TN_ELEMENT_F32, TN_ELEMENT_F64};
+    static const tn_element readable[] = {
+        TN_ELEMENT_F16, TN_ELEMENT_F32, TN_ELEMENT_F64, TN_ELEMENT_I8,  TN_ELEMENT_I16,
+        TN_ELEMENT_I32, TN_ELEMENT_I64, TN_ELEMENT_U8,  TN_ELEMENT_U16, TN_ELEMENT_U32,
+    };
     entry->info.type = NULL;
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
-        const char *known = tn_element_name(floats[i]);
-        if ((type[0] != '<' && type[0] != '>') || strcmp(type + 1, known) != 0) continue;
-        entry->element = floats[i];
+    for (size_t i = 0; i < sizeof readable / sizeof *readable; i++) {
+        const char *known = tn_element_name(readable[i]), *orders = known[1] == '1' ? "|" : "<>";
+        if (!type[0] || !strchr(orders, type[0]) || strcmp(type + 1, known) != 0) continue;
+        entry->element = readable[i];
         entry->big_endian = type[0] == '>';
-        entry->info.type = known;
+        entry->info.integers = tn_element_is_integer(readable[i]);
+        if (!entry->info.integers) entry->info.type = known;
     }
     if (entry->info.type) return TN_OK;
     return tn_arena_copy_text(&arrays->arena, type, strlen(type), &entry->info.type, error);
@@ -250,10 +254,10 @@ static tn_status npy_open(tn_arrays *arrays, tn_error *error) {
     TN_TRY(name_from_path(arrays, &entry->info.name, error));
     TN_TRY(npy_entry(arrays, entry, error));
     arrays->count = 1;
-    if (entry->element != TN_ELEMENT_OTHER) return TN_OK;
+    if (entry->element != TN_ELEMENT_OTHER && (arrays->takes_integers || !entry->info.integers)) return TN_OK;
     return tn_byte_source_fail(&arrays->source, error,
-                               "holds type %s; only f2, f4 and f8 of either byte order are read",
-                               entry->info.type);
+                               "holds type %s; only f2, f4 and f8 of either byte order are read%s",
+                               entry->info.type, arrays->takes_integers ? ", and integers but uint64" : "");
 }
 
 void tn_npy_header(tn_element element, size_t axes, const uint64_t *shape, tn_buffer *out) {
@@ -328,8 +332,8 @@ static tn_status open_by_content(tn_arrays *arrays, tn_array_part_opener *open_p
 }
 
 /* Takes the source over. */
-static tn_status open_source(tn_byte_source source, tn_array_part_opener *open_part, tn_arrays **arrays,
-                             tn_error *error) {
+static tn_status open_source(tn_byte_source source, tn_array_part_opener *open_part, bool takes_integers,
+                             tn_arrays **arrays, tn_error *error) {
     tn_arrays *opened;
     tn_status status = TN_ALLOC(1, &opened, error);
     if (status != TN_OK) {
@@ -337,6 +341,7 @@ static tn_status open_source(tn_byte_source source, tn_array_part_opener *open_p
         return status;
     }
     opened->source = source;
+    opened->takes_integers = takes_integers;
     status =
         tn_arena_copy_text(&opened->arena, source.file, strlen(source.file), &opened->source.file, error);
     if (status == TN_OK) status = open_by_content(opened, open_part, error);
@@ -350,18 +355,24 @@ static tn_status open_source(tn_byte_source source, tn_array_part_opener *open_p
 static tn_status open_part(const char *path, tn_arrays **arrays, tn_error *error) {
     tn_byte_source source;
     TN_TRY(tn_byte_source_open(path, &source, error));
-    return open_source(source, NULL, arrays, error);
+    return open_source(source, NULL, false, arrays, error);
 }
 
 tn_status tn_arrays_open(const char *path, tn_arrays **arrays, tn_error *error) {
     tn_byte_source source;
     TN_TRY(tn_byte_source_open(path, &source, error));
-    return open_source(source, open_part, arrays, error);
+    return open_source(source, open_part, false, arrays, error);
+}
+
+tn_status tn_arrays_open_numbers(const char *path, tn_arrays **arrays, tn_error *error) {
+    tn_byte_source source;
+    TN_TRY(tn_byte_source_open(path, &source, error));
+    return open_source(source, open_part, true, arrays, error);
 }
 
 tn_status tn_arrays_open_memory(const char *name, const void *bytes, size_t length, tn_arrays **arrays,
                                 tn_error *error) {
     tn_byte_source source;
     tn_byte_source_memory(name, bytes, length, &source);
-    return open_source(source, open_part, arrays, error);
+    return open_source(source, open_part, false, arrays, error);
 }

@@ -85,7 +85,7 @@ tn_status tn_arrays_find(const tn_arrays *arrays, const char *name, size_t *posi
     return no_such_array(arrays, name, error);
 }
 
-/* values[i * stride] = the stream's next `count` elements. */
+/* values[i * stride] = the stream's next `count` elements; of an array of integers `values` are int64_t. */
 static tn_status read_elements(tn_byte_stream *stream, const tn_array_entry *entry, uint64_t count,
                                double *values, uint64_t stride, tn_error *error) {
     enum { CHUNK_BYTES = 16384 };
@@ -94,7 +94,11 @@ static tn_status read_elements(tn_byte_stream *stream, const tn_array_entry *ent
     while (count > 0) {
         size_t piece = count < most ? (size_t)count : most;
         TN_TRY(tn_byte_stream_read(stream, bytes, piece * size, error));
-        tn_element_decode(entry->element, entry->big_endian, bytes, piece, values, (size_t)stride);
+        if (entry->info.integers)
+            tn_element_decode_integers(entry->element, entry->big_endian, bytes, piece, (void *)values,
+                                       (size_t)stride);
+        else
+            tn_element_decode(entry->element, entry->big_endian, bytes, piece, values, (size_t)stride);
         values += piece * stride;
         count -= piece;
     }
@@ -154,18 +158,21 @@ static tn_status read_span(tn_byte_stream *stream, const tn_array_entry *entry, 
     return count == rows ? tn_byte_stream_finish(stream, error) : TN_OK;
 }
 
+static tn_status refuse_no_floats(const tn_arrays *arrays, const tn_array_entry *entry, tn_error *error) {
+    if (entry->element != TN_ELEMENT_OTHER && !entry->info.integers) return TN_OK;
+    return tn_byte_source_fail(
+        entry->source ? entry->source : &arrays->source, error,
+        "array \"%.100s\" holds type %.40s; only floating-point ones are read (f2, f4, f8; F16, "
+        "BF16, F32, F64)",
+        entry->info.name, entry->info.type);
+}
+
 static tn_status read_rows(const tn_arrays *arrays, const tn_array_entry *entry, uint64_t first,
                            uint64_t count, double *values, tn_error *error) {
     const tn_array_info *info = &entry->info;
     const tn_byte_source *source = entry->source ? entry->source : &arrays->source;
     uint64_t rows = info->axes ? info->shape[0] : 1;
     tn_byte_stream *stream;
-    if (entry->element == TN_ELEMENT_OTHER)
-        return tn_byte_source_fail(
-            source, error,
-            "array \"%.100s\" holds type %.40s; only floating-point ones are read (f2, f4, f8; F16, "
-            "BF16, F32, F64)",
-            info->name, info->type);
     if (info->elements == 0 || count == 0) return TN_OK;
     TN_TRY(TN_ALLOC(1, &stream, error));
     tn_status status = tn_byte_stream_open(stream, source, &entry->span, info->name, count == rows, error);
@@ -179,7 +186,17 @@ static tn_status read_rows(const tn_arrays *arrays, const tn_array_entry *entry,
 
 tn_status tn_arrays_read(tn_arrays *arrays, size_t position, double *values, tn_error *error) {
     const tn_array_entry *entry = &arrays->entry[position];
+    TN_TRY(refuse_no_floats(arrays, entry, error));
     return read_rows(arrays, entry, 0, entry->info.axes ? entry->info.shape[0] : 1, values, error);
+}
+
+tn_status tn_arrays_read_integers(tn_arrays *arrays, size_t position, int64_t *values, tn_error *error) {
+    const tn_array_entry *entry = &arrays->entry[position];
+    if (!entry->info.integers)
+        return tn_byte_source_fail(&arrays->source, error,
+                                   "array \"%.100s\" holds type %.40s where integers are wanted",
+                                   entry->info.name, entry->info.type);
+    return read_rows(arrays, entry, 0, entry->info.axes ? entry->info.shape[0] : 1, (void *)values, error);
 }
 
 tn_status tn_arrays_read_rows(tn_arrays *arrays, size_t position, uint64_t first, uint64_t count,
@@ -192,6 +209,7 @@ tn_status tn_arrays_read_rows(tn_arrays *arrays, size_t position, uint64_t first
                                    "rows %" PRIu64 " to %" PRIu64
                                    " of array \"%.100s\" were asked for; it has %" PRIu64,
                                    first, first + count, info->name, rows);
+    TN_TRY(refuse_no_floats(arrays, entry, error));
     return read_rows(arrays, entry, first, count, values, error);
 }
 
@@ -200,6 +218,7 @@ tn_status tn_arrays_read_rows(tn_arrays *arrays, size_t position, uint64_t first
 enum { CHUNK_ELEMENTS = 2048, LONGEST_NAME = 500 };
 
 static tn_element element_of(const tn_array_out *array) {
+    if (array->integers) return TN_ELEMENT_I64;
     if (array->half != TN_HALF_NONE) return array->half == TN_HALF_F16 ? TN_ELEMENT_F16 : TN_ELEMENT_BF16;
     return array->single ? TN_ELEMENT_F32 : TN_ELEMENT_F64;
 }
@@ -232,7 +251,9 @@ static int put_values(const tn_array_out *array, uint64_t elements, FILE *stream
     for (uint64_t done = 0; done < elements; done += CHUNK_ELEMENTS) {
         size_t piece = elements - done < CHUNK_ELEMENTS ? (size_t)(elements - done) : CHUNK_ELEMENTS;
         size_t length = piece * tn_element_bytes(element);
-        tn_element_encode(element, array->values + done, piece, bytes);
+        const void *values =
+            array->integers ? (const void *)(array->integers + done) : (const void *)(array->values + done);
+        tn_element_encode(element, values, piece, bytes);
         *crc = (uint32_t)crc32(*crc, bytes, (unsigned)length);
         if (stream && fwrite(bytes, 1, length, stream) != length) return errno;
     }
@@ -350,6 +371,7 @@ static void put_name(tn_buffer *out, const char *name) {
 
 /* The JSON of names, types, shapes and places, filled with blanks to a multiple of 8, so that values are aligned. */
 static const char *safetensors_type(const tn_array_out *array) {
+    if (array->integers) return "I64";
     if (array->half != TN_HALF_NONE) return array->half == TN_HALF_F16 ? "F16" : "BF16";
     return array->single ? "F32" : "F64";
 }

@@ -4,33 +4,26 @@
 #include <stdint.h>
 #include <string.h>
 
+static const struct {
+    const char *name;
+    size_t bytes;
+} types[] = {
+    [TN_ELEMENT_F16] = {"f2", 2}, [TN_ELEMENT_BF16] = {"bf16", 2}, [TN_ELEMENT_F32] = {"f4", 4},
+    [TN_ELEMENT_F64] = {"f8", 8}, [TN_ELEMENT_I8] = {"i1", 1},     [TN_ELEMENT_I16] = {"i2", 2},
+    [TN_ELEMENT_I32] = {"i4", 4}, [TN_ELEMENT_I64] = {"i8", 8},    [TN_ELEMENT_U8] = {"u1", 1},
+    [TN_ELEMENT_U16] = {"u2", 2}, [TN_ELEMENT_U32] = {"u4", 4},
+};
+
 size_t tn_element_bytes(tn_element type) {
-    switch (type) {
-    case TN_ELEMENT_F16:
-    case TN_ELEMENT_BF16:
-        return 2;
-    case TN_ELEMENT_F32:
-        return 4;
-    case TN_ELEMENT_F64:
-        return 8;
-    default:
-        return 0;
-    }
+    return types[type].bytes;
 }
 
 const char *tn_element_name(tn_element type) {
-    switch (type) {
-    case TN_ELEMENT_F16:
-        return "f2";
-    case TN_ELEMENT_BF16:
-        return "bf16";
-    case TN_ELEMENT_F32:
-        return "f4";
-    case TN_ELEMENT_F64:
-        return "f8";
-    default:
-        return NULL;
-    }
+    return types[type].name;
+}
+
+bool tn_element_is_integer(tn_element type) {
+    return type >= TN_ELEMENT_I8;
 }
 
 static uint64_t gather(const unsigned char *bytes, size_t size, bool big_endian) {
@@ -97,6 +90,14 @@ void tn_element_decode(tn_element type, bool big_endian, const unsigned char *by
     }
 }
 
+void tn_element_decode_integers(tn_element type, bool big_endian, const unsigned char *bytes, size_t count,
+                                int64_t *values, size_t stride) {
+    size_t size = tn_element_bytes(type);
+    uint64_t sign = type <= TN_ELEMENT_I64 ? UINT64_C(1) << (8 * size - 1) : 0;
+    for (size_t i = 0; i < count; i++)
+        values[i * stride] = (int64_t)((gather(bytes + size * i, size, big_endian) ^ sign) - sign);
+}
+
 /* The nearest of a format with so many bits of mantissa, ties to even; exponents from `least` to `most`. */
 static uint64_t half_of(double value, int mantissa, int least, int most) {
     const uint64_t infinite = (uint64_t)(most - least + 2) << mantissa, one = UINT64_C(1) << mantissa;
@@ -115,21 +116,22 @@ static uint64_t half_of(double value, int mantissa, int least, int most) {
     return sign | (units < one ? units : ((uint64_t)(exponent - least) << mantissa) + units);
 }
 
-void tn_element_encode(tn_element type, const double *values, size_t count, unsigned char *bytes) {
+void tn_element_encode(tn_element type, const void *values, size_t count, unsigned char *bytes) {
+    const double *value = values; /* of TN_ELEMENT_I64 only its bits are taken */
     size_t size = tn_element_bytes(type);
     for (size_t i = 0; i < count; i++) {
         uint64_t bits = 0;
         if (type == TN_ELEMENT_F32) {
-            float value = (float)values[i];
+            float single = (float)value[i];
             uint32_t word;
-            memcpy(&word, &value, sizeof word);
+            memcpy(&word, &single, sizeof word);
             bits = word;
         } else if (type == TN_ELEMENT_F16) {
-            bits = half_of(values[i], 10, -14, 15);
+            bits = half_of(value[i], 10, -14, 15);
         } else if (type == TN_ELEMENT_BF16) {
-            bits = half_of(values[i], 7, -126, 127);
+            bits = half_of(value[i], 7, -126, 127);
         } else {
-            memcpy(&bits, &values[i], sizeof bits);
+            memcpy(&bits, value + i, sizeof bits);
         }
         for (size_t k = 0; k < size; k++) *bytes++ = (unsigned char)(bits >> 8 * k);
     }

@@ -1,6 +1,8 @@
 /* tenfold hardware: every question answered one by one and in batches, and its refusals. */
 #include "base/file.h"
 #include "support/program.h"
+#include "support/shared.h"
+#include "text/arrays.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,6 +73,71 @@ static void one_question_each(void **state) {
                           "--json", NULL);
     assert_int_equal(count(j, "cycles"), 409);
     json_decref(j);
+}
+
+/* The product of two files of the examples, as whole numbers. */
+static void check_played(const char *pass, const char *a, const char *b, json_int_t cycles, json_int_t saved,
+                         const int64_t *expected) {
+    char left[1024], right[1024];
+    snprintf(left, sizeof left, "%s", test_source(a));
+    snprintf(right, sizeof right, "%s", test_source(b));
+    json_t *j = test_program_json(0, "hardware", "array", "--dataflow", "ws_serial", "--rows", "2", "--cols",
+                                  "2", "--execute", left, right, "-o", path, "--pass", pass, "--json", NULL);
+    assert_int_equal(count(j, "cycles"), cycles);
+    assert_int_equal(count(j, "saved_accesses"), saved);
+    json_decref(j);
+    tn_arrays *arrays;
+    int64_t values[4];
+    assert_int_equal(tn_arrays_open(path, &arrays, NULL), TN_INPUT); /* whole numbers stay whole numbers */
+    assert_int_equal(tn_arrays_open_numbers(path, &arrays, NULL), TN_OK);
+    assert_int_equal(tn_arrays_info(arrays, 0)->elements, 4);
+    assert_int_equal(tn_arrays_read_integers(arrays, 0, values, NULL), TN_OK);
+    assert_memory_equal(values, expected, sizeof values);
+    tn_arrays_close(arrays);
+}
+
+static void played_arrays(void **state) {
+    (void)state;
+    static const char x[] = "docs/examples/x.npy", w[] = "docs/examples/weights.npy",
+                      dy[] = "docs/examples/dy.npy";
+    check_played("forward", x, w, 6, 0, (const int64_t[]){2, 7, 10, 17});
+    check_played("input-gradient", dy, w, 4, 8, (const int64_t[]){18, 4, 8, 2});
+    check_played("weight-gradient", x, dy, 6, 8, (const int64_t[]){8, 14, 14, 20});
+}
+
+/* What is wrong with a question to play, and what would be right. */
+static void refused_plays(void **state) {
+    (void)state;
+    static const struct {
+        const char *options, *said;
+    } bad[] = {
+        {"--dataflow os_serial --execute $W $W", "-o C.npy"},
+        {"--dataflow os_serial --execute $W -o $C", "give the second"},
+        {"--dataflow os_serial --execute $W $W -o $C --m 2", "leave them out"},
+        {"--dataflow os_serial --execute $W $W -o $C --batch b.csv", "leave out --execute"},
+        {"--dataflow os_serial --execute $W $W -o $C --pass backward", "weight-gradient"},
+        {"--dataflow os_seril --execute $W $W -o $C", "did you mean os_serial"},
+        {"--dataflow scalesim_ws --execute $W $W -o $C", "ws_double_buffered"},
+        {"--execute $W $W -o $C", "--dataflow"},
+        {"--dataflow os_serial --execute $W $SMOOTH -o $C", "as many rows here as"},
+        {"--dataflow os_serial --execute $W $C -o $C", "can't be opened"},
+        {"--dataflow os_serial --execute $W $REAL -o $C", "both as integers or both in floating point"},
+        {"--dataflow os_serial --m 2 --k 2 --n 2 -o $C", "-o belongs to --execute"},
+        {"--dataflow os_serial --m 2 --k 2 --n 2 --pass forward", "--pass belongs to --execute"},
+        {"--dataflow os_serial --m 2 --k 2 --n 2 $W", "belongs to --execute"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char command[4096], examples[1024];
+        snprintf(examples, sizeof examples, "%s", test_source("docs/examples"));
+        snprintf(command, sizeof command,
+                 "W=%s/weights.npy SMOOTH=%s/w.npy C=%s-none REAL=%s; LC_ALL=C sed 's/<i8/<f8/' $W >$REAL; "
+                 "\"$TENFOLD\" hardware array --rows 2 --cols 2 %s",
+                 examples, examples, path, path, bad[i].options);
+        test_run run = test_shell(command);
+        if (run.status != 2 || !strstr(run.err, bad[i].said))
+            fail_msg("%s: status %d, %s", bad[i].options, run.status, run.err);
+        test_run_free(&run);
+    }
 }
 
 /* Rows of banks, squares of banks with a form each, and one wide word without a skew. */
@@ -271,6 +338,8 @@ static void every_question_has_help(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_question_each),
+        cmocka_unit_test(played_arrays),
+        cmocka_unit_test(refused_plays),
         cmocka_unit_test(layouts),
         cmocka_unit_test(layers),
         cmocka_unit_test(dot_says_what_is_legal),

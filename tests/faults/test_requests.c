@@ -43,6 +43,8 @@ static const char *const lines[] = {
     "hardware multiply --a 8 --b 8 --signedness signed",
     "hardware dot --parallel 4 --m 4 --k 8 --n 4 --mul-latency 3 --add-latency 4 --ii 1",
     "hardware array --dataflow ws_serial --rows 4 --cols 4 --m 8 --k 8 --n 8 --json",
+    "hardware array --dataflow os_overlapped --rows 4 --cols 4 --execute $DATA/w.npy $DATA/w.npy -o "
+    "$DATA/c.npy",
     "hardware kernel --kind softmax --device u50 --m 32 --n 32 --json",
     "roofline --device h200 --dtype fp32 --m 64 --n 64 --k 64 --json",
     "roofline --device h200 --dtype fp32 --m 64 --n 64 --k 64",

@@ -1,4 +1,4 @@
-/* The three passes of training on one array: the worked numbers, a played input-gradient pass, and bounds. */
+/* The three passes of training on one array: the worked numbers, and bounds. (test_systolic_player.c plays them.) */
 #include "kernel/systolic.h"
 
 #include <setjmp.h>
@@ -6,8 +6,6 @@
 #include <stddef.h>
 
 #include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
 
 static tn_systolic_training ask(uint64_t rows, uint64_t columns, uint64_t tokens, uint64_t inputs,
                                 uint64_t outputs) {
@@ -30,97 +28,6 @@ static void worked_numbers(void **state) {
     assert_int_equal(t.explicit_transposition.weight_gradient_cycles, 2 * 62);
     assert_int_equal(t.explicit_transposition.transposition_accesses, 2 * 16 * 16 + 2 * 32 * 16);
     assert_int_equal(t.explicit_transposition.transposition_cycles, 32 + 64);
-}
-
-/* --- The input-gradient pass played: weights rest in their forward places, dY enters from above (column c
- * gets vector s at cycle s + c), moves down, sums move left to right and leave at the right edge. */
-
-enum { EDGE = 6, MOST = 16 };
-
-typedef struct {
-    long dy, sum;
-    int dy_vector, sum_vector;
-} element;
-
-static long weight(int k, int n) {
-    return (k * 5 + n * 11 + 1) % 19 - 9;
-}
-
-static long dy_value(int s, int n) {
-    return (s * 7 + n * 13 + 3) % 17 - 8;
-}
-
-typedef struct {
-    int rows, columns, tokens, inputs, outputs;
-} shape;
-
-/* One tile; returns the cycle of the last valid output and adds dX's part. */
-static long pass(const shape *l, int row0, int column0, long dx[MOST][MOST], long *occupied) {
-    element at[EDGE][EDGE], next[EDGE][EDGE];
-    long last = 0;
-    for (int r = 0; r < EDGE; r++)
-        for (int c = 0; c < EDGE; c++) at[r][c] = (element){0, 0, -1, -1};
-    int left = l->tokens * l->rows; /* outputs, padding included, that have still to leave */
-    long cycle = 0;
-    for (; left > 0; cycle++) {
-        memcpy(next, at, sizeof next);
-        for (int r = 0; r < l->rows; r++)
-            for (int c = 0; c < l->columns; c++) {
-                long s = cycle - c;
-                bool fed = s >= 0 && s < l->tokens;
-                element *e = &next[r][c];
-                e->dy_vector = r ? at[r - 1][c].dy_vector : fed ? (int)s : -1;
-                e->dy = r                                 ? at[r - 1][c].dy
-                        : fed && column0 + c < l->outputs ? dy_value((int)s, column0 + c)
-                                                          : 0;
-                e->sum_vector = c ? at[r][c - 1].sum_vector : e->dy_vector;
-                bool valid = row0 + r < l->inputs && column0 + c < l->outputs;
-                e->sum = (c ? at[r][c - 1].sum : 0) + e->dy * (valid ? weight(row0 + r, column0 + c) : 0);
-            }
-        memcpy(at, next, sizeof at);
-        for (int r = 0; r < l->rows; r++) {
-            element out = at[r][l->columns - 1];
-            if (out.sum_vector < 0) continue;
-            left--;
-            if (row0 + r >= l->inputs) continue;
-            dx[out.sum_vector][row0 + r] += out.sum;
-            last = cycle + 1;
-        }
-    }
-    *occupied = cycle;
-    return last;
-}
-
-static long play_input_gradient(const shape *l) {
-    long dx[MOST][MOST] = {{0}}, cycle = 0, last = 0;
-    int row_tiles = (l->inputs + l->rows - 1) / l->rows,
-        column_tiles = (l->outputs + l->columns - 1) / l->columns;
-    for (int tile = row_tiles * column_tiles - 1; tile >= 0; tile--) {
-        long occupied, end;
-        if (tile != row_tiles * column_tiles - 1) cycle += l->rows; /* a row of weights a cycle */
-        end = pass(l, tile % row_tiles * l->rows, tile / row_tiles * l->columns, dx, &occupied);
-        last = cycle + end;
-        cycle += occupied;
-    }
-    for (int s = 0; s < l->tokens; s++)
-        for (int k = 0; k < l->inputs; k++) {
-            long sum = 0;
-            for (int n = 0; n < l->outputs; n++) sum += dy_value(s, n) * weight(k, n);
-            assert_int_equal(dx[s][k], sum);
-        }
-    return last;
-}
-
-static void played_input_gradient(void **state) {
-    (void)state;
-    srand(7);
-    for (int trial = 0; trial < 300; trial++) {
-        shape l = {1 + rand() % EDGE, 1 + rand() % EDGE, 1 + rand() % MOST, 1 + rand() % MOST,
-                   1 + rand() % MOST};
-        tn_systolic_training t = ask((uint64_t)l.rows, (uint64_t)l.columns, (uint64_t)l.tokens,
-                                     (uint64_t)l.inputs, (uint64_t)l.outputs);
-        assert_int_equal(t.in_place.input_gradient_cycles, play_input_gradient(&l));
-    }
 }
 
 /* Saves where weights fill one tile; the input gradient saves always. The weight gradient of a layer much
@@ -153,7 +60,6 @@ static void bad_sizes_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(worked_numbers),
-        cmocka_unit_test(played_input_gradient),
         cmocka_unit_test(where_in_place_saves),
         cmocka_unit_test(bad_sizes_are_refused),
     };

@@ -1,4 +1,5 @@
 /* What is written reads back equal; what can't be written is refused or leaves the old file as it was. */
+#include "base/file.h"
 #include "support/arrays.h"
 
 #include <setjmp.h>
@@ -119,8 +120,76 @@ static void full_disk(void **state) {
     free(values);
 }
 
+/* A .npy file of 2 x 2 numbers whose bytes are `bytes`, as NumPy would write it. */
+static tn_status opened_as(const char *type, bool fortran, const unsigned char *bytes, size_t size,
+                           const char *path, tn_arrays **arrays) {
+    char file[256];
+    int length = snprintf(file, sizeof file,
+                          "\x93NUMPY\x01%c%c%c{'descr': '%s', 'fortran_order': %s, 'shape': (2, 2), }", 0, 80,
+                          0, type, fortran ? "True" : "False");
+    memset(file + length, ' ', 90 - (size_t)length);
+    file[89] = '\n';
+    memcpy(file + 90, bytes, 4 * size);
+    assert_int_equal(tn_file_write(path, file, 90 + 4 * size, NULL), TN_OK);
+    return tn_arrays_open_numbers(path, arrays, &error);
+}
+
+/* -2, 1, the greatest and the least of every type, in both byte orders and both orders of axes. */
+static void integers(void **state) {
+    (void)state;
+    char path[] = "/tmp/tenfold-integers-XXXXXX";
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    for (size_t size = 1; size <= 8; size *= 2)
+        for (int kind = 0; kind < 8; kind++) {
+            bool is_signed = kind & 1, big = kind & 2, fortran = kind & 4;
+            uint64_t top = UINT64_C(1) << (8 * size - 1), mask = top | (top - 1);
+            uint64_t bits[4] = {(uint64_t)-2 & mask, 1, is_signed ? top - 1 : mask, is_signed ? top : 0};
+            int64_t expected[4] = {is_signed ? -2 : (int64_t)bits[0], 1, (int64_t)bits[2],
+                                   is_signed ? (int64_t)(0 - top) : 0};
+            int64_t values[4];
+            unsigned char bytes[32];
+            char type[8];
+            tn_arrays *arrays = NULL;
+            for (size_t i = 0; i < 4; i++)
+                for (size_t k = 0; k < size; k++)
+                    bytes[i * size + k] = (unsigned char)(bits[i] >> 8 * (big ? size - 1 - k : k));
+            snprintf(type, sizeof type, "%c%c%zu",
+                     size == 1 ? '|'
+                     : big     ? '>'
+                               : '<',
+                     is_signed ? 'i' : 'u', size);
+            tn_status opened = opened_as(type, fortran, bytes, size, path, &arrays);
+            if (!is_signed && size == 8) { /* not within int64 */
+                assert_int_equal(opened, TN_INPUT);
+                assert_non_null(strstr(error.message, "uint64"));
+                continue;
+            }
+            assert_int_equal(opened, TN_OK);
+            assert_string_equal(tn_arrays_info(arrays, 0)->type, type);
+            assert_true(tn_arrays_info(arrays, 0)->integers);
+            assert_int_equal(tn_arrays_read_integers(arrays, 0, values, &error), TN_OK);
+            for (int i = 0; i < 4; i++)
+                assert_int_equal(values[i], expected[fortran ? i % 2 * 2 + i / 2 : i]);
+            double real[4];
+            assert_int_equal(tn_arrays_read(arrays, 0, real, &error), TN_INPUT);
+            tn_arrays_close(arrays);
+
+            const uint64_t shape[] = {4};
+            const tn_array_out out = {.name = "i", .axes = 1, .shape = shape, .integers = expected};
+            assert_int_equal(tn_npy_write(path, &out, &error), TN_OK);
+            assert_int_equal(tn_arrays_open_numbers(path, &arrays, &error), TN_OK);
+            assert_string_equal(tn_arrays_info(arrays, 0)->type, "<i8");
+            assert_int_equal(tn_arrays_read_integers(arrays, 0, values, &error), TN_OK);
+            assert_memory_equal(values, expected, sizeof values);
+            tn_arrays_close(arrays);
+        }
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(written_reads_back),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(written_reads_back), cmocka_unit_test(integers),
                                        cmocka_unit_test(writing_refuses), cmocka_unit_test(full_disk)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
