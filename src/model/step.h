@@ -6,9 +6,9 @@
  * from `first` to `last` operation (inclusive); resident ones (tn_array_is_resident) throughout. An
  * operation may write an array that it also reads (in place): biases, softmax, sums of gradients, updates.
  * What changes how a step is done is a transformation of this list (model/transformation.h). What a list cannot say by
- * kind, sizes and arrays stands in fields of its own, each of one technique: of an operation `arithmetic` and what follows
- * it, of an array `is_again` and what follows it; the price, layouts, training and generated hardware each read those
- * that concern them. Operations know no hardware, but a step carries to its price what the model file says of it: a
+ * kind, sizes and arrays stands in fields of its own, each of one technique: of an operation from `arithmetic` to `fused`,
+ * of an array from `is_again` to `inputs`; the price, layouts, training and generated hardware each read those that
+ * concern them. Operations know no hardware, but a step carries to its price what the model file says of it: a
  * deadline with the least voltage, and how long activations' cells hold.
  */
 #ifndef TN_MODEL_STEP_H
