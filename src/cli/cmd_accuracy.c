@@ -165,10 +165,15 @@ static const tn_option options[] = {
      "override a key of the space or model, or training.KEY of the runs (repeatable)"},
 };
 
+static const tn_command *const parts[] = {&tn_accuracy_fit_command, &tn_accuracy_predict_command};
+
 const tn_command tn_command_accuracy = {
     .name = "accuracy",
     .summary = "train what the accuracy of a space depends on, by successive halving",
-    .usage = "SPACE --data FOLDER -o DIR [--effort EPOCHS] [--seeds N] [--shard I/N] [--resume]",
+    .usage = "SPACE --data FOLDER -o DIR [--effort EPOCHS] [--seeds N] [--shard I/N] [--resume]\n"
+             "fit TABLE.csv [--leave-one-out]\n"
+             "predict TABLE.csv --set KEY=VALUE...",
+    TN_PARTS(parts),
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),

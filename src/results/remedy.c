@@ -169,6 +169,7 @@ static tn_status shortfall(search *with, const tn_step *step, const tn_price *pr
                                 .steps_per_epoch = step->steps_per_epoch,
                                 .error = NAN,
                                 .accuracy = NAN,
+                                .accuracy_deviation = NAN,
                                 .accuracy_interpolated = NAN};
     for (int phase = 0; phase < TN_PHASES; phase++) evaluation.macs_per_step += step->macs[phase];
     if (space) TN_TRY(tn_varied_degrees_of_freedom(space, step, &evaluation.degrees_of_freedom, with->error));

@@ -165,8 +165,10 @@ static tn_status judge(tn_evaluator *with, pricer *price, tn_evaluation *evaluat
                         .peak_elements = step->peak_elements,
                         .steps_per_epoch = step->steps_per_epoch,
                         .error = with->error,
-                        .accuracy = with->accuracy,
-                        .accuracy_interpolated = isnan(with->accuracy) ? NAN : with->accuracy_interpolated};
+                        .accuracy = with->accuracy.mean,
+                        .accuracy_deviation = with->accuracy.deviation,
+                        .accuracy_interpolated =
+                            with->accuracy_basis == TN_ACCURACY_UNKNOWN ? NAN : (double)with->accuracy_basis};
     TN_TRY(tn_as_cause(price(with->workload, &with->build, &evaluation->price, exact, error), cause));
     if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &with->space->budget);
     if (*cause == TN_CAUSE_NONE && is_unmeasured(with->space, evaluation)) *cause = TN_CAUSE_UNMEASURED;

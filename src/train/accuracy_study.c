@@ -315,7 +315,7 @@ void tn_study_csv(const tn_space *space, const tn_study *study, tn_buffer *out) 
     tn_csv_put(out, "id");
     for (size_t i = 0; i < space->choices.count; i++)
         if (tn_accuracy_depends_on(&space->choices.axis[i]))
-            tn_csv_put(out, tn_accuracy_column(space->choices.axis, space->choices.count, i));
+            tn_csv_put(out, tn_accuracy_column_name(space->choices.axis, space->choices.count, i));
     for (size_t i = 0; i < sizeof head / sizeof *head; i++) tn_csv_put(out, head[i]);
     tn_csv_line(out);
     for (size_t k = 0; k < study->count; k++) {
