@@ -4,7 +4,8 @@
 #include "cli/output.h"
 
 #include "space/accuracy_table.h"
-#include "text/csv.h"
+
+"text/csv.h"
 #include "text/number.h"
 
 #include <math.h>
