@@ -3,9 +3,9 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 
+#include "base/name_index.h"
 #include "space/accuracy_table.h"
-
-"text/csv.h"
+#include "text/csv.h"
 #include "text/number.h"
 
 #include <math.h>

@@ -432,9 +432,11 @@ tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices
     set_priors(m, &at);
     fit_test(m);
     tn_gsl_quiet();
+    tn_blas_serial();
     tn_status status = open_work(&w, m, arena, error);
     if (status == TN_OK) status = fit(&w, error);
     close_work(&w);
+    tn_blas_restore();
     tn_gsl_restore();
     return status;
 }
@@ -492,6 +494,7 @@ tn_status tn_accuracy_model_leave_one_out(const tn_accuracy_model *model, tn_are
     TN_TRY(tn_arena_alloc(arena, m.parameters * m.parameters, sizeof(double), &m.covariance, error));
     TN_TRY(tn_arena_alloc(arena, m.parameters * m.parameters, sizeof(double), &m.root, error));
     tn_gsl_quiet();
+    tn_blas_serial();
     tn_status status = open_work(&w, &m, arena, error);
     for (size_t i = 0; status == TN_OK && i < m.rows; i++) {
         memcpy(m.parameter, model->parameter, bytes);
@@ -503,6 +506,7 @@ tn_status tn_accuracy_model_leave_one_out(const tn_accuracy_model *model, tn_are
                                       (double)m.row[i].runs, slope);
     }
     close_work(&w);
+    tn_blas_restore();
     tn_gsl_restore();
     return status;
 }
