@@ -71,8 +71,10 @@ typedef struct {
 } effect;
 
 static const tn_column effect_columns[] = {
-    TN_COLUMN(effect, choice, "choice"),   TN_COLUMN(effect, level, "level"),
-    TN_COLUMN(effect, what, "of"),         TN_COLUMN(effect, value, "effect"),
+    TN_COLUMN(effect, choice, "choice"),
+    TN_COLUMN(effect, level, "level"),
+    TN_COLUMN(effect, what, "of"),
+    TN_COLUMN(effect, value, "effect"),
     TN_COLUMN(effect, deviation, "deviation"),
 };
 static const tn_record effect_record = TN_RECORD(effect, effect_columns);
@@ -116,7 +118,8 @@ typedef struct {
     bool leave_one_out;
 } fit_request;
 
-static void put_value(const tn_accuracy_table *table, size_t column, tn_accuracy_value value, tn_buffer *out) {
+static void put_value(const tn_accuracy_table *table, size_t column, tn_accuracy_value value,
+                      tn_buffer *out) {
     const tn_accuracy_choice *choice = &table->choice[column];
     if (choice->kind == TN_ACCURACY_RANK)
         tn_buffer_format(out, isinf(value.number) ? "dense" : "%.0f", value.number);
@@ -133,7 +136,8 @@ static tn_status design_text(const tn_accuracy_table *table, const tn_accuracy_v
     tn_accuracy_table_usual(table, usual);
     for (size_t i = 0; i < table->columns; i++) {
         tn_accuracy_kind kind = table->choice[i].kind;
-        bool same = kind == TN_ACCURACY_RANK ? value[i].number == usual[i].number : value[i].level == usual[i].level;
+        bool same =
+            kind == TN_ACCURACY_RANK ? value[i].number == usual[i].number : value[i].level == usual[i].level;
         if (same && kind != TN_ACCURACY_FOLDING && (kind != TN_ACCURACY_RANK || ranked)) continue;
         bool is_first = kind == TN_ACCURACY_RANK && !ranked;
         ranked |= is_first;
@@ -239,9 +243,10 @@ static tn_status answer_fit(void *asked, int *answer, tn_error *error) {
     if (!r->leave_one_out) return TN_OK;
     tn_say_heading("Each row as the others foretell it");
     TN_TRY(tn_output_rows(&held_out_record, f.row, f.left_out, error));
-    tn_say("\nrows of %.0f passes: told less measured has a root mean square of %.2f points, of which their own "
-           "seeds leave %.2f; %.1f %% lie inside the interval of 95 %%\n",
-           table.model.passes, 100 * f.rms, 100 * f.rms_of_seeds, 100 * f.inside);
+    tn_say(
+        "\nrows of %.0f passes: told less measured has a root mean square of %.2f points, of which their own "
+        "seeds leave %.2f; %.1f %% lie inside the interval of 95 %%\n",
+        table.model.passes, 100 * f.rms, 100 * f.rms_of_seeds, 100 * f.inside);
     return TN_OK;
 }
 
@@ -334,7 +339,8 @@ static tn_status take(const tn_accuracy_table *table, const char *key, const cha
                       told_design *design, tn_error *error) {
     if (strcmp(key, "epochs") == 0 || strcmp(key, "training.epochs") == 0) {
         if (tn_read_real(text, &design->passes) != TN_NUMBER_OK || design->passes < 1)
-            return tn_fail_at(error, TN_INPUT, at, "%s is '%.60s'; it must be a number of 1 or more", key, text);
+            return tn_fail_at(error, TN_INPUT, at, "%s is '%.60s'; it must be a number of 1 or more", key,
+                              text);
         return TN_OK;
     }
     bool is_m = has_last_word(key, "m"), is_n = has_last_word(key, "n");
@@ -355,7 +361,8 @@ static tn_status take(const tn_accuracy_table *table, const char *key, const cha
     return TN_OK;
 }
 
-static tn_status finish(const tn_accuracy_table *table, told_design *design, tn_position at, tn_error *error) {
+static tn_status finish(const tn_accuracy_table *table, told_design *design, tn_position at,
+                        tn_error *error) {
     if (!design->side[0] && !design->side[1]) return TN_OK;
     char text[256];
     if (!design->side[0] || !design->side[1])
@@ -413,7 +420,8 @@ static tn_status read_batch(const predict_request *r, const tn_accuracy_table *t
             const char *name = csv.head[k].text;
             const tn_csv_cell *cell = tn_csv_at(&csv, i, k);
             /* What tells of a run and sets nothing. */
-            if (strcmp(name, "seed") == 0 || (tn_accuracy_is_record(name) && strcmp(name, "epochs") != 0)) continue;
+            if (strcmp(name, "seed") == 0 || (tn_accuracy_is_record(name) && strcmp(name, "epochs") != 0))
+                continue;
             TN_TRY(take(table, name, cell->text, cell->at, &design, error));
         }
         TN_TRY(finish(table, &design, tn_csv_at(&csv, i, 0)->at, error));
@@ -477,7 +485,8 @@ const tn_command tn_accuracy_fit_command = {
 };
 
 static const tn_option predict_options[] = {
-    {"--set", TN_INTO(predict_request, set), "KEY=VALUE", "of the design; the rest as most rows have it (repeatable)"},
+    {"--set", TN_INTO(predict_request, set), "KEY=VALUE",
+     "of the design; the rest as most rows have it (repeatable)"},
     {"--batch", TN_INTO(predict_request, batch), "FILE.csv", "a design a row, a choice a column"},
 };
 const tn_command tn_accuracy_predict_command = {

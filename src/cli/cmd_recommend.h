@@ -30,10 +30,11 @@ typedef struct tn_accuracy_grounds {
     bool known;
     tn_accuracy_estimate told, dense;
     tn_accuracy_basis basis;
-    double constant, constant_test; /* of one answer to all; NAN */
+    double constant, constant_test;    /* of one answer to all; NAN */
     uint64_t passes, sentences, seeds; /* seeds: with which the design itself was trained */
     double measured;                   /* what it came to then */
-    double foretold, inside; /* rows of the table from the others: root mean square error, share in the interval */
+    double foretold,
+        inside; /* rows of the table from the others: root mean square error, share in the interval */
     tn_settled settled;
 } tn_accuracy_grounds;
 

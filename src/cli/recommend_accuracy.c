@@ -65,13 +65,15 @@ tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *poin
 
 void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *of) {
     if (of->unlearned)
-        tn_say("accuracy was not looked at: %s changes what is learned, and the space has no accuracy_table.\n"
-               "`tenfold accuracy %s --data FOLDER -o DIR` measures it\n",
-               of->unlearned, result->space->name);
+        tn_say(
+            "accuracy was not looked at: %s changes what is learned, and the space has no accuracy_table.\n"
+            "`tenfold accuracy %s --data FOLDER -o DIR` measures it\n",
+            of->unlearned, result->space->name);
 }
 
 void tn_accuracy_grounds_cost(const tn_accuracy_grounds *of) {
-    static const char *const basis[] = {"", "between trained ranks", "carried over by the model from other choices"};
+    static const char *const basis[] = {"", "between trained ranks",
+                                        "carried over by the model from other choices"};
     if (!of->known) return;
     tn_say("  accuracy  %.1f %% +- %.1f (dev; a run in %.1f to %.1f)", 100 * of->told.mean,
            196 * of->told.deviation, 100 * of->told.low, 100 * of->told.high);
@@ -99,8 +101,9 @@ void tn_accuracy_grounds_firm(const tn_accuracy_grounds *of) {
            s->kept, s->draws, s->alike);
     if (s->rival_draws) tn_say("; next, design %" PRIu64 " in %" PRIu64, s->rival, s->rival_draws);
     if (s->gain > 0)
-        tn_say("\nthe training that would settle it most: that of design %" PRIu64 ", which tells %.0f %% of what is open", s->train,
-               100 * s->gain);
+        tn_say("\nthe training that would settle it most: that of design %" PRIu64
+               ", which tells %.0f %% of what is open",
+               s->train, 100 * s->gain);
     tn_say("\n");
 }
 

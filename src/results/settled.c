@@ -42,8 +42,8 @@ static bool same(const tn_accuracy_value *a, const tn_accuracy_value *b, size_t 
 }
 
 /* Combinations of the front, each once, in the order of their first designs. */
-static tn_status combine(const tn_space *space, const tn_point *point, size_t count, tn_arena *arena, draws *d,
-                         tn_settled *s, tn_error *error) {
+static tn_status combine(const tn_space *space, const tn_point *point, size_t count, tn_arena *arena,
+                         draws *d, tn_settled *s, tn_error *error) {
     size_t columns = space->accuracy_table.columns;
     TN_TRY(tn_arena_alloc(arena, count * columns, sizeof *d->value, &d->value, error));
     TN_TRY(tn_arena_alloc(arena, count, sizeof *d->of, &d->of, error));
@@ -142,8 +142,7 @@ static tn_status value_trainings(const tn_space *space, tn_arena *arena, draws *
         tn_accuracy_estimate told = tn_accuracy_model_at(m, value, m->passes);
         double half = (told.high - told.low) / 2 / 1.96;
         double seed = sqrt(fmax(0, half * half - told.deviation * told.deviation));
-        for (size_t k = 0; k < DRAWS; k++)
-            d->seen[k] = (seen){d->drawn[c * DRAWS + k] + seed * noise[k], k};
+        for (size_t k = 0; k < DRAWS; k++) d->seen[k] = (seen){d->drawn[c * DRAWS + k] + seed * noise[k], k};
         qsort(d->seen, DRAWS, sizeof *d->seen, by_accuracy);
         double after = 0;
         for (size_t g = 0; g < GROUPS; g++)
@@ -158,7 +157,8 @@ static tn_status value_trainings(const tn_space *space, tn_arena *arena, draws *
 }
 
 tn_status tn_settled_of(const tn_space *space, const tn_point *point, size_t count, uint64_t chosen,
-                        tn_chooser choose, void *user, tn_arena *arena, tn_settled *settled, tn_error *error) {
+                        tn_chooser choose, void *user, tn_arena *arena, tn_settled *settled,
+                        tn_error *error) {
     draws d;
     size_t most = count > DRAWS ? count : DRAWS;
     *settled = (tn_settled){0};

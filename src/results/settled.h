@@ -24,15 +24,15 @@ typedef size_t (*tn_chooser)(const tn_point *point, size_t count, size_t objecti
 size_t tn_choose_knee(const tn_point *point, size_t count, size_t objectives, void *user);
 
 typedef struct tn_settled {
-    bool asked;              /* accuracy is an objective, and known; else all that follows is 0 */
-    uint64_t draws, kept;    /* kept: those in which the design is chosen again */
-    uint64_t alike;          /* those in which the choice has the same values of all that accuracy depends on */
-    uint64_t rival;          /* the design chosen most often besides */
-    uint64_t rival_draws;    /* 0: none */
-    uint64_t train;          /* a design whose training tells most */
-    double gain;             /* the share of what is open that it would tell; 0: none does */
-    double *value;           /* [combinations]: the same of each, of the first design below */
-    uint64_t *design;        /* [combinations] */
+    bool asked;           /* accuracy is an objective, and known; else all that follows is 0 */
+    uint64_t draws, kept; /* kept: those in which the design is chosen again */
+    uint64_t alike;       /* those in which the choice has the same values of all that accuracy depends on */
+    uint64_t rival;       /* the design chosen most often besides */
+    uint64_t rival_draws; /* 0: none */
+    uint64_t train;       /* a design whose training tells most */
+    double gain;          /* the share of what is open that it would tell; 0: none does */
+    double *value;        /* [combinations]: the same of each, of the first design below */
+    uint64_t *design;     /* [combinations] */
     size_t combinations;
 } tn_settled;
 

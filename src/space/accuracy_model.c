@@ -11,12 +11,14 @@
 
 enum { ROUNDS = 3, DESCENTS = 40, SIMPLEX_STEPS = 90, HYPERS = 4 };
 
-static const double usual_rank = 8, usual_factors = 2.5, usual_error = 0.05, least_error = 1e-3, normal_95 = 1.96;
+static const double usual_rank = 8, usual_factors = 2.5, usual_error = 0.05, least_error = 1e-3,
+                    normal_95 = 1.96;
 
 /* Where the parameters of each kind begin. */
 typedef struct {
-    size_t passes;                            /* two: of the level, of the excess; the number of parameters: none */
-    size_t of[TN_ACCURACY_CHOICES_MOST];      /* rank: c, ln p; folding: slopes of both by factors, then one a folding;
+    size_t passes; /* two: of the level, of the excess; the number of parameters: none */
+    size_t of
+        [TN_ACCURACY_CHOICES_MOST]; /* rank: c, ln p; folding: slopes of both by factors, then one a folding;
                                                  level: two for each but the first */
 } places;
 
@@ -38,12 +40,14 @@ static size_t place_all(const tn_accuracy_model *m, places *at) {
 /* ln of the error by parameters p; its derivatives into slope[parameters] where that is wanted. */
 static double log_error(const tn_accuracy_model *m, const places *at, const double *p,
                         const tn_accuracy_value *value, double passes, double *slope) {
-    double level = p[0], shared = 0, excess = 0, share[TN_ACCURACY_CHOICES_MOST], fall[TN_ACCURACY_CHOICES_MOST];
+    double level = p[0], shared = 0, excess = 0, share[TN_ACCURACY_CHOICES_MOST],
+           fall[TN_ACCURACY_CHOICES_MOST];
     double doublings = log2(passes / m->passes);
     level += p[at->passes] * doublings;
     shared += p[at->passes + 1] * doublings;
     for (size_t i = 0; i < m->choices; i++)
-        if (m->choice[i].kind == TN_ACCURACY_LEVEL && value[i].level > 0 && value[i].level < m->choice[i].levels) {
+        if (m->choice[i].kind == TN_ACCURACY_LEVEL && value[i].level > 0 &&
+            value[i].level < m->choice[i].levels) {
             level += p[at->of[i] + 2 * (value[i].level - 1)];
             shared += p[at->of[i] + 2 * (value[i].level - 1) + 1];
         }
@@ -317,7 +321,8 @@ static tn_status open_work(work *w, tn_accuracy_model *m, tn_arena *arena, tn_er
     TN_TRY(tn_arena_alloc(arena, m->rows, sizeof *w->problem.weight, &w->problem.weight, error));
     gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
     how.solver = gsl_multifit_nlinear_solver_cholesky;
-    w->solver = gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, m->rows + m->parameters, m->parameters);
+    w->solver =
+        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, m->rows + m->parameters, m->parameters);
     w->simplex = gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, HYPERS);
     l->slope = gsl_matrix_alloc(m->rows, m->parameters);
     l->scaled = gsl_matrix_alloc(m->rows, m->parameters);
@@ -425,7 +430,8 @@ tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices
         return tn_fail(error, TN_LIMIT, "%zu effects of levels and foldings; at most %d are told apart",
                        m->parameters, TN_ACCURACY_PARAMETERS_MOST);
     double **const vectors[] = {&m->parameter, &m->prior, &m->precision};
-    for (size_t i = 0; i < 3; i++) TN_TRY(tn_arena_alloc(arena, m->parameters, sizeof(double), vectors[i], error));
+    for (size_t i = 0; i < 3; i++)
+        TN_TRY(tn_arena_alloc(arena, m->parameters, sizeof(double), vectors[i], error));
     size_t square = m->parameters * m->parameters;
     TN_TRY(tn_arena_alloc(arena, square, sizeof(double), &m->covariance, error));
     TN_TRY(tn_arena_alloc(arena, square, sizeof(double), &m->root, error));
@@ -460,11 +466,33 @@ static double parameter_variance(const tn_accuracy_model *m, const places *at, c
     return sum;
 }
 
+static bool same_values(const tn_accuracy_model *m, const tn_accuracy_value *a, const tn_accuracy_value *b) {
+    for (size_t i = 0; i < m->choices; i++)
+        if (m->choice[i].kind == TN_ACCURACY_RANK ? a[i].number != b[i].number
+                                                  : a[i].level != b[i].level || a[i].number != b[i].number)
+            return false;
+    return true;
+}
+
+/* Variance of what no choice explains of a design: less of one that was trained, the less the more runs it had. */
+static double misfit_variance(const tn_accuracy_model *m, const tn_accuracy_value *value, double passes,
+                              double told) {
+    double whole = m->misfit * m->misfit;
+    for (size_t i = 0; i < m->rows; i++) {
+        if (m->row[i].passes != passes || !same_values(m, m->row[i].value, value)) continue;
+        double seeds = noise_variance(m, told) / (double)m->row[i].runs;
+        return whole * seeds / (whole + seeds);
+    }
+    return whole;
+}
+
+/* `misfit`: variance of what no choice explains; negative: as of the design. */
 static tn_accuracy_estimate estimate_at(const tn_accuracy_model *m, const places *at, const double *parameter,
                                         const tn_accuracy_value *value, double passes, double runs,
-                                        double *slope) {
+                                        double misfit, double *slope) {
     double told = log_error(m, at, parameter, value, passes, slope);
-    double known = parameter_variance(m, at, slope, value) + m->misfit * m->misfit;
+    if (misfit < 0) misfit = misfit_variance(m, value, passes, told);
+    double known = parameter_variance(m, at, slope, value) + misfit;
     double run = noise_variance(m, told);
     /* The mean of a log-normal error. */
     double mean = exp(told + run / 2), whole = sqrt(known + run / runs);
@@ -481,7 +509,7 @@ tn_accuracy_estimate tn_accuracy_model_at(const tn_accuracy_model *model, const 
     places at;
     double slope[TN_ACCURACY_PARAMETERS_MOST];
     place_all(model, &at);
-    return estimate_at(model, &at, model->parameter, value, passes, 1, slope);
+    return estimate_at(model, &at, model->parameter, value, passes, 1, -1, slope);
 }
 
 tn_status tn_accuracy_model_leave_one_out(const tn_accuracy_model *model, tn_arena *arena,
@@ -503,7 +531,7 @@ tn_status tn_accuracy_model_leave_one_out(const tn_accuracy_model *model, tn_are
         status = spread_of_parameters(&w.likelihood, error);
         if (status == TN_OK)
             estimate[i] = estimate_at(&m, &w.problem.at, m.parameter, m.row[i].value, m.row[i].passes,
-                                      (double)m.row[i].runs, slope);
+                                      (double)m.row[i].runs, m.misfit * m.misfit, slope);
     }
     close_work(&w);
     tn_blas_restore();
@@ -523,6 +551,7 @@ double tn_accuracy_model_by(const tn_accuracy_model *model, const double *parame
                             const tn_accuracy_value *value, double passes, double misfit) {
     places at;
     place_all(model, &at);
-    double told = log_error(model, &at, parameter, value, passes, NULL) + model->misfit * misfit;
+    double told = log_error(model, &at, parameter, value, passes, NULL);
+    told += sqrt(misfit_variance(model, value, passes, told)) * misfit;
     return 1 - fmin(1, exp(told + noise_variance(model, told) / 2));
 }

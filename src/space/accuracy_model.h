@@ -33,9 +33,9 @@ typedef enum tn_accuracy_kind { TN_ACCURACY_LEVEL, TN_ACCURACY_FOLDING, TN_ACCUR
 /* One choice that accuracy depends on. */
 typedef struct tn_accuracy_choice {
     tn_accuracy_kind kind;
-    size_t levels;  /* foldings or levels that were measured; level 0 is the usual one */
+    size_t levels;   /* foldings or levels that were measured; level 0 is the usual one */
     double *factors; /* of a folding choice: factors a side of each */
-    size_t rank;    /* of a folding choice: place of the rank choice that it bends */
+    size_t rank;     /* of a folding choice: place of the rank choice that it bends */
 } tn_accuracy_choice;
 
 /* The value of a choice: a level (or `levels`: none of those measured), a folding (the same) with its factors a side, or a
@@ -47,7 +47,7 @@ typedef struct tn_accuracy_value {
 
 /* What one design came to: the mean over `runs` seeds that did not collapse. */
 typedef struct tn_accuracy_measurement {
-    const tn_accuracy_value *value; /* one a choice */
+    const tn_accuracy_value *value;  /* one a choice */
     double passes, accuracy, spread; /* spread over the seeds: NAN for one */
     double test;                     /* accuracy on test, NAN: unknown */
     uint64_t runs;

@@ -61,9 +61,9 @@ const char *tn_accuracy_column_name(const tn_axis *choice, size_t choices, size_
 }
 
 bool tn_accuracy_is_record(const char *name) {
-    static const char *const names[] = {"id",        "parameters", "sentences", "epochs",  "seeds",
-                                        "seed_list", "collapsed",  "accuracy",  "spread",  "seconds",
-                                        "command",   "test_accuracy"};
+    static const char *const names[] = {"id",     "parameters", "sentences", "epochs",
+                                        "seeds",  "seed_list",  "collapsed", "accuracy",
+                                        "spread", "seconds",    "command",   "test_accuracy"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return strncmp(name, "dev_", 4) == 0 || strncmp(name, "test_", 5) == 0;
@@ -165,8 +165,9 @@ static tn_status find_levels(reader *r, size_t column) {
     for (size_t i = 0; i < t->rows; i++) {
         const char *text = tn_csv_at(r->csv, t->line[i], c->column)->text;
         size_t k = 0;
-        bool none = choice->kind == TN_ACCURACY_FOLDING ? *text == '\0' || strcmp(text, whole) == 0
-                                                        : strcmp(text, whole) == 0 && ends_as(c->name, "format");
+        bool none = choice->kind == TN_ACCURACY_FOLDING
+                        ? *text == '\0' || strcmp(text, whole) == 0
+                        : strcmp(text, whole) == 0 && ends_as(c->name, "format");
         if (none) continue;
         while (k < choice->levels && strcmp(c->level[k], text) != 0) k++;
         if (k == choice->levels) c->level[choice->levels++] = text;
@@ -262,7 +263,8 @@ static tn_status read_row(reader *r, size_t row, tn_accuracy_measurement *to) {
     *to = (tn_accuracy_measurement){.value = value, .passes = 1, .spread = NAN, .test = NAN};
     TN_TRY(count_runs(r, line, &to->runs, r->error));
     uint64_t passes = 1;
-    if (r->epochs < csv->columns) TN_TRY(tn_csv_count(csv, line, r->epochs, 1, UINT32_MAX, &passes, r->error));
+    if (r->epochs < csv->columns)
+        TN_TRY(tn_csv_count(csv, line, r->epochs, 1, UINT32_MAX, &passes, r->error));
     to->passes = (double)passes;
     TN_TRY(tn_csv_real(csv, line, r->accuracy, 0, 1, &to->accuracy, r->error));
     if (r->spread < csv->columns && strcmp(tn_csv_at(csv, line, r->spread)->text, "nan") != 0)
@@ -310,7 +312,8 @@ static tn_status read_texts(reader *r, const char *name, const char ***text) {
     size_t column = tn_csv_column(r->csv, name);
     if (column == r->csv->columns) return TN_OK;
     TN_TRY(tn_arena_alloc(r->arena, r->table->rows, sizeof **text, text, r->error));
-    for (size_t i = 0; i < r->table->rows; i++) (*text)[i] = tn_csv_at(r->csv, r->table->line[i], column)->text;
+    for (size_t i = 0; i < r->table->rows; i++)
+        (*text)[i] = tn_csv_at(r->csv, r->table->line[i], column)->text;
     return TN_OK;
 }
 
@@ -332,7 +335,8 @@ static tn_status read_rows(reader *r) {
         if (runs) t->line[t->rows++] = i;
     }
     if (t->rows == 0)
-        return tn_fail_at(r->error, TN_INPUT, csv->head[0].at, "has no row that counts: every one has collapsed");
+        return tn_fail_at(r->error, TN_INPUT, csv->head[0].at,
+                          "has no row that counts: every one has collapsed");
     for (size_t i = 0; i < t->columns; i++) TN_TRY(find_levels(r, i));
     TN_TRY(read_texts(r, "command", &t->command));
     TN_TRY(read_texts(r, "seed_list", &t->seed_list));
@@ -344,7 +348,8 @@ static tn_status read_rows(reader *r) {
     return refuse_doubles(r);
 }
 
-tn_status tn_accuracy_table_read(const char *path, tn_arena *arena, tn_accuracy_table *table, tn_error *error) {
+tn_status tn_accuracy_table_read(const char *path, tn_arena *arena, tn_accuracy_table *table,
+                                 tn_error *error) {
     tn_csv csv;
     reader r = {.csv = &csv, .table = table, .arena = arena, .error = error};
     char *data;
@@ -356,8 +361,8 @@ tn_status tn_accuracy_table_read(const char *path, tn_arena *arena, tn_accuracy_
     TN_TRY(tn_csv_parse(path, table->text, table->length, arena, &csv, error));
     TN_TRY(find_columns(&r));
     TN_TRY(read_rows(&r));
-    return tn_accuracy_model_fit(table->choice, table->columns, table->row, table->rows, table->constant, arena,
-                                 &table->model, error);
+    return tn_accuracy_model_fit(table->choice, table->columns, table->row, table->rows, table->constant,
+                                 arena, &table->model, error);
 }
 
 /* The scalar that a model file has under a dotted key, or on the way to it (`precision: bf16` for
@@ -409,8 +414,12 @@ static tn_status value_of_model(const tn_accuracy_table *t, size_t column, const
             tn_buffer_format(&text, "%llu", (unsigned long long)most);
         } else if (weight) {
             for (uint32_t k = 0; k < 2 * weight->weight.d; k++) {
-                uint64_t factor = k < weight->weight.d ? weight->weight.m[k] : weight->weight.n[k - weight->weight.d];
-                tn_buffer_format(&text, "%s%llu", k == 0 ? "" : k == weight->weight.d ? "," : "x",
+                uint64_t factor =
+                    k < weight->weight.d ? weight->weight.m[k] : weight->weight.n[k - weight->weight.d];
+                tn_buffer_format(&text, "%s%llu",
+                                 k == 0                  ? ""
+                                 : k == weight->weight.d ? ","
+                                                         : "x",
                                  (unsigned long long)factor);
             }
         }
@@ -442,7 +451,8 @@ static tn_status bind_axis(tn_accuracy_table *t, const tn_axis *axis, size_t axe
     if (place == t->columns && claimed == 1) place = column_named(t, word);
     if (place == t->columns)
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = t->path, .line = 1, .column = 1},
-                          "has no column \"%s\" for the choice %s", tn_accuracy_column_name(axis, axes, i), key);
+                          "has no column \"%s\" for the choice %s", tn_accuracy_column_name(axis, axes, i),
+                          key);
     tn_accuracy_column *c = &t->column[place];
     c->axis = i;
     c->values = axis[i].count;
@@ -542,7 +552,7 @@ tn_accuracy_estimate tn_accuracy_table_at(const tn_accuracy_table *table, const 
     if (!known) return (tn_accuracy_estimate){NAN, NAN, NAN, NAN, NAN};
     *basis = tn_accuracy_table_row(table, own, passes) ? TN_ACCURACY_MEASURED
              : lies_between(table, own, passes)        ? TN_ACCURACY_BETWEEN
-                                               : TN_ACCURACY_CARRIED;
+                                                       : TN_ACCURACY_CARRIED;
     return tn_accuracy_model_at(&table->model, own, passes);
 }
 

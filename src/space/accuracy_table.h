@@ -41,9 +41,9 @@ typedef enum tn_accuracy_basis {
 
 typedef struct tn_accuracy_column {
     const char *name;
-    size_t column;      /* of the file */
-    const char **level; /* texts of foldings and levels, [levels] of the model's choice */
-    size_t axis;        /* the space's choice that gives its value, SIZE_MAX: none */
+    size_t column;            /* of the file */
+    const char **level;       /* texts of foldings and levels, [levels] of the model's choice */
+    size_t axis;              /* the space's choice that gives its value, SIZE_MAX: none */
     tn_accuracy_value *value; /* of each value of that choice; of none: one, what the model file has */
     size_t values;
 } tn_accuracy_column;
@@ -51,14 +51,15 @@ typedef struct tn_accuracy_column {
 typedef struct tn_accuracy_table {
     size_t rows; /* that count; 0: no table */
     tn_accuracy_measurement *row;
-    size_t *line;    /* of each: its row in the file */
-    size_t columns;  /* choices */
+    size_t *line;   /* of each: its row in the file */
+    size_t columns; /* choices */
     tn_accuracy_column *column;
     tn_accuracy_choice *choice; /* [columns] */
     tn_accuracy_model model;
     double constant, constant_test; /* of one answer to all, 0 and NAN: unknown */
     uint64_t sentences;             /* trained on; 0: the file does not say */
-    const char **command, **seed_list; /* [rows]: that trained a row, but for data and seed; NULL: no such column */
+    const char **command,
+        **seed_list; /* [rows]: that trained a row, but for data and seed; NULL: no such column */
     const char *path, *text;
     size_t length; /* the file as it was read */
 } tn_accuracy_table;
@@ -76,7 +77,8 @@ const char *tn_accuracy_column_name(const tn_axis *choice, size_t choices, size_
 bool tn_accuracy_is_record(const char *column);
 
 /* Reads and fits. */
-tn_status tn_accuracy_table_read(const char *path, tn_arena *arena, tn_accuracy_table *table, tn_error *error);
+tn_status tn_accuracy_table_read(const char *path, tn_arena *arena, tn_accuracy_table *table,
+                                 tn_error *error);
 /* Finds the column of every choice that accuracy depends on; what has none is as `model` (NULL: the usual) says. */
 tn_status tn_accuracy_table_bind(tn_accuracy_table *table, const tn_axis *axis, size_t axes,
                                  const tn_model *model, tn_arena *arena, tn_error *error);

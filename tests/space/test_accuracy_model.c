@@ -54,7 +54,8 @@ static void draw_truth(truth *of, double spread, double noise) {
 /* Three ranks a folding, in turn; every third row has two seeds. */
 static void draw_table(const truth *of, table *t) {
     for (size_t i = 0; i < FOLDINGS; i++) t->factors[i] = 2 + (double)(i % 3);
-    t->choice[0] = (tn_accuracy_choice){.kind = TN_ACCURACY_FOLDING, .levels = FOLDINGS, .factors = t->factors, .rank = 1};
+    t->choice[0] = (tn_accuracy_choice){
+        .kind = TN_ACCURACY_FOLDING, .levels = FOLDINGS, .factors = t->factors, .rank = 1};
     t->choice[1] = (tn_accuracy_choice){.kind = TN_ACCURACY_RANK};
     for (size_t i = 0; i < ROWS; i++) {
         size_t folding = i % FOLDINGS, runs = i % 3 == 0 ? SEEDS : 1;
@@ -67,12 +68,13 @@ static void draw_table(const truth *of, table *t) {
             squares += run * run;
         }
         double mean = sum / (double)runs;
-        t->row[i] = (tn_accuracy_measurement){.value = t->value[i],
-                                              .passes = 4,
-                                              .accuracy = mean,
-                                              .spread = runs > 1 ? sqrt(fmax(0, squares - 2 * mean * mean)) : NAN,
-                                              .test = mean - 0.02,
-                                              .runs = runs};
+        t->row[i] =
+            (tn_accuracy_measurement){.value = t->value[i],
+                                      .passes = 4,
+                                      .accuracy = mean,
+                                      .spread = runs > 1 ? sqrt(fmax(0, squares - 2 * mean * mean)) : NAN,
+                                      .test = mean - 0.02,
+                                      .runs = runs};
     }
 }
 
@@ -183,7 +185,8 @@ static void leaving_out_is_fitting_the_rest(void **state) {
     for (size_t i = 0; i < ROWS; i += 9) {
         rest = t;
         for (size_t k = i; k + 1 < ROWS; k++) rest.row[k] = rest.row[k + 1];
-        test_ok(tn_accuracy_model_fit(rest.choice, 2, rest.row, ROWS - 1, 0.67, &arena, &other, &error), &error);
+        test_ok(tn_accuracy_model_fit(rest.choice, 2, rest.row, ROWS - 1, 0.67, &arena, &other, &error),
+                &error);
         double alone = tn_accuracy_model_at(&other, t.value[i], 4).mean;
         assert_true(fabs(alone - left[i].mean) < 0.0015);
         /* It moves away from the row that is left out, or hardly at all. */

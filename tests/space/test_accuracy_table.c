@@ -97,7 +97,8 @@ static void values_are_those_of_the_model(void **state) {
         bases[basis]++;
     }
     tn_evaluator_free(evaluator);
-    assert_true(bases[TN_ACCURACY_MEASURED] > 0 && bases[TN_ACCURACY_BETWEEN] > 0 && bases[TN_ACCURACY_CARRIED] > 0);
+    assert_true(bases[TN_ACCURACY_MEASURED] > 0 && bases[TN_ACCURACY_BETWEEN] > 0 &&
+                bases[TN_ACCURACY_CARRIED] > 0);
 }
 
 static bool dominates(const double *a, const double *b, size_t n) {
