@@ -176,7 +176,11 @@ static tn_status list_effects(const tn_accuracy_table *table, fitted *f, tn_aren
             add_effect(f, table, column->name, "", "ln power", k++);
         } else if (choice->kind == TN_ACCURACY_FOLDING) {
             add_effect(f, table, column->name, "", "excess, a factor more", k++);
+            add_effect(f, table, column->name, "", "excess, outermost e times", k++);
+            add_effect(f, table, column->name, "", "excess, middle e times", k++);
             add_effect(f, table, column->name, "", "ln power, a factor more", k++);
+            add_effect(f, table, column->name, "", "ln power, outermost e times", k++);
+            add_effect(f, table, column->name, "", "ln power, middle e times", k++);
             for (size_t n = 0; n < choice->levels; n++)
                 add_effect(f, table, column->name, column->level[n], "excess", k++);
         } else

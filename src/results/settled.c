@@ -37,7 +37,9 @@ static void values_of(const tn_space *space, uint64_t id, tn_accuracy_value *val
 
 static bool same(const tn_accuracy_value *a, const tn_accuracy_value *b, size_t columns) {
     for (size_t i = 0; i < columns; i++)
-        if (a[i].level != b[i].level || a[i].number != b[i].number) return false;
+        if (a[i].level != b[i].level || a[i].number != b[i].number ||
+            memcmp(a[i].shape, b[i].shape, sizeof a[i].shape) != 0)
+            return false;
     return true;
 }
 

@@ -9,16 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 3, DESCENTS = 40, SIMPLEX_STEPS = 90, HYPERS = 4 };
+enum { ROUNDS = 3, DESCENTS = 40, SIMPLEX_STEPS = 90, HYPERS = 4, SLOPES = 2 * TN_ACCURACY_SHAPE };
 
-static const double usual_rank = 8, usual_factors = 2.5, usual_error = 0.05, least_error = 1e-3,
+static const double usual_rank = 8, usual_error = 0.05, least_error = 1e-3,
                     normal_95 = 1.96;
 
 /* Where the parameters of each kind begin. */
 typedef struct {
     size_t passes; /* two: of the level, of the excess; the number of parameters: none */
     size_t of
-        [TN_ACCURACY_CHOICES_MOST]; /* rank: c, ln p; folding: slopes of both by factors, then one a folding;
+        [TN_ACCURACY_CHOICES_MOST]; /* rank: c, ln p; folding: slopes of c and of ln p by its shape, then one a folding;
                                                  level: two for each but the first */
 } places;
 
@@ -30,7 +30,7 @@ static size_t place_all(const tn_accuracy_model *m, places *at) {
         at->of[i] = count;
         const tn_accuracy_choice *choice = &m->choice[i];
         count += choice->kind == TN_ACCURACY_RANK      ? 2
-                 : choice->kind == TN_ACCURACY_FOLDING ? 2 + choice->levels
+                 : choice->kind == TN_ACCURACY_FOLDING ? SLOPES + choice->levels
                  : choice->levels                      ? 2 * (choice->levels - 1)
                                                        : 0;
     }
@@ -57,9 +57,11 @@ static double log_error(const tn_accuracy_model *m, const places *at, const doub
         double bend = shared, power = p[at->of[i] + 1];
         for (size_t k = 0; k < m->choices; k++)
             if (m->choice[k].kind == TN_ACCURACY_FOLDING && m->choice[k].rank == i) {
-                bend += p[at->of[k]] * (value[k].number - usual_factors);
-                power += p[at->of[k] + 1] * (value[k].number - usual_factors);
-                if (value[k].level < m->choice[k].levels) bend += p[at->of[k] + 2 + value[k].level];
+                for (size_t n = 0; n < TN_ACCURACY_SHAPE; n++) {
+                    bend += p[at->of[k] + n] * value[k].shape[n];
+                    power += p[at->of[k] + TN_ACCURACY_SHAPE + n] * value[k].shape[n];
+                }
+                if (value[k].level < m->choice[k].levels) bend += p[at->of[k] + SLOPES + value[k].level];
             }
         fall[i] = exp(power) * log(value[i].number / usual_rank);
         share[i] = exp(p[at->of[i]] + bend - fall[i]);
@@ -84,9 +86,11 @@ static double log_error(const tn_accuracy_model *m, const places *at, const doub
                 own[1] = -of_rank * fall[i];
             } else if (choice->kind == TN_ACCURACY_FOLDING && share[choice->rank] > 0) {
                 double of_rank = share[choice->rank] / (1 + excess) * rise;
-                own[0] = of_rank * (value[i].number - usual_factors);
-                own[1] = -of_rank * fall[choice->rank] * (value[i].number - usual_factors);
-                if (value[i].level < choice->levels) own[2 + value[i].level] = of_rank;
+                for (size_t n = 0; n < TN_ACCURACY_SHAPE; n++) {
+                    own[n] = of_rank * value[i].shape[n];
+                    own[TN_ACCURACY_SHAPE + n] = -of_rank * fall[choice->rank] * value[i].shape[n];
+                }
+                if (value[i].level < choice->levels) own[SLOPES + value[i].level] = of_rank;
             }
         }
     }
@@ -168,7 +172,7 @@ static void descend(problem *of, gsl_multifit_nlinear_workspace *solver) {
 static void pool(tn_accuracy_model *m, const places *at) {
     for (size_t i = 0; i < m->choices; i++)
         for (size_t k = 0; m->choice[i].kind == TN_ACCURACY_FOLDING && k < m->choice[i].levels; k++)
-            m->precision[at->of[i] + 2 + k] = 1 / (m->folding * m->folding);
+            m->precision[at->of[i] + SLOPES + k] = 1 / (m->folding * m->folding);
 }
 
 /* The four deviations by the linearised marginal likelihood. */
@@ -357,9 +361,11 @@ static void set_priors(tn_accuracy_model *m, const places *at) {
             set_prior(m, first, -1, 1.5);
             set_prior(m, first + 1, 0.1, 0.4);
         } else if (choice->kind == TN_ACCURACY_FOLDING) {
-            set_prior(m, first, 0, 0.3);
-            set_prior(m, first + 1, 0, 0.2);
-            for (size_t k = 0; k < choice->levels; k++) set_prior(m, first + 2 + k, 0, 1);
+            for (size_t k = 0; k < TN_ACCURACY_SHAPE; k++) {
+                set_prior(m, first + k, 0, 0.3);
+                set_prior(m, first + TN_ACCURACY_SHAPE + k, 0, 0.2);
+            }
+            for (size_t k = 0; k < choice->levels; k++) set_prior(m, first + SLOPES + k, 0, 1);
         } else {
             for (size_t k = 0; k + 1 < choice->levels; k++) {
                 set_prior(m, first + 2 * k, 0, 0.5);
@@ -469,7 +475,7 @@ static double parameter_variance(const tn_accuracy_model *m, const places *at, c
 static bool same_values(const tn_accuracy_model *m, const tn_accuracy_value *a, const tn_accuracy_value *b) {
     for (size_t i = 0; i < m->choices; i++)
         if (m->choice[i].kind == TN_ACCURACY_RANK ? a[i].number != b[i].number
-                                                  : a[i].level != b[i].level || a[i].number != b[i].number)
+                                                  : a[i].level != b[i].level || memcmp(a[i].shape, b[i].shape, sizeof a[i].shape) != 0)
             return false;
     return true;
 }

@@ -34,15 +34,19 @@ typedef enum tn_accuracy_kind { TN_ACCURACY_LEVEL, TN_ACCURACY_FOLDING, TN_ACCUR
 typedef struct tn_accuracy_choice {
     tn_accuracy_kind kind;
     size_t levels;   /* foldings or levels that were measured; level 0 is the usual one */
-    double *factors; /* of a folding choice: factors a side of each */
     size_t rank;     /* of a folding choice: place of the rank choice that it bends */
 } tn_accuracy_choice;
 
-/* The value of a choice: a level (or `levels`: none of those measured), a folding (the same) with its factors a side, or a
+/* What of a folding bends the curve of its ranks: factors a side less 2.5; of three factors or more, the logarithms of the outermost
+ * factor over 8 and of those between the outermost and the innermost over 8, mean of both sides; else 0. */
+enum { TN_ACCURACY_SHAPE = 3 };
+
+/* The value of a choice: a level (or `levels`: none of those measured), a folding (the same) with its shape, or a
  * rank, infinite where the weight is whole. */
 typedef struct tn_accuracy_value {
     size_t level;
     double number;
+    double shape[TN_ACCURACY_SHAPE];
 } tn_accuracy_value;
 
 /* What one design came to: the mean over `runs` seeds that did not collapse. */

@@ -177,25 +177,38 @@ static tn_status find_levels(reader *r, size_t column) {
     const char *usual = c->level[best];
     memmove(&c->level[1], &c->level[0], best * sizeof *c->level);
     c->level[0] = usual;
-    if (choice->kind != TN_ACCURACY_FOLDING) return TN_OK;
-    return tn_arena_alloc(r->arena, choice->levels, sizeof *choice->factors, &choice->factors, r->error);
+    return TN_OK;
 }
 
-/* Mean factors a side of "12x8x8,8x8x12"; false for what is no folding. */
-static bool read_factors(const char *text, double *factors) {
-    unsigned sides = 1, numbers = 0;
+/* "12x8x8,8x8x12": false for what is no folding. One side alone stands for both. */
+static bool read_shape(const char *text, double shape[TN_ACCURACY_SHAPE]) {
+    static const double usual_factors = 2.5, usual_factor = 8;
+    enum { FACTORS_MOST = 64 };
+    double factor[FACTORS_MOST], outer = 0, middle = 0;
+    size_t count = 0, of_side[2] = {0}, side = 0;
     for (const char *at = text;; at++) {
         char *end;
-        if (*at < '1' || *at > '9') return false;
-        strtoul(at, &end, 10);
-        numbers++;
+        if (*at < '1' || *at > '9' || count == FACTORS_MOST) return false;
+        factor[count++] = log((double)strtoul(at, &end, 10) / usual_factor);
+        of_side[side]++;
         at = end;
-        if (*at == ',') sides++;
         if (*at == '\0') break;
+        if (*at == ',' && ++side == 2) return false;
         if (*at != 'x' && *at != ',') return false;
     }
-    *factors = (double)numbers / sides;
-    return sides <= 2;
+    size_t sides = side + 1;
+    shape[0] = (double)count / (double)sides - usual_factors;
+    shape[1] = shape[2] = 0;
+    for (size_t k = 0, first = 0; k < sides; first += of_side[k++]) {
+        size_t d = of_side[k];
+        if (d < 3) continue;
+        /* Outputs begin with the outermost factor, inputs end with it. */
+        outer += factor[k == 0 ? first : first + d - 1] / (double)sides;
+        for (size_t i = first + 1; i + 1 < first + d; i++) middle += factor[i] / (double)(d - 2) / (double)sides;
+    }
+    shape[1] = outer;
+    shape[2] = middle;
+    return true;
 }
 
 /* The greatest of "1x12x12x1" or "12". */
@@ -229,8 +242,7 @@ bool tn_accuracy_table_value(const tn_accuracy_table *table, size_t column, cons
         if (ends_as(c->name, "format") && strcmp(text, whole) == 0) value->number = INFINITY;
         return true;
     }
-    value->number = 2.5;
-    return *text == '\0' || strcmp(text, whole) == 0 || read_factors(text, &value->number);
+    return *text == '\0' || strcmp(text, whole) == 0 || read_shape(text, value->shape);
 }
 
 /* A whole weight has neither ranks nor a format's effect. */
@@ -257,8 +269,6 @@ static tn_status read_row(reader *r, size_t row, tn_accuracy_measurement *to) {
             return tn_fail_at(r->error, TN_INPUT, cell->at, "'%.60s' is no %s", cell->text,
                               t->choice[i].kind == TN_ACCURACY_RANK ? "rank: 12, or 1x12x12x1"
                                                                     : "folding: 12x8x8,8x8x12");
-        if (t->choice[i].kind == TN_ACCURACY_FOLDING && value[i].level < t->choice[i].levels)
-            t->choice[i].factors[value[i].level] = value[i].number;
     }
     *to = (tn_accuracy_measurement){.value = value, .passes = 1, .spread = NAN, .test = NAN};
     TN_TRY(count_runs(r, line, &to->runs, r->error));
@@ -288,7 +298,7 @@ static tn_status read_test(const reader *r, size_t line, double *test) {
 
 static bool same_value(const tn_accuracy_choice *choice, tn_accuracy_value a, tn_accuracy_value b) {
     if (choice->kind == TN_ACCURACY_RANK) return a.number == b.number;
-    return a.level == b.level && (choice->kind == TN_ACCURACY_LEVEL || a.number == b.number);
+    return a.level == b.level && memcmp(a.shape, b.shape, sizeof a.shape) == 0;
 }
 
 static bool same_values(const tn_accuracy_table *t, const tn_accuracy_value *a, const tn_accuracy_value *b) {
@@ -499,8 +509,9 @@ void tn_accuracy_table_values(const tn_accuracy_table *table, const size_t *digi
 void tn_accuracy_table_usual(const tn_accuracy_table *table, tn_accuracy_value *value) {
     for (size_t i = 0; i < table->columns; i++) {
         const tn_accuracy_choice *choice = &table->choice[i];
-        value[i] = (tn_accuracy_value){0, choice->kind == TN_ACCURACY_RANK ? INFINITY : 0};
-        if (choice->kind == TN_ACCURACY_FOLDING) value[i].number = choice->levels ? choice->factors[0] : 2.5;
+        value[i] = (tn_accuracy_value){.number = choice->kind == TN_ACCURACY_RANK ? INFINITY : 0};
+        if (choice->kind == TN_ACCURACY_FOLDING && choice->levels)
+            tn_accuracy_table_value(table, i, table->column[i].level[0], &value[i]);
         size_t most = 0;
         for (size_t k = 0; k < table->rows && choice->kind == TN_ACCURACY_RANK; k++) {
             size_t same = 0;

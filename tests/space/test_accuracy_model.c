@@ -43,7 +43,7 @@ typedef struct {
 } table;
 
 static tn_accuracy_value folding_value(const table *t, size_t folding) {
-    return (tn_accuracy_value){folding, t->factors[folding]};
+    return (tn_accuracy_value){folding, 0, {t->factors[folding] - 2.5}};
 }
 
 static void draw_truth(truth *of, double spread, double noise) {
@@ -55,13 +55,13 @@ static void draw_truth(truth *of, double spread, double noise) {
 static void draw_table(const truth *of, table *t) {
     for (size_t i = 0; i < FOLDINGS; i++) t->factors[i] = 2 + (double)(i % 3);
     t->choice[0] = (tn_accuracy_choice){
-        .kind = TN_ACCURACY_FOLDING, .levels = FOLDINGS, .factors = t->factors, .rank = 1};
+        .kind = TN_ACCURACY_FOLDING, .levels = FOLDINGS, .rank = 1};
     t->choice[1] = (tn_accuracy_choice){.kind = TN_ACCURACY_RANK};
     for (size_t i = 0; i < ROWS; i++) {
         size_t folding = i % FOLDINGS, runs = i % 3 == 0 ? SEEDS : 1;
         double rank = ladder[(i * 5 + i / FOLDINGS * 3) % 8], sum = 0, squares = 0;
         t->value[i][0] = folding_value(t, folding);
-        t->value[i][1] = (tn_accuracy_value){0, rank};
+        t->value[i][1] = (tn_accuracy_value){0, rank, {0}};
         for (size_t k = 0; k < runs; k++) {
             double run = run_of(of, true_accuracy(of, folding, rank, 4));
             sum += run;
@@ -110,7 +110,7 @@ static void tells_what_was_not_measured(void **state) {
         fit(&t, &model);
         for (size_t i = 0; i < FOLDINGS; i++)
             for (size_t r = 0; r < 8; r++) {
-                tn_accuracy_value value[2] = {folding_value(&t, i), {0, ladder[r] + 1}};
+                tn_accuracy_value value[2] = {folding_value(&t, i), {0, ladder[r] + 1, {0}}};
                 double mean = true_accuracy(&of, i, ladder[r] + 1, 4), run = run_of(&of, mean);
                 tn_accuracy_estimate told = tn_accuracy_model_at(&model, value, 4);
                 squares += pow(told.mean - mean, 2);
@@ -134,12 +134,12 @@ static void rises_with_every_rank(void **state) {
     draw_truth(&of, 0.3, 0.1);
     draw_table(&of, &t);
     fit(&t, &model);
-    tn_accuracy_value dense[2] = {folding_value(&t, 0), {0, INFINITY}};
+    tn_accuracy_value dense[2] = {folding_value(&t, 0), {0, INFINITY, {0}}};
     double most = tn_accuracy_model_at(&model, dense, 4).mean;
     for (size_t i = 0; i < FOLDINGS; i++) {
         double last = 0.67;
         for (double rank = 1; rank <= 768; rank++) {
-            tn_accuracy_value value[2] = {folding_value(&t, i), {0, rank}};
+            tn_accuracy_value value[2] = {folding_value(&t, i), {0, rank, {0}}};
             double now = tn_accuracy_model_at(&model, value, 4).mean;
             assert_true(now > last && now < most);
             last = now;
