@@ -362,8 +362,8 @@ static void set_priors(tn_accuracy_model *m, const places *at) {
             set_prior(m, first + 1, 0.1, 0.4);
         } else if (choice->kind == TN_ACCURACY_FOLDING) {
             for (size_t k = 0; k < TN_ACCURACY_SHAPE; k++) {
-                set_prior(m, first + k, 0, 0.3);
-                set_prior(m, first + TN_ACCURACY_SHAPE + k, 0, 0.2);
+                set_prior(m, first + k, 0, 0.15);
+                set_prior(m, first + TN_ACCURACY_SHAPE + k, 0, 0.1);
             }
             for (size_t k = 0; k < choice->levels; k++) set_prior(m, first + SLOPES + k, 0, 1);
         } else {
