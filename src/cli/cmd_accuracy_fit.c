@@ -163,7 +163,7 @@ static void add_effect(fitted *f, const tn_accuracy_table *table, const char *ch
 
 /* In the order of the model's parameters. */
 static tn_status list_effects(const tn_accuracy_table *table, fitted *f, tn_arena *arena, tn_error *error) {
-    TN_TRY(tn_arena_alloc(arena, table->model.parameters, sizeof *f->effect, &f->effect, error));
+    TN_TRY(TN_NEW(arena, table->model.parameters, &f->effect, error));
     size_t k = 0;
     add_effect(f, table, "", "", "floor", k++);
     add_effect(f, table, "passes", "", "error, a doubling", k++);
@@ -196,8 +196,8 @@ static tn_status leave_out(const tn_accuracy_table *table, fitted *f, tn_arena *
     tn_accuracy_estimate *told;
     const tn_accuracy_model *m = &table->model;
     double squares = 0, of_seeds = 0, inside = 0, counted = 0;
-    TN_TRY(tn_arena_alloc(arena, m->rows, sizeof *told, &told, error));
-    TN_TRY(tn_arena_alloc(arena, m->rows, sizeof *f->row, &f->row, error));
+    TN_TRY(TN_NEW(arena, m->rows, &told, error));
+    TN_TRY(TN_NEW(arena, m->rows, &f->row, error));
     TN_TRY(tn_accuracy_model_leave_one_out(m, arena, told, error));
     f->left_out = m->rows;
     for (size_t i = 0; i < m->rows; i++) {
@@ -416,7 +416,7 @@ static tn_status read_batch(const predict_request *r, const tn_accuracy_table *t
                             tn_arena *arena, tn_error *error) {
     tn_csv csv;
     TN_TRY(tn_csv_load(r->batch, arena, &csv, error));
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *p->row, &p->row, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &p->row, error));
     for (size_t i = 0; i < csv.rows; i++) {
         told_design design = usual_design(table);
         TN_TRY(take_sets(r, table, &design, error));

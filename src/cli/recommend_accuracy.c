@@ -13,7 +13,7 @@ static tn_status leave_out(const tn_accuracy_table *table, tn_arena *arena, tn_a
     const tn_accuracy_model *m = &table->model;
     tn_accuracy_estimate *told;
     double squares = 0, inside = 0, rows = 0;
-    TN_TRY(tn_arena_alloc(arena, m->rows, sizeof *told, &told, error));
+    TN_TRY(TN_NEW(arena, m->rows, &told, error));
     TN_TRY(tn_accuracy_model_leave_one_out(m, arena, told, error));
     for (size_t i = 0; i < m->rows; i++) {
         if (m->row[i].passes != m->passes) continue;

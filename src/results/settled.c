@@ -47,9 +47,9 @@ static bool same(const tn_accuracy_value *a, const tn_accuracy_value *b, size_t 
 static tn_status combine(const tn_space *space, const tn_point *point, size_t count, tn_arena *arena,
                          draws *d, tn_settled *s, tn_error *error) {
     size_t columns = space->accuracy_table.columns;
-    TN_TRY(tn_arena_alloc(arena, count * columns, sizeof *d->value, &d->value, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *d->of, &d->of, error));
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *s->design, &s->design, error));
+    TN_TRY(TN_NEW(arena, count * columns, &d->value, error));
+    TN_TRY(TN_NEW(arena, count, &d->of, error));
+    TN_TRY(TN_NEW(arena, count, &s->design, error));
     for (size_t i = 0; i < count; i++) {
         const tn_space *own = tn_space_of(space, point[i].id);
         tn_accuracy_value *value = d->value + s->combinations * columns;
@@ -76,9 +76,9 @@ static tn_status draw_all(const tn_space *space, const tn_point *point, size_t c
     size_t objective = accuracy_objective(space), columns = table->columns;
     tn_point *now;
     double *normal, *parameter;
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *now, &now, error));
-    TN_TRY(tn_arena_alloc(arena, m->parameters + s->combinations, sizeof *normal, &normal, error));
-    TN_TRY(tn_arena_alloc(arena, m->parameters, sizeof *parameter, &parameter, error));
+    TN_TRY(TN_NEW(arena, count, &now, error));
+    TN_TRY(TN_NEW(arena, m->parameters + s->combinations, &normal, error));
+    TN_TRY(TN_NEW(arena, m->parameters, &parameter, error));
     memcpy(now, point, count * sizeof *now);
     for (size_t k = 0; k < DRAWS; k++) {
         TN_TRY(tn_random_fill_normal(SEED + k, normal, m->parameters + s->combinations, error));
@@ -135,7 +135,7 @@ static tn_status value_trainings(const tn_space *space, tn_arena *arena, draws *
                                  tn_error *error) {
     const tn_accuracy_model *m = &space->accuracy_table.model;
     double noise[DRAWS];
-    TN_TRY(tn_arena_alloc(arena, s->combinations, sizeof *s->value, &s->value, error));
+    TN_TRY(TN_NEW(arena, s->combinations, &s->value, error));
     TN_TRY(tn_random_fill_normal(SEED + DRAWS, noise, DRAWS, error));
     for (size_t k = 0; k < DRAWS; k++) d->seen[k].draw = k;
     double before = openness(d, s->combinations, 0, DRAWS);
@@ -168,10 +168,10 @@ tn_status tn_settled_of(const tn_space *space, const tn_point *point, size_t cou
         return TN_OK;
     settled->asked = true;
     TN_TRY(combine(space, point, count, arena, &d, settled, error));
-    TN_TRY(tn_arena_alloc(arena, settled->combinations * DRAWS, sizeof *d.drawn, &d.drawn, error));
-    TN_TRY(tn_arena_alloc(arena, DRAWS, sizeof *d.choice, &d.choice, error));
-    TN_TRY(tn_arena_alloc(arena, DRAWS, sizeof *d.seen, &d.seen, error));
-    TN_TRY(tn_arena_alloc(arena, most, sizeof *d.tally, &d.tally, error));
+    TN_TRY(TN_NEW(arena, settled->combinations * DRAWS, &d.drawn, error));
+    TN_TRY(TN_NEW(arena, DRAWS, &d.choice, error));
+    TN_TRY(TN_NEW(arena, DRAWS, &d.seen, error));
+    TN_TRY(TN_NEW(arena, most, &d.tally, error));
     TN_TRY(draw_all(space, point, count, choose, user, arena, &d, settled, error));
     tally(&d, point, count, settled, chosen);
     return value_trainings(space, arena, &d, settled, error);

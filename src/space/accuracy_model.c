@@ -11,8 +11,7 @@
 
 enum { ROUNDS = 3, DESCENTS = 40, SIMPLEX_STEPS = 90, HYPERS = 4, SLOPES = 2 * TN_ACCURACY_SHAPE };
 
-static const double usual_rank = 8, usual_error = 0.05, least_error = 1e-3,
-                    normal_95 = 1.96;
+static const double usual_rank = 8, usual_error = 0.05, least_error = 1e-3, normal_95 = 1.96;
 
 /* Where the parameters of each kind begin. */
 typedef struct {
@@ -321,8 +320,8 @@ static tn_status open_work(work *w, tn_accuracy_model *m, tn_arena *arena, tn_er
     likelihood *l = &w->likelihood;
     l->of = &w->problem;
     place_all(m, &w->problem.at);
-    TN_TRY(tn_arena_alloc(arena, m->rows, sizeof *l->told, &l->told, error));
-    TN_TRY(tn_arena_alloc(arena, m->rows, sizeof *w->problem.weight, &w->problem.weight, error));
+    TN_TRY(TN_NEW(arena, m->rows, &l->told, error));
+    TN_TRY(TN_NEW(arena, m->rows, &w->problem.weight, error));
     gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
     how.solver = gsl_multifit_nlinear_solver_cholesky;
     w->solver =
@@ -437,10 +436,10 @@ tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices
                        m->parameters, TN_ACCURACY_PARAMETERS_MOST);
     double **const vectors[] = {&m->parameter, &m->prior, &m->precision};
     for (size_t i = 0; i < 3; i++)
-        TN_TRY(tn_arena_alloc(arena, m->parameters, sizeof(double), vectors[i], error));
+        TN_TRY(TN_NEW(arena, m->parameters, vectors[i], error));
     size_t square = m->parameters * m->parameters;
-    TN_TRY(tn_arena_alloc(arena, square, sizeof(double), &m->covariance, error));
-    TN_TRY(tn_arena_alloc(arena, square, sizeof(double), &m->root, error));
+    TN_TRY(TN_NEW(arena, square, &m->covariance, error));
+    TN_TRY(TN_NEW(arena, square, &m->root, error));
     set_priors(m, &at);
     fit_test(m);
     tn_gsl_quiet();
@@ -474,8 +473,9 @@ static double parameter_variance(const tn_accuracy_model *m, const places *at, c
 
 static bool same_values(const tn_accuracy_model *m, const tn_accuracy_value *a, const tn_accuracy_value *b) {
     for (size_t i = 0; i < m->choices; i++)
-        if (m->choice[i].kind == TN_ACCURACY_RANK ? a[i].number != b[i].number
-                                                  : a[i].level != b[i].level || memcmp(a[i].shape, b[i].shape, sizeof a[i].shape) != 0)
+        if (m->choice[i].kind == TN_ACCURACY_RANK
+                ? a[i].number != b[i].number
+                : a[i].level != b[i].level || memcmp(a[i].shape, b[i].shape, sizeof a[i].shape) != 0)
             return false;
     return true;
 }
@@ -524,9 +524,9 @@ tn_status tn_accuracy_model_leave_one_out(const tn_accuracy_model *model, tn_are
     work w;
     double slope[TN_ACCURACY_PARAMETERS_MOST];
     size_t bytes = m.parameters * sizeof(double);
-    TN_TRY(tn_arena_alloc(arena, m.parameters, sizeof(double), &m.parameter, error));
-    TN_TRY(tn_arena_alloc(arena, m.parameters * m.parameters, sizeof(double), &m.covariance, error));
-    TN_TRY(tn_arena_alloc(arena, m.parameters * m.parameters, sizeof(double), &m.root, error));
+    TN_TRY(TN_NEW(arena, m.parameters, &m.parameter, error));
+    TN_TRY(TN_NEW(arena, m.parameters * m.parameters, &m.covariance, error));
+    TN_TRY(TN_NEW(arena, m.parameters * m.parameters, &m.root, error));
     tn_gsl_quiet();
     tn_blas_serial();
     tn_status status = open_work(&w, &m, arena, error);

@@ -33,8 +33,8 @@ typedef enum tn_accuracy_kind { TN_ACCURACY_LEVEL, TN_ACCURACY_FOLDING, TN_ACCUR
 /* One choice that accuracy depends on. */
 typedef struct tn_accuracy_choice {
     tn_accuracy_kind kind;
-    size_t levels;   /* foldings or levels that were measured; level 0 is the usual one */
-    size_t rank;     /* of a folding choice: place of the rank choice that it bends */
+    size_t levels; /* foldings or levels that were measured; level 0 is the usual one */
+    size_t rank;   /* of a folding choice: place of the rank choice that it bends */
 } tn_accuracy_choice;
 
 /* What of a folding bends the curve of its ranks: factors a side less 2.5; of three factors or more, the logarithms of the outermost

@@ -99,8 +99,8 @@ static tn_status find_columns(reader *r) {
     static const char *const value = "accuracy";
     const tn_csv *csv = r->csv;
     tn_accuracy_table *t = r->table;
-    TN_TRY(tn_arena_alloc(r->arena, csv->columns, sizeof *t->column, &t->column, r->error));
-    TN_TRY(tn_arena_alloc(r->arena, csv->columns, sizeof *t->choice, &t->choice, r->error));
+    TN_TRY(TN_NEW(r->arena, csv->columns, &t->column, r->error));
+    TN_TRY(TN_NEW(r->arena, csv->columns, &t->choice, r->error));
     for (size_t i = 0; i < csv->columns; i++) {
         const char *name = csv->head[i].text;
         if (tn_accuracy_is_record(name)) continue;
@@ -160,8 +160,8 @@ static tn_status find_levels(reader *r, size_t column) {
     tn_accuracy_choice *choice = &t->choice[column];
     size_t *count, best = 0;
     if (choice->kind == TN_ACCURACY_RANK) return TN_OK;
-    TN_TRY(tn_arena_alloc(r->arena, t->rows, sizeof *c->level, &c->level, r->error));
-    TN_TRY(tn_arena_alloc(r->arena, t->rows, sizeof *count, &count, r->error));
+    TN_TRY(TN_NEW(r->arena, t->rows, &c->level, r->error));
+    TN_TRY(TN_NEW(r->arena, t->rows, &count, r->error));
     for (size_t i = 0; i < t->rows; i++) {
         const char *text = tn_csv_at(r->csv, t->line[i], c->column)->text;
         size_t k = 0;
@@ -204,7 +204,8 @@ static bool read_shape(const char *text, double shape[TN_ACCURACY_SHAPE]) {
         if (d < 3) continue;
         /* Outputs begin with the outermost factor, inputs end with it. */
         outer += factor[k == 0 ? first : first + d - 1] / (double)sides;
-        for (size_t i = first + 1; i + 1 < first + d; i++) middle += factor[i] / (double)(d - 2) / (double)sides;
+        for (size_t i = first + 1; i + 1 < first + d; i++)
+            middle += factor[i] / (double)(d - 2) / (double)sides;
     }
     shape[1] = outer;
     shape[2] = middle;
@@ -262,7 +263,7 @@ static tn_status read_row(reader *r, size_t row, tn_accuracy_measurement *to) {
     const tn_csv *csv = r->csv;
     tn_accuracy_value *value;
     size_t line = t->line[row];
-    TN_TRY(tn_arena_alloc(r->arena, t->columns, sizeof *value, &value, r->error));
+    TN_TRY(TN_NEW(r->arena, t->columns, &value, r->error));
     for (size_t i = 0; i < t->columns; i++) {
         const tn_csv_cell *cell = tn_csv_at(csv, line, t->column[i].column);
         if (!tn_accuracy_table_value(t, i, cell->text, &value[i]))
@@ -321,7 +322,7 @@ static tn_status refuse_doubles(const reader *r) {
 static tn_status read_texts(reader *r, const char *name, const char ***text) {
     size_t column = tn_csv_column(r->csv, name);
     if (column == r->csv->columns) return TN_OK;
-    TN_TRY(tn_arena_alloc(r->arena, r->table->rows, sizeof **text, text, r->error));
+    TN_TRY(TN_NEW(r->arena, r->table->rows, text, r->error));
     for (size_t i = 0; i < r->table->rows; i++)
         (*text)[i] = tn_csv_at(r->csv, r->table->line[i], column)->text;
     return TN_OK;
@@ -330,8 +331,8 @@ static tn_status read_texts(reader *r, const char *name, const char ***text) {
 static tn_status read_rows(reader *r) {
     tn_accuracy_table *t = r->table;
     const tn_csv *csv = r->csv;
-    TN_TRY(tn_arena_alloc(r->arena, csv->rows, sizeof *t->row, &t->row, r->error));
-    TN_TRY(tn_arena_alloc(r->arena, csv->rows, sizeof *t->line, &t->line, r->error));
+    TN_TRY(TN_NEW(r->arena, csv->rows, &t->row, r->error));
+    TN_TRY(TN_NEW(r->arena, csv->rows, &t->line, r->error));
     for (size_t i = 0; i < csv->rows; i++) {
         uint64_t runs;
         if (r->sentences < csv->columns)
@@ -466,7 +467,7 @@ static tn_status bind_axis(tn_accuracy_table *t, const tn_axis *axis, size_t axe
     tn_accuracy_column *c = &t->column[place];
     c->axis = i;
     c->values = axis[i].count;
-    TN_TRY(tn_arena_alloc(arena, c->values, sizeof *c->value, &c->value, error));
+    TN_TRY(TN_NEW(arena, c->values, &c->value, error));
     tn_buffer text = {0};
     bool fits = true;
     for (size_t k = 0; k < c->values && fits; k++) {
@@ -492,7 +493,7 @@ tn_status tn_accuracy_table_bind(tn_accuracy_table *table, const tn_axis *axis, 
         tn_accuracy_column *c = &table->column[i];
         if (c->axis != SIZE_MAX) continue;
         c->values = 1;
-        TN_TRY(tn_arena_alloc(arena, 1, sizeof *c->value, &c->value, error));
+        TN_TRY(TN_NEW(arena, 1, &c->value, error));
         *c->value = usual[i];
         if (model) TN_TRY(value_of_model(table, i, model, c->value, error));
     }

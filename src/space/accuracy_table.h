@@ -1,5 +1,5 @@
 /* Measured accuracy of what a space's choices train, from a CSV file such as `tenfold accuracy` writes, and the model of
- * these measurements (explore/accuracy_model.h), which says what any other design of the space learns.
+ * these measurements (space/accuracy_model.h), which says what any other design of the space learns.
  *
  * Columns, found by name, in any order:
  *

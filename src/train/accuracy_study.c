@@ -2,71 +2,19 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/interrupt.h"
-#include "results/result.h"
-#include "results/settled.h"
-#include "search/evaluator.h"
 #include "text/csv.h"
 #include "text/number.h"
+#include "train/accuracy_session.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum {
-    BEGIN_LEAST = 4, /* candidates that begin, where the effort lets the others be chosen */
-    BEGIN_MOST = 16,
-    SWEEP_EVERY = 8, /* runs between sweeps */
-    RUNS_MOST = 1 << 20
-};
+enum { RUNS_MOST = 1 << 20 };
 
-/* A training: done, or in work where `epochs` is 0. */
-typedef struct {
-    uint64_t id, seed, epochs, parameters, macs;
-    double seconds;
-    bool collapsed;
-    tn_scores dev, test;
-    const char *curve; /* "0.81 0.86", after each epoch */
-} run;
-
-/* The front of the last sweep, and what it says by the table of now. */
-typedef struct {
-    tn_arena arena;
-    bool swept, without; /* without: accuracy is no objective of the space, or no design is on the front */
-    size_t runs;         /* that the swept table had */
-    const tn_space *space;
-    size_t count;
-    tn_point *point;
-    double *macs; /* [count] of a step */
-} front;
-
-typedef struct session {
-    const tn_space *space;
-    const tn_study_options *options;
-    const char *data;
-    tn_study *study;
-    tn_arena *arena;
-    size_t axis[TN_AXES_MOST], axes; /* the choices that accuracy depends on */
-
-    pthread_mutex_t lock; /* of all that follows, and of the arena */
-    run *run;
-    size_t runs, room;
-    uint64_t *begin; /* first candidates, in order */
-    size_t begins;
-    front front;
-    double began;
-    uint64_t steps_told;
-    bool ends;
-    tn_status status; /* the first failure of a worker */
-    tn_error error;
-} session;
-
-static tn_status find_axes(session *s, tn_error *error) {
+static tn_status find_axes(tn_study_session *s, tn_error *error) {
     s->study->combinations = 1;
     if (s->space->choices.is_vast)
         return tn_fail(error, TN_LIMIT, "space %s has too many designs to train; tie some choices",
@@ -83,7 +31,7 @@ static tn_status find_axes(session *s, tn_error *error) {
 }
 
 /* The first design of a combination. */
-static uint64_t design_of(const session *s, uint64_t combination) {
+uint64_t tn_study_design_of(const tn_study_session *s, uint64_t combination) {
     uint64_t id = 0;
     for (size_t k = s->axes; k-- > 0;) {
         const tn_axis *axis = &s->space->choices.axis[s->axis[k]];
@@ -94,7 +42,7 @@ static uint64_t design_of(const session *s, uint64_t combination) {
 }
 
 /* The first design with the choices of this one that accuracy depends on. */
-static uint64_t first_like(const session *s, uint64_t id) {
+uint64_t tn_study_first_like(const tn_study_session *s, uint64_t id) {
     uint64_t first = 0;
     for (size_t k = 0; k < s->axes; k++)
         first += tn_choices_digit(&s->space->choices, id, s->axis[k]) * s->space->choices.stride[s->axis[k]];
@@ -134,12 +82,12 @@ static void put_scores(tn_buffer *out, const tn_scores *of) {
     tn_csv_put_real(out, of->slot_f1);
 }
 
-static tn_status runs_path(const session *s, tn_arena *arena, const char **path, tn_error *error) {
+static tn_status runs_path(const tn_study_session *s, tn_arena *arena, const char **path, tn_error *error) {
     return tn_arena_format(arena, path, error, "%s/runs.csv", s->options->folder);
 }
 
 /* One write, so that lines of several processes do not mix. */
-static tn_status append_run(session *s, const run *of, tn_error *error) {
+static tn_status append_run(tn_study_session *s, const tn_study_run *of, tn_error *error) {
     const char *path;
     tn_buffer out = {0};
     TN_TRY(runs_path(s, s->arena, &path, error));
@@ -163,12 +111,12 @@ static tn_status append_run(session *s, const run *of, tn_error *error) {
     return whole ? TN_OK : tn_fail(error, TN_IO, "%s: cannot be written", path);
 }
 
-static tn_status add_run(session *s, run of, tn_error *error) {
+tn_status tn_study_add_run(tn_study_session *s, tn_study_run of, tn_error *error) {
     if (s->runs == s->room) {
-        run *more;
+        tn_study_run *more;
         size_t room = s->room ? 2 * s->room : 256;
         if (room > RUNS_MOST) return tn_fail(error, TN_LIMIT, "a study has at most %d runs", RUNS_MOST);
-        TN_TRY(tn_arena_alloc(s->arena, room, sizeof *more, &more, error));
+        TN_TRY(TN_NEW(s->arena, room, &more, error));
         if (s->runs) memcpy(more, s->run, s->runs * sizeof *more);
         s->run = more;
         s->room = room;
@@ -177,7 +125,7 @@ static tn_status add_run(session *s, run of, tn_error *error) {
     return TN_OK;
 }
 
-static size_t place_of_run(const session *s, uint64_t id, uint64_t seed) {
+size_t tn_study_place_of_run(const tn_study_session *s, uint64_t id, uint64_t seed) {
     size_t i = 0;
     while (i < s->runs && (s->run[i].id != id || s->run[i].seed != seed)) i++;
     return i;
@@ -190,7 +138,7 @@ static tn_status read_score(const tn_csv *csv, size_t row, size_t column, double
 }
 
 /* Takes up those that the file has and we do not: of an earlier study, or of other shards. */
-static tn_status read_runs(session *s, tn_error *error) {
+tn_status tn_study_read_runs(tn_study_session *s, tn_error *error) {
     const char *path;
     tn_csv csv;
     size_t column[RUN_COLUMNS];
@@ -201,7 +149,7 @@ static tn_status read_runs(session *s, tn_error *error) {
     TN_TRY(tn_csv_load(path, s->arena, &csv, error));
     TN_TRY(tn_csv_columns(&csv, run_head, RUN_COLUMNS, false, column, error));
     for (size_t i = 0; i < csv.rows; i++) {
-        run of = {0};
+        tn_study_run of = {0};
         uint64_t *const counts[] = {&of.id, &of.seed, &of.epochs, &of.parameters, &of.macs};
         double *const scores[] = {&of.dev.loss,           &of.dev.intent_accuracy, &of.dev.slot_accuracy,
                                   &of.dev.slot_f1,        &of.test.loss,           &of.test.intent_accuracy,
@@ -215,13 +163,13 @@ static tn_status read_runs(session *s, tn_error *error) {
         for (size_t k = 0; k < 8; k++) TN_TRY(read_score(&csv, i, column[7 + k], scores[k], error));
         of.curve = tn_csv_at(&csv, i, column[15])->text;
         if (of.epochs != s->options->settings_of_runs.epochs || of.id >= s->space->choices.designs ||
-            first_like(s, of.id) != of.id)
+            tn_study_first_like(s, of.id) != of.id)
             return tn_fail_at(
                 error, TN_INPUT, tn_csv_at(&csv, i, column[0])->at,
-                "is a run of another space or of other epochs; give the study a folder of its own");
-        size_t place = place_of_run(s, of.id, of.seed);
+                "is a tn_study_run of another space or of other epochs; give the study a folder of its own");
+        size_t place = tn_study_place_of_run(s, of.id, of.seed);
         if (place == s->runs)
-            TN_TRY(add_run(s, of, error));
+            TN_TRY(tn_study_add_run(s, of, error));
         else if (s->run[place].epochs == 0)
             s->run[place] = of;
     }
@@ -231,7 +179,7 @@ static tn_status read_runs(session *s, tn_error *error) {
 /* ---- one training ---- */
 
 /* The first design that is trained alike: those that differ in techniques of inference alone share their training. */
-static uint64_t trained_design(const session *s, uint64_t id) {
+static uint64_t trained_design(const tn_study_session *s, uint64_t id) {
     for (size_t k = 0; k < s->axes; k++)
         if (tn_accuracy_is_of_inference(&s->space->choices.axis[s->axis[k]]))
             id -= tn_choices_digit(&s->space->choices, id, s->axis[k]) * s->space->choices.stride[s->axis[k]];
@@ -239,7 +187,7 @@ static uint64_t trained_design(const session *s, uint64_t id) {
 }
 
 typedef struct {
-    session *session;
+    tn_study_session *session;
     tn_evaluator *evaluator;
     tn_arena arena; /* of one training */
     uint64_t told;  /* steps of it */
@@ -249,7 +197,7 @@ typedef struct {
 /* Steps of all trainings together. */
 static void tell(void *user, uint64_t step, uint64_t steps, double loss, double rate) {
     worker *w = user;
-    session *s = w->session;
+    tn_study_session *s = w->session;
     const tn_training_watch *watch = &s->options->watch;
     pthread_mutex_lock(&s->lock);
     s->steps_told += step - w->told;
@@ -277,7 +225,7 @@ static tn_status infer(worker *w, const tn_training *trained, const tn_model *mo
     return TN_OK;
 }
 
-static tn_status note_result(worker *w, const tn_training_result *result, run *of, tn_error *error) {
+static tn_status note_result(worker *w, const tn_training_result *result, tn_study_run *of, tn_error *error) {
     const tn_epoch *last = result->epochs ? &result->epoch[result->epochs - 1] : NULL;
     tn_buffer curve = {0};
     of->epochs = w->session->options->settings_of_runs.epochs;
@@ -295,8 +243,8 @@ static tn_status note_result(worker *w, const tn_training_result *result, run *o
     return status;
 }
 
-static tn_status train(worker *w, run *of, tn_error *error) {
-    session *s = w->session;
+static tn_status train(worker *w, tn_study_run *of, tn_error *error) {
+    tn_study_session *s = w->session;
     tn_evaluation evaluation;
     tn_dataset data;
     tn_training_result result;
@@ -342,7 +290,7 @@ static tn_status read_curve(const char *text, tn_arena *arena, tn_study_row *row
     double *curve;
     size_t count = 1;
     for (const char *at = text; *at; at++) count += *at == ' ';
-    TN_TRY(tn_arena_alloc(arena, count, sizeof *curve, &curve, error));
+    TN_TRY(TN_NEW(arena, count, &curve, error));
     row->curve = curve;
     for (row->curve_epochs = 0; *text;) {
         char number[40];
@@ -358,8 +306,8 @@ static tn_status read_curve(const char *text, tn_arena *arena, tn_study_row *row
 }
 
 /* The keys of `tenfold train` that make the candidate: those of the model, and its weights as they stand, ranks trimmed. */
-static tn_status write_command(const session *s, tn_evaluator *evaluator, uint64_t id, tn_arena *arena,
-                               const char **command, tn_error *error) {
+static tn_status write_command(const tn_study_session *s, tn_evaluator *evaluator, uint64_t id,
+                               tn_arena *arena, const char **command, tn_error *error) {
     tn_evaluation evaluation;
     tn_buffer out = {0}, value = {0};
     TN_TRY(tn_evaluate_design(evaluator, id, &evaluation, error));
@@ -403,13 +351,13 @@ static tn_status write_command(const session *s, tn_evaluator *evaluator, uint64
 }
 
 /* Means over a candidate's seeds that did not collapse. */
-static tn_status make_row(const session *s, uint64_t id, tn_arena *arena, tn_study_row *row,
+static tn_status make_row(const tn_study_session *s, uint64_t id, tn_arena *arena, tn_study_row *row,
                           tn_error *error) {
     tn_buffer seeds = {0};
     double n = 0, sum = 0, squares = 0;
     *row = (tn_study_row){.id = id, .accuracy = NAN, .spread = NAN, .dev = no_scores, .test = no_scores};
     for (size_t i = 0; i < s->runs; i++) {
-        const run *of = &s->run[i];
+        const tn_study_run *of = &s->run[i];
         if (of->id != id || of->epochs == 0) continue;
         if (row->seeds++ == 0) TN_TRY(read_curve(of->curve, arena, row, error));
         row->parameters = of->parameters;
@@ -445,13 +393,14 @@ static int by_accuracy(const void *a, const void *b) {
 }
 
 /* Rows of all candidates with a run that is done, in s->study, and the file of them. */
-static tn_status write_table(session *s, tn_evaluator *evaluator, tn_arena *arena, tn_error *error) {
+tn_status tn_study_write_table(tn_study_session *s, tn_evaluator *evaluator, tn_arena *arena,
+                               tn_error *error) {
     tn_study *study = s->study;
     tn_buffer table = {0};
     const char *path;
     study->count = 0;
     study->epochs = 0;
-    TN_TRY(tn_arena_alloc(arena, s->runs + 1, sizeof *study->row, &study->row, error));
+    TN_TRY(TN_NEW(arena, s->runs + 1, &study->row, error));
     for (size_t i = 0; i < s->runs; i++) {
         size_t k = 0;
         if (s->run[i].epochs == 0) continue;
@@ -489,14 +438,14 @@ static void score_constant(const tn_dataset *data, const tn_split *part, int32_t
                           .slot_f1 = data->has_labels ? 0 : NAN};
 }
 
-static tn_status find_constant(session *s, tn_error *error) {
+static tn_status find_constant(tn_study_session *s, tn_error *error) {
     tn_dataset data;
     tn_study *study = s->study;
     uint64_t *count, most = 0;
     int32_t label = TN_NO_LABEL, class_number = TN_NO_LABEL;
     TN_TRY(tn_dataset_load(s->data, tn_model_sequence(s->space->model), s->arena, &data, error));
     study->sentences = data.train.count;
-    TN_TRY(tn_arena_alloc(s->arena, (size_t)data.labels + data.classes + 1, sizeof *count, &count, error));
+    TN_TRY(TN_NEW(s->arena, (size_t)data.labels + data.classes + 1, &count, error));
     for (size_t i = 0; i < data.train.count; i++) {
         const tn_example *of = &data.train.example[i];
         if (of->intent >= 0) count[data.labels + (size_t)of->intent]++;
@@ -513,262 +462,14 @@ static tn_status find_constant(session *s, tn_error *error) {
     return TN_OK;
 }
 
-/* ---- what to train next ---- */
-
-/* The files of a sweep and their folder, where there is one. */
-static void remove_sweep(const char *folder) {
-    char path[4096];
-    DIR *at = opendir(folder);
-    if (!at) return;
-    for (const struct dirent *entry; (entry = readdir(at));)
-        if (entry->d_name[0] != '.' &&
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
-            unlink(path);
-    closedir(at);
-    rmdir(folder);
-}
-
-/* Sweeps the space by the table so far. */
-static tn_status sweep(session *s, tn_error *error) {
-    front *f = &s->front;
-    const tn_study_options *o = s->options;
-    const char *table, *folder;
-    tn_result result;
-    tn_summary summary;
-    tn_space *space;
-    tn_arena_free(&f->arena);
-    *f = (front){.swept = true, .runs = s->runs};
-    TN_TRY(tn_arena_format(&f->arena, &table, error, "%s/accuracy.csv", o->folder));
-    TN_TRY(tn_arena_format(&f->arena, &folder, error, "%s/sweep-%" PRIu64, o->folder, o->shard + 1));
-    remove_sweep(folder);
-    TN_TRY(tn_arena_alloc(&f->arena, 1, sizeof *space, &space, error));
-    const tn_space_inputs inputs = {.accuracy_table = table};
-    TN_TRY(tn_space_load(o->space_name, o->set, o->sets, &inputs, &f->arena, space, error));
-    bool asked = false;
-    for (size_t i = 0; i < space->objectives; i++)
-        asked |= strcmp(space->objective[i]->name, "accuracy") == 0;
-    f->without = !asked;
-    if (!asked) return TN_OK;
-    TN_TRY(tn_sweep_folder(space, &(tn_sweep_options){.threads = o->threads ? o->threads : 1}, folder, NULL,
-                           &summary, error));
-    if (summary.completion == TN_STOPPED) return tn_fail(error, TN_INTERRUPTED, "interrupted");
-    TN_TRY(tn_result_load(folder, &f->arena, &result, error));
-    f->space = space;
-    f->count = result.front_count;
-    f->without = f->count == 0;
-    TN_TRY(tn_result_points(&result, &f->arena, &f->point, error));
-    TN_TRY(tn_arena_alloc(&f->arena, f->count, sizeof *f->macs, &f->macs, error));
-    for (size_t i = 0; i < f->count; i++) f->macs[i] = tn_result_value(&result.front[i], "macs_per_step");
-    remove_sweep(folder);
-    return TN_OK;
-}
-
-/* The front's accuracies by the table of now, and what is open about its knee. */
-static tn_status renew(session *s, tn_arena *arena, tn_settled *settled, tn_error *error) {
-    front *f = &s->front;
-    tn_accuracy_table table;
-    tn_space *space;
-    tn_point *point;
-    const char *path;
-    size_t objective = 0, digit[TN_AXES_MOST];
-    TN_TRY(tn_arena_format(arena, &path, error, "%s/accuracy.csv", s->options->folder));
-    TN_TRY(tn_accuracy_table_read(path, arena, &table, error));
-    TN_TRY(tn_accuracy_table_bind(&table, f->space->choices.axis, f->space->choices.count, f->space->model,
-                                  arena, error));
-    TN_TRY(tn_arena_alloc(arena, 1, sizeof *space, &space, error));
-    TN_TRY(tn_arena_alloc(arena, f->count, sizeof *point, &point, error));
-    *space = *f->space;
-    space->accuracy_table = table;
-    while (strcmp(space->objective[objective]->name, "accuracy") != 0) objective++;
-    for (size_t i = 0; i < f->count; i++) {
-        tn_accuracy_value value[TN_ACCURACY_CHOICES_MOST];
-        tn_accuracy_basis basis;
-        for (size_t k = 0; k < space->choices.count; k++)
-            digit[k] = tn_choices_digit(&space->choices, f->point[i].id, k);
-        tn_accuracy_table_values(&table, digit, value);
-        point[i] = f->point[i];
-        point[i].value[objective] = -tn_accuracy_table_at(&table, value, table.model.passes, &basis).mean;
-    }
-    uint64_t knee = point[tn_choose_knee(point, f->count, space->objectives, NULL)].id;
-    TN_TRY(tn_settled_of(space, point, f->count, knee, tn_choose_knee, NULL, arena, settled, error));
-    s->study->chosen = settled->asked;
-    s->study->recommended = knee;
-    s->study->probability = settled->asked ? (double)settled->kept / (double)settled->draws : NAN;
-    return TN_OK;
-}
-
-static uint64_t runs_of(const session *s, uint64_t id) {
-    uint64_t count = 0;
-    for (size_t i = 0; i < s->runs; i++) count += s->run[i].id == id;
-    return count;
-}
-
-static size_t pending(const session *s, uint64_t id) {
-    size_t count = 0;
-    for (size_t i = 0; i < s->runs; i++) count += s->run[i].id == id && s->run[i].epochs == 0;
-    return count;
-}
-
-/* Seconds by multiply-adds, as the runs so far took. */
-static double seconds_of(const session *s, double macs) {
-    double seconds = 0, done = 0;
-    for (size_t i = 0; i < s->runs; i++) {
-        seconds += s->run[i].seconds;
-        done += (double)s->run[i].macs;
-    }
-    return done > 0 ? seconds * macs / done : 1;
-}
-
-/* The training that tells most for a second; what is in work counts less. */
-static uint64_t most_telling(const session *s, const tn_settled *settled) {
-    const front *f = &s->front;
-    uint64_t best = first_like(s, s->study->recommended);
-    double most = 0;
-    for (size_t c = 0, i = 0; c < settled->combinations; c++) {
-        while (f->point[i].id != settled->design[c]) i++;
-        uint64_t id = first_like(s, settled->design[c]);
-        double worth = settled->value[c] / seconds_of(s, f->macs[i]) / (1 + 4 * (double)pending(s, id));
-        if (worth <= most) continue;
-        most = worth;
-        best = id;
-    }
-    return best;
-}
-
-static tn_status choose_telling(session *s, tn_arena *arena, tn_evaluator *evaluator, uint64_t *id,
-                                bool *found, tn_error *error) {
-    const tn_study_options *o = s->options;
-    tn_settled settled;
-    *found = false;
-    TN_TRY(read_runs(s, error));
-    TN_TRY(write_table(s, evaluator, s->arena, error));
-    size_t learned = 0;
-    for (size_t i = 0; i < s->study->count; i++) learned += !isnan(s->study->row[i].accuracy);
-    s->front.without = s->front.swept ? s->front.without : false;
-    s->front.without |= learned == 0;
-    if (learned == 0) return TN_OK;
-    bool stale = !s->front.swept || (!s->front.without && s->runs >= s->front.runs + SWEEP_EVERY);
-    if (stale) TN_TRY(sweep(s, error));
-    if (s->front.without) return TN_OK;
-    TN_TRY(renew(s, arena, &settled, error));
-    if (o->sure > 0 && s->study->probability >= o->sure && s->front.runs < s->runs && !stale) {
-        /* Settled among the designs of the last front: are these still the ones? */
-        TN_TRY(sweep(s, error));
-        if (s->front.without) return TN_OK;
-        TN_TRY(renew(s, arena, &settled, error));
-    }
-    if (o->sure > 0 && s->study->probability >= o->sure) {
-        s->study->ended = "the recommendation is settled with the wanted probability";
-        s->ends = true;
-        return TN_OK;
-    }
-    *id = most_telling(s, &settled);
-    *found = true;
-    return TN_OK;
-}
-
-/* Candidates spread evenly over the combinations by the golden ratio, each once; those of this shard. */
-static tn_status spread(session *s, uint64_t wanted, tn_error *error) {
-    static const double golden = 0.6180339887498949;
-    uint64_t combinations = s->study->combinations;
-    bool *taken;
-    enum { COMBINATIONS_MOST = 1 << 24 };
-    if (combinations > COMBINATIONS_MOST)
-        return tn_fail(error, TN_LIMIT, "%" PRIu64 " combinations; at most 2^24 are chosen from",
-                       combinations);
-    if (wanted > combinations) wanted = combinations;
-    TN_TRY(tn_arena_alloc(s->arena, combinations, sizeof *taken, &taken, error));
-    TN_TRY(tn_arena_alloc(s->arena, wanted, sizeof *s->begin, &s->begin, error));
-    for (uint64_t k = 0, found = 0; found < wanted; k++) {
-        double place = ((double)k + 0.5) * golden;
-        uint64_t at = (uint64_t)((place - floor(place)) * (double)combinations);
-        while (taken[at]) at = (at + 1) % combinations;
-        taken[at] = true;
-        if (found % s->options->shards == s->options->shard) s->begin[s->begins++] = design_of(s, at);
-        found++;
-    }
-    return TN_OK;
-}
-
-/* All that begin, where the effort has room for no more; else some, and the rest is chosen by what it tells. */
-static tn_status plan(session *s, tn_error *error) {
-    const tn_study_options *o = s->options;
-    uint64_t one = o->settings_of_runs.epochs * o->seeds, room = o->effort / one;
-    if (room == 0)
-        return tn_fail(error, TN_INPUT,
-                       "--effort %" PRIu64 " is less than the %" PRIu64 " epochs of one candidate", o->effort,
-                       one);
-    if (room < s->study->combinations || o->sure > 0 || o->seconds > 0) {
-        uint64_t few = room / 2 < BEGIN_MOST ? room / 2 : BEGIN_MOST;
-        room = few > BEGIN_LEAST ? few : room < BEGIN_LEAST ? room : BEGIN_LEAST;
-    }
-    return spread(s, room, error);
-}
-
-static bool out_of_time(const session *s) {
-    return s->options->seconds > 0 && tn_clock_seconds() - s->began >= s->options->seconds;
-}
-
-static uint64_t epochs_begun(const session *s) {
-    return s->runs * s->options->settings_of_runs.epochs;
-}
-
-/* The next training: *place among the runs, or found = false where there is none. Held: the lock. */
-static tn_status next(session *s, tn_arena *arena, tn_evaluator *evaluator, size_t *place, bool *found,
-                      tn_error *error) {
-    const tn_study_options *o = s->options;
-    uint64_t seed = o->settings_of_runs.seed, id = 0;
-    *found = false;
-    if (s->ends || s->status != TN_OK) return TN_OK;
-    if (tn_interrupted()) return tn_fail(error, TN_INTERRUPTED, "interrupted");
-    bool spent = epochs_begun(s) + o->settings_of_runs.epochs > o->effort;
-    if (spent || out_of_time(s)) {
-        s->study->ended = spent ? "the effort is spent" : "the time is over";
-        s->ends = true;
-        return TN_OK;
-    }
-    for (uint64_t k = 0; k < o->seeds && !*found; k++)
-        for (size_t i = 0; i < s->begins && !*found; i++)
-            if (place_of_run(s, s->begin[i], seed + k) == s->runs) {
-                id = s->begin[i];
-                seed += k;
-                *found = true;
-            }
-    if (!*found) {
-        if (s->begins >= s->study->combinations && o->sure == 0) {
-            s->study->ended = "every candidate is trained";
-            s->ends = true;
-            return TN_OK;
-        }
-        TN_TRY(choose_telling(s, arena, evaluator, &id, found, error));
-        if (!*found && !s->ends && s->front.without) {
-            /* Accuracy is no objective: more of them, spread. */
-            size_t before = s->begins;
-            s->begins = 0;
-            TN_TRY(spread(s, (before + 1) * o->shards, error));
-            if (s->begins <= before) {
-                s->study->ended = "every candidate is trained";
-                s->ends = true;
-                return TN_OK;
-            }
-            id = s->begin[s->begins - 1];
-            *found = true;
-        }
-        if (!*found) return TN_OK;
-        seed = o->settings_of_runs.seed + runs_of(s, id);
-    }
-    *place = s->runs;
-    return add_run(s, (run){.id = id, .seed = seed}, error);
-}
-
 static tn_status work(worker *w, tn_error *error) {
-    session *s = w->session;
+    tn_study_session *s = w->session;
     for (;;) {
         size_t place;
         bool found;
-        run of;
+        tn_study_run of;
         pthread_mutex_lock(&s->lock);
-        tn_status status = next(s, &w->arena, w->evaluator, &place, &found, error);
+        tn_status status = tn_study_next(s, &w->arena, w->evaluator, &place, &found, error);
         if (status == TN_OK && found) of = s->run[place];
         pthread_mutex_unlock(&s->lock);
         if (status != TN_OK || !found) return status;
@@ -777,10 +478,10 @@ static tn_status work(worker *w, tn_error *error) {
         pthread_mutex_lock(&s->lock);
         if (status == TN_OK) {
             status = tn_arena_copy_text(s->arena, of.curve, strlen(of.curve), &of.curve, error);
-            place = place_of_run(s, of.id, of.seed);
+            place = tn_study_place_of_run(s, of.id, of.seed);
             s->run[place] = of;
             if (status == TN_OK) status = append_run(s, &of, error);
-            if (status == TN_OK) status = write_table(s, w->evaluator, s->arena, error);
+            if (status == TN_OK) status = tn_study_write_table(s, w->evaluator, s->arena, error);
         }
         pthread_mutex_unlock(&s->lock);
         tn_arena_reset(&w->arena);
@@ -790,7 +491,7 @@ static tn_status work(worker *w, tn_error *error) {
 
 static void *work_thread(void *user) {
     worker *w = user;
-    session *s = w->session;
+    tn_study_session *s = w->session;
     tn_error error = {0};
     tn_status status = work(w, &error);
     pthread_mutex_lock(&s->lock);
@@ -802,13 +503,13 @@ static void *work_thread(void *user) {
     return NULL;
 }
 
-static tn_status work_side_by_side(session *s, tn_error *error) {
+static tn_status work_side_by_side(tn_study_session *s, tn_error *error) {
     enum { THREADS_MOST = 256 };
     size_t threads = s->options->threads ? s->options->threads : 1, made = 0;
     worker *w;
     tn_status status = TN_OK;
     if (threads > THREADS_MOST) threads = THREADS_MOST;
-    TN_TRY(tn_arena_alloc(s->arena, threads, sizeof *w, &w, error));
+    TN_TRY(TN_NEW(s->arena, threads, &w, error));
     for (size_t i = 0; i < threads && status == TN_OK; i++) {
         w[i].session = s;
         status = tn_evaluator_new(s->space, &w[i].evaluator, error);
@@ -822,8 +523,8 @@ static tn_status work_side_by_side(session *s, tn_error *error) {
         status = s->status;
         *error = s->error;
     }
-    if (status == TN_OK) status = read_runs(s, error);
-    if (status == TN_OK) status = write_table(s, w[0].evaluator, s->arena, error);
+    if (status == TN_OK) status = tn_study_read_runs(s, error);
+    if (status == TN_OK) status = tn_study_write_table(s, w[0].evaluator, s->arena, error);
     for (size_t i = 0; i < threads; i++) {
         tn_evaluator_free(w[i].evaluator);
         tn_arena_free(&w[i].arena);
@@ -833,18 +534,18 @@ static tn_status work_side_by_side(session *s, tn_error *error) {
 
 tn_status tn_accuracy_study(const tn_space *space, const char *data, const tn_study_options *options,
                             tn_arena *arena, tn_study *study, tn_error *error) {
-    session s = {.space = space,
-                 .options = options,
-                 .data = data,
-                 .study = study,
-                 .arena = arena,
-                 .lock = PTHREAD_MUTEX_INITIALIZER,
-                 .began = tn_clock_seconds()};
+    tn_study_session s = {.space = space,
+                          .options = options,
+                          .data = data,
+                          .study = study,
+                          .arena = arena,
+                          .lock = PTHREAD_MUTEX_INITIALIZER,
+                          .began = tn_clock_seconds()};
     *study = (tn_study){.probability = NAN};
     TN_TRY(find_axes(&s, error));
     TN_TRY(find_constant(&s, error));
-    TN_TRY(plan(&s, error));
-    TN_TRY(read_runs(&s, error));
+    TN_TRY(tn_study_plan(&s, error));
+    TN_TRY(tn_study_read_runs(&s, error));
     tn_status status = work_side_by_side(&s, error);
     tn_arena_free(&s.front.arena);
     return status;
