@@ -15,7 +15,8 @@
 enum {
     BEGIN_LEAST = 4, /* candidates that begin, where the effort lets the others be chosen */
     BEGIN_MOST = 16,
-    SWEEP_EVERY = 8 /* runs between sweeps */
+    SWEEP_EVERY = 8, /* runs between sweeps, */
+    SWEEP_SHARE = 3  /* of so many times a sweep's seconds */
 };
 
 /* The files of a sweep and their folder, where there is one. */
@@ -55,6 +56,7 @@ static tn_status sweep(tn_study_session *s, tn_error *error) {
     TN_TRY(tn_sweep_folder(space, &(tn_sweep_options){.threads = o->threads ? o->threads : 1}, folder, NULL,
                            &summary, error));
     if (summary.completion == TN_STOPPED) return tn_fail(error, TN_INTERRUPTED, "interrupted");
+    f->seconds = summary.seconds;
     TN_TRY(tn_result_load(folder, &f->arena, &result, error));
     f->space = space;
     f->count = result.front_count;
@@ -150,7 +152,10 @@ static tn_status choose_telling(tn_study_session *s, tn_arena *arena, tn_evaluat
     s->front.without = s->front.swept ? s->front.without : false;
     s->front.without |= learned == 0;
     if (learned == 0) return TN_OK;
-    bool stale = !s->front.swept || (!s->front.without && s->runs >= s->front.runs + SWEEP_EVERY);
+    double since = 0;
+    for (size_t i = s->front.runs; i < s->runs; i++) since += s->run[i].seconds;
+    bool stale = !s->front.swept || (!s->front.without && s->runs >= s->front.runs + SWEEP_EVERY &&
+                                     since >= SWEEP_SHARE * s->front.seconds);
     if (stale) TN_TRY(sweep(s, error));
     if (s->front.without) return TN_OK;
     TN_TRY(renew(s, arena, &settled, error));

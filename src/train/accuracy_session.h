@@ -23,6 +23,7 @@ typedef struct {
     tn_arena arena;
     bool swept, without; /* without: accuracy is no objective of the space, or no design is on the front */
     size_t runs;         /* that the swept table had */
+    double seconds;      /* that the sweep took */
     const tn_space *space;
     size_t count;
     tn_point *point;
