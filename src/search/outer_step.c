@@ -191,6 +191,9 @@ static void accuracy_of_choices(tn_evaluator *with, const size_t *outer_digit) {
     tn_accuracy_table_values(&space->accuracy_table, digit, value);
     with->accuracy = tn_accuracy_table_at(&space->accuracy_table, value, space->accuracy_table.model.passes,
                                           &with->accuracy_basis);
+    /* To digits that other machines find, too, whatever their BLAS adds up first. */
+    with->accuracy.mean = round(1e6 * with->accuracy.mean) / 1e6;
+    with->accuracy.deviation = round(1e6 * with->accuracy.deviation) / 1e6;
 }
 
 static tn_status renew_cache(tn_evaluator *with, tn_error *error) {
