@@ -435,7 +435,7 @@ static void score_constant(const tn_dataset *data, const tn_split *part, int32_t
     *scores = (tn_scores){.loss = NAN,
                           .intent_accuracy = data->has_classes ? classes / (double)part->count : NAN,
                           .slot_accuracy = data->has_labels ? right / words : NAN,
-                          .slot_f1 = data->has_labels ? 0 : NAN};
+                          .slot_f1 = data->has_labels && !data->is_text ? 0 : NAN};
 }
 
 static tn_status find_constant(tn_study_session *s, tn_error *error) {
