@@ -440,6 +440,7 @@ tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices
     size_t square = m->parameters * m->parameters;
     TN_TRY(TN_NEW(arena, square, &m->covariance, error));
     TN_TRY(TN_NEW(arena, square, &m->root, error));
+    TN_TRY(tn_blas_room(error));
     set_priors(m, &at);
     fit_test(m);
     tn_gsl_quiet();
