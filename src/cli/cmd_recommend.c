@@ -219,7 +219,7 @@ static tn_status print_robustness(const tn_result *result, const tn_robustness *
     tn_say("how firmly: %zu of %zu small changes of the question keep it%s\n", of->kept, of->changes,
            of->kept < of->changes ? "; it moves under" : "");
     TN_TRY(say_moves(result, of->change, of->changes, error));
-    tn_accuracy_grounds_firm(accuracy);
+    tn_accuracy_grounds_firm(result, accuracy);
     bool moves = false;
     for (size_t i = 0; i < of->objectives; i++) moves |= !of->without[i].kept;
     tn_say("where each objective pulls: left out, the knee would be%s\n",

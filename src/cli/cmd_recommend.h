@@ -44,7 +44,7 @@ tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *poin
 /* Before all else, among the costs, behind the other changes of the question, and in JSON. */
 void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *of);
 void tn_accuracy_grounds_cost(const tn_accuracy_grounds *of);
-void tn_accuracy_grounds_firm(const tn_accuracy_grounds *of);
+void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *of);
 void tn_accuracy_grounds_json(const tn_accuracy_grounds *of, tn_json *json);
 
 typedef struct tn_grounds {

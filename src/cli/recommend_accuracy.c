@@ -93,7 +93,7 @@ void tn_accuracy_grounds_cost(const tn_accuracy_grounds *of) {
            100 * of->foretold, 100 * of->inside);
 }
 
-void tn_accuracy_grounds_firm(const tn_accuracy_grounds *of) {
+void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *of) {
     const tn_settled *s = &of->settled;
     if (!s->asked) return;
     tn_say("how firmly by accuracy: drawn from what is known of it, the knee stays in %" PRIu64 " of %" PRIu64
@@ -101,9 +101,10 @@ void tn_accuracy_grounds_firm(const tn_accuracy_grounds *of) {
            s->kept, s->draws, s->alike);
     if (s->rival_draws) tn_say("; next, design %" PRIu64 " in %" PRIu64, s->rival, s->rival_draws);
     if (s->gain > 0)
-        tn_say("\nthe training that would settle it most: that of design %" PRIu64
-               ", which tells %.0f %% of what is open",
-               s->train, 100 * s->gain);
+        tn_say("\nthe training that would settle it most, telling %.0f %% of what is open:\n"
+               "    tenfold train %s --point %" PRIu64 " --data FOLDER --epochs %" PRIu64
+               " (and the table's settings)",
+               100 * s->gain, result->folder, s->train, of->passes);
     tn_say("\n");
 }
 
