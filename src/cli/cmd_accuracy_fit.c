@@ -81,7 +81,7 @@ static const tn_record effect_record = TN_RECORD(effect, effect_columns);
 
 typedef struct {
     protocol protocol;
-    double folding, misfit, noise, noise_power;
+    double folding, misfit, seed, noise, noise_power;
     size_t effects, left_out;
     effect *effect;
     held_out *row;
@@ -93,7 +93,8 @@ typedef struct {
 static const tn_column deviation_columns[] = {
     TN_COLUMN(fitted, folding, "foldings differ by"),
     TN_COLUMN(fitted, misfit, "no choice explains"),
-    TN_COLUMN(fitted, noise, "seed"),
+    TN_COLUMN(fitted, seed, "a seed, all designs"),
+    TN_COLUMN(fitted, noise, "a seed, one design"),
     TN_COLUMN(fitted, noise_power, NULL),
 };
 static const tn_record deviation_record = TN_RECORD(fitted, deviation_columns);
@@ -234,6 +235,7 @@ static tn_status answer_fit(void *asked, int *answer, tn_error *error) {
     f.protocol = protocol_of(&table);
     f.folding = table.model.folding;
     f.misfit = table.model.misfit;
+    f.seed = table.model.seed;
     f.noise = table.model.noise;
     f.noise_power = table.model.noise_power;
     TN_TRY(list_effects(&table, &f, arena, error));

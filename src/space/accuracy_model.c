@@ -9,12 +9,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 3, DESCENTS = 40, SIMPLEX_STEPS = 90, HYPERS = 4, SLOPES = 2 * TN_ACCURACY_SHAPE };
+enum { ROUNDS = 3, DESCENTS = 40, SIMPLEX_STEPS = 90, HYPERS = 5, SLOPES = 2 * TN_ACCURACY_SHAPE };
 
 static const double usual_rank = 8, usual_error = 0.05, least_error = 1e-3, normal_95 = 1.96;
 
 /* Where the parameters of each kind begin. */
 typedef struct {
+    size_t seed;   /* one a seed */
     size_t passes; /* two: of the level, of the excess; the number of parameters: none */
     size_t of
         [TN_ACCURACY_CHOICES_MOST]; /* rank: c, ln p; folding: slopes of c and of ln p by its shape, then one a folding;
@@ -33,7 +34,8 @@ static size_t place_all(const tn_accuracy_model *m, places *at) {
                  : choice->levels                      ? 2 * (choice->levels - 1)
                                                        : 0;
     }
-    return count;
+    at->seed = count;
+    return count + m->seeds;
 }
 
 /* ln of the error by parameters p; its derivatives into slope[parameters] where that is wanted. */
@@ -97,6 +99,17 @@ static double log_error(const tn_accuracy_model *m, const places *at, const doub
     return log(m->ceiling) - (t > 0 ? log1p(exp(-t)) : log1p(grown) - t);
 }
 
+/* The same of a row, with what its seeds do to every design. */
+static double row_log_error(const tn_accuracy_model *m, const places *at, const double *p,
+                            const tn_accuracy_measurement *row, double *slope) {
+    double told = log_error(m, at, p, row->value, row->passes, slope);
+    for (size_t i = 0; i < row->seeds; i++) {
+        told += p[at->seed + row->seed[i]] / (double)row->seeds;
+        if (slope) slope[at->seed + row->seed[i]] += 1 / (double)row->seeds;
+    }
+    return told;
+}
+
 static double measured_log_error(const tn_accuracy_measurement *row) {
     return log(fmax(1 - row->accuracy, least_error));
 }
@@ -106,8 +119,15 @@ static double noise_variance(const tn_accuracy_model *m, double at) {
     return m->noise * m->noise * exp(2 * m->noise_power * (at - log(usual_error)));
 }
 
+/* Of one run: what the seed does to all designs and to this one. */
+static double run_variance(const tn_accuracy_model *m, double at) {
+    return m->seed * m->seed + noise_variance(m, at);
+}
+
+/* Of a row whose seeds are told apart what they do to all designs is no variance, but in the parameters. */
 static double row_variance(const tn_accuracy_model *m, size_t row, double at) {
-    return m->misfit * m->misfit + noise_variance(m, at) / (double)m->row[row].runs;
+    double run = m->row[row].seeds ? noise_variance(m, at) : run_variance(m, at);
+    return m->misfit * m->misfit + run / (double)m->row[row].runs;
 }
 
 /* The least squares problem: a residual a row (but one that may be left out), weighted, and one a parameter. */
@@ -122,7 +142,7 @@ static int residuals(const gsl_vector *x, void *user, gsl_vector *f) {
     const problem *of = user;
     const tn_accuracy_model *m = of->model;
     for (size_t i = 0; i < m->rows; i++) {
-        double told = log_error(m, &of->at, x->data, m->row[i].value, m->row[i].passes, NULL);
+        double told = row_log_error(m, &of->at, x->data, &m->row[i], NULL);
         gsl_vector_set(f, i, of->weight[i] * (told - measured_log_error(&m->row[i])));
     }
     for (size_t k = 0; k < m->parameters; k++)
@@ -136,7 +156,7 @@ static int slopes(const gsl_vector *x, void *user, gsl_matrix *j) {
     gsl_matrix_set_zero(j);
     for (size_t i = 0; i < m->rows; i++) {
         double *row = gsl_matrix_ptr(j, i, 0);
-        log_error(m, &of->at, x->data, m->row[i].value, m->row[i].passes, row);
+        row_log_error(m, &of->at, x->data, &m->row[i], row);
         for (size_t k = 0; k < m->parameters; k++) row[k] *= of->weight[i];
     }
     for (size_t k = 0; k < m->parameters; k++) gsl_matrix_set(j, m->rows + k, k, sqrt(m->precision[k]));
@@ -146,7 +166,7 @@ static int slopes(const gsl_vector *x, void *user, gsl_matrix *j) {
 static void weigh(problem *of) {
     const tn_accuracy_model *m = of->model;
     for (size_t i = 0; i < m->rows; i++) {
-        double told = log_error(m, &of->at, m->parameter, m->row[i].value, m->row[i].passes, NULL);
+        double told = row_log_error(m, &of->at, m->parameter, &m->row[i], NULL);
         of->weight[i] = i == of->left_out ? 0 : 1 / sqrt(row_variance(m, i, told));
     }
 }
@@ -172,9 +192,10 @@ static void pool(tn_accuracy_model *m, const places *at) {
     for (size_t i = 0; i < m->choices; i++)
         for (size_t k = 0; m->choice[i].kind == TN_ACCURACY_FOLDING && k < m->choice[i].levels; k++)
             m->precision[at->of[i] + SLOPES + k] = 1 / (m->folding * m->folding);
+    for (size_t k = 0; k < m->seeds; k++) m->precision[at->seed + k] = 1 / (m->seed * m->seed);
 }
 
-/* The four deviations by the linearised marginal likelihood. */
+/* The five deviations by the linearised marginal likelihood. */
 typedef struct {
     problem *of;
     gsl_matrix *slope, *scaled, *information; /* [rows x parameters] twice, [parameters x parameters] */
@@ -183,13 +204,15 @@ typedef struct {
 } likelihood;
 
 /* Deviations are sought by their logarithms, near what such trainings have shown. */
-static const double usual_hyper[HYPERS] = {-2.3, -3.5, -2.5, 0}, hyper_deviation[HYPERS] = {1, 1, 1, 0.5};
+static const double usual_hyper[HYPERS] = {-2.3, -3.5, -2.5, 0, -3},
+                    hyper_deviation[HYPERS] = {1, 1, 1, 0.5, 1};
 
 static void take_hypers(tn_accuracy_model *m, const places *at, const gsl_vector *x) {
     m->folding = exp(gsl_vector_get(x, 0));
     m->misfit = exp(gsl_vector_get(x, 1));
     m->noise = exp(gsl_vector_get(x, 2));
     m->noise_power = gsl_vector_get(x, 3);
+    m->seed = exp(gsl_vector_get(x, 4));
     pool(m, at);
 }
 
@@ -250,7 +273,7 @@ static double minus_log_likelihood(const gsl_vector *x, void *user) {
         sum += left * left + log(row_variance(m, i, l->told[i]));
         if (m->row[i].runs < 2 || !(m->row[i].spread > 0)) continue;
         /* The spread over the seeds of a row speaks of the noise alone. */
-        double variance = noise_variance(m, l->told[i]);
+        double variance = run_variance(m, l->told[i]);
         double relative = m->row[i].spread / fmax(1 - m->row[i].accuracy, least_error);
         sum += (seeds - 1) * (log(variance) + relative * relative / variance);
     }
@@ -260,8 +283,7 @@ static double minus_log_likelihood(const gsl_vector *x, void *user) {
 static void linearise(likelihood *l) {
     const tn_accuracy_model *m = l->of->model;
     for (size_t i = 0; i < m->rows; i++)
-        l->told[i] = log_error(m, &l->of->at, m->parameter, m->row[i].value, m->row[i].passes,
-                               gsl_matrix_ptr(l->slope, i, 0));
+        l->told[i] = row_log_error(m, &l->of->at, m->parameter, &m->row[i], gsl_matrix_ptr(l->slope, i, 0));
 }
 
 static void seek_hypers(likelihood *l, gsl_multimin_fminimizer *simplex, gsl_vector *x, gsl_vector *step) {
@@ -351,6 +373,7 @@ static void set_priors(tn_accuracy_model *m, const places *at) {
     for (size_t i = 0; i < m->rows; i++) best = fmin(best, fmax(1 - m->row[i].accuracy, least_error));
     double share = fmin(best / m->ceiling, 0.95);
     set_prior(m, 0, log(share / (1 - share)), 1);
+    for (size_t k = 0; k < m->seeds; k++) set_prior(m, at->seed + k, 0, 1);
     set_prior(m, at->passes, -0.4, 0.4);
     set_prior(m, at->passes + 1, 0, 0.4);
     for (size_t i = 0; i < m->choices; i++) {
@@ -420,7 +443,7 @@ static tn_status fit(work *w, tn_error *error) {
 
 tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices,
                                 const tn_accuracy_measurement *row, size_t rows, double constant,
-                                tn_arena *arena, tn_accuracy_model *model, tn_error *error) {
+                                size_t seeds, tn_arena *arena, tn_accuracy_model *model, tn_error *error) {
     places at;
     work w;
     tn_accuracy_model *m = model;
@@ -429,14 +452,14 @@ tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices
                              .rows = rows,
                              .row = row,
                              .ceiling = 1 - constant,
+                             .seeds = seeds,
                              .passes = usual_passes(row, rows)};
     m->parameters = place_all(m, &at);
     if (m->parameters > TN_ACCURACY_PARAMETERS_MOST)
         return tn_fail(error, TN_LIMIT, "%zu effects of levels and foldings; at most %d are told apart",
                        m->parameters, TN_ACCURACY_PARAMETERS_MOST);
     double **const vectors[] = {&m->parameter, &m->prior, &m->precision};
-    for (size_t i = 0; i < 3; i++)
-        TN_TRY(TN_NEW(arena, m->parameters, vectors[i], error));
+    for (size_t i = 0; i < 3; i++) TN_TRY(TN_NEW(arena, m->parameters, vectors[i], error));
     size_t square = m->parameters * m->parameters;
     TN_TRY(TN_NEW(arena, square, &m->covariance, error));
     TN_TRY(TN_NEW(arena, square, &m->root, error));
@@ -487,7 +510,7 @@ static double misfit_variance(const tn_accuracy_model *m, const tn_accuracy_valu
     double whole = m->misfit * m->misfit;
     for (size_t i = 0; i < m->rows; i++) {
         if (m->row[i].passes != passes || !same_values(m, m->row[i].value, value)) continue;
-        double seeds = noise_variance(m, told) / (double)m->row[i].runs;
+        double seeds = run_variance(m, told) / (double)m->row[i].runs;
         return whole * seeds / (whole + seeds);
     }
     return whole;
@@ -500,7 +523,7 @@ static tn_accuracy_estimate estimate_at(const tn_accuracy_model *m, const places
     double told = log_error(m, at, parameter, value, passes, slope);
     if (misfit < 0) misfit = misfit_variance(m, value, passes, told);
     double known = parameter_variance(m, at, slope, value) + misfit;
-    double run = noise_variance(m, told);
+    double run = run_variance(m, told);
     /* The mean of a log-normal error. */
     double mean = exp(told + run / 2), whole = sqrt(known + run / runs);
     return (tn_accuracy_estimate){.mean = 1 - fmin(mean, 1),
@@ -560,5 +583,5 @@ double tn_accuracy_model_by(const tn_accuracy_model *model, const double *parame
     place_all(model, &at);
     double told = log_error(model, &at, parameter, value, passes, NULL);
     told += sqrt(misfit_variance(model, value, passes, told)) * misfit;
-    return 1 - fmin(1, exp(told + noise_variance(model, told) / 2));
+    return 1 - fmin(1, exp(told + run_variance(model, told) / 2));
 }

@@ -9,8 +9,9 @@
  * so accuracy rises with every rank, and saturates. All effects have normal priors. Those of foldings have a deviation that is
  * itself found from the data (partial pooling): what a folding has beyond the mean of all is believed as far as its own
  * measurements outweigh the noise of their seeds. The logarithm of a measured error deviates from the curve by what
- * no choice explains (`misfit`) and by the seed (`noise` at an error of 5 %, growing as the power `noise_power` of the
- * error). These four are where the marginal likelihood is greatest (empirical Bayes), the curve linearised about its best parameters
+ * no choice explains (`misfit`), by what a seed does to every design, its order of examples and hidden words (`seed`), and by
+ * what it does to this one (`noise` at an error of 5 %, growing as the power `noise_power` of the error). These five are where the
+ * marginal likelihood is greatest (empirical Bayes), the curve linearised about its best parameters
  * as Lindstrom and Bates do (Biometrics 46, 1990); the parameters by nonlinear least squares (GSL).
  */
 #ifndef TN_SPACE_ACCURACY_MODEL_H
@@ -26,7 +27,7 @@
 
 TN_PUBLIC_BEGIN
 
-enum { TN_ACCURACY_CHOICES_MOST = 32, TN_ACCURACY_PARAMETERS_MOST = 512 };
+enum { TN_ACCURACY_CHOICES_MOST = 32, TN_ACCURACY_PARAMETERS_MOST = 512, TN_ACCURACY_SEEDS_MOST = 64 };
 
 typedef enum tn_accuracy_kind { TN_ACCURACY_LEVEL, TN_ACCURACY_FOLDING, TN_ACCURACY_RANK } tn_accuracy_kind;
 
@@ -55,6 +56,8 @@ typedef struct tn_accuracy_measurement {
     double passes, accuracy, spread; /* spread over the seeds: NAN for one */
     double test;                     /* accuracy on test, NAN: unknown */
     uint64_t runs;
+    const size_t *seed; /* [seeds]: place of each among the model's seeds; none: unknown */
+    size_t seeds;
 } tn_accuracy_measurement;
 
 typedef struct tn_accuracy_model {
@@ -67,7 +70,8 @@ typedef struct tn_accuracy_model {
     size_t parameters;
     double *parameter, *prior, *precision; /* [parameters]: found; mean and 1 / variance before any data */
     double *covariance, *root;             /* [parameters x parameters]; root root' = covariance */
-    double folding, misfit, noise, noise_power;
+    double folding, misfit, noise, noise_power, seed;
+    size_t seeds;                   /* told apart */
     double test_offset, test_slope; /* ln of test's error, by that of dev */
 } tn_accuracy_model;
 
@@ -78,16 +82,17 @@ typedef struct tn_accuracy_estimate {
     double test;            /* on test; NAN: unknown */
 } tn_accuracy_estimate;
 
-/* Fits; everything lives in `arena`. `constant` is the accuracy of a constant answer (0: unknown). At least one row. */
+/* Fits; everything lives in `arena`. `constant` is the accuracy of a constant answer (0: unknown), `seeds` how many the
+ * rows tell apart. At least one row. */
 tn_status tn_accuracy_model_fit(const tn_accuracy_choice *choice, size_t choices,
                                 const tn_accuracy_measurement *row, size_t rows, double constant,
-                                tn_arena *arena, tn_accuracy_model *model, tn_error *error);
+                                size_t seeds, tn_arena *arena, tn_accuracy_model *model, tn_error *error);
 
 /* Of a design with these values, one a choice, after so many passes. */
 tn_accuracy_estimate tn_accuracy_model_at(const tn_accuracy_model *model, const tn_accuracy_value *value,
                                           double passes);
 
-/* Each row as the others foretell it: parameters found anew without it, the four deviations kept. estimate[rows]; its interval
+/* Each row as the others foretell it: parameters found anew without it, the five deviations kept. estimate[rows]; its interval
  * is that of the row's mean over its own seeds. */
 tn_status tn_accuracy_model_leave_one_out(const tn_accuracy_model *model, tn_arena *arena,
                                           tn_accuracy_estimate *estimate, tn_error *error);

@@ -328,6 +328,29 @@ static tn_status read_texts(reader *r, const char *name, const char ***text) {
     return TN_OK;
 }
 
+/* Seeds of "1 2 7", as places among all. */
+static tn_status read_seeds(reader *r, const char *text, uint64_t *seen, size_t *count,
+                            tn_accuracy_measurement *row) {
+    size_t *place, most = 1;
+    for (const char *at = text; *at; at++) most += *at == ' ';
+    TN_TRY(TN_NEW(r->arena, most, &place, r->error));
+    row->seed = place;
+    for (const char *at = text; *at >= '0' && *at <= '9';) {
+        char *end;
+        uint64_t seed = strtoull(at, &end, 10);
+        size_t k = 0;
+        while (k < *count && seen[k] != seed) k++;
+        if (k == TN_ACCURACY_SEEDS_MOST) { /* too many to tell apart */
+            row->seeds = 0;
+            return TN_OK;
+        }
+        if (k == *count) seen[(*count)++] = seed;
+        place[row->seeds++] = k;
+        at = end + (*end == ' ');
+    }
+    return TN_OK;
+}
+
 static tn_status read_rows(reader *r) {
     tn_accuracy_table *t = r->table;
     const tn_csv *csv = r->csv;
@@ -356,6 +379,9 @@ static tn_status read_rows(reader *r) {
         TN_TRY(read_test(r, t->line[i], &t->row[i].test));
         make_whole(t, (tn_accuracy_value *)t->row[i].value);
     }
+    uint64_t seen[TN_ACCURACY_SEEDS_MOST];
+    for (size_t i = 0; t->seed_list && i < t->rows; i++)
+        TN_TRY(read_seeds(r, t->seed_list[i], seen, &t->seeds, &t->row[i]));
     return refuse_doubles(r);
 }
 
@@ -373,7 +399,7 @@ tn_status tn_accuracy_table_read(const char *path, tn_arena *arena, tn_accuracy_
     TN_TRY(find_columns(&r));
     TN_TRY(read_rows(&r));
     return tn_accuracy_model_fit(table->choice, table->columns, table->row, table->rows, table->constant,
-                                 arena, &table->model, error);
+                                 table->seeds, arena, &table->model, error);
 }
 
 /* The scalar that a model file has under a dotted key, or on the way to it (`precision: bf16` for

@@ -9,9 +9,10 @@
  *                      (flows, parallelism, memories) change no accuracy and have none
  *   epochs             passes over the sentences: rows of other passes than most count, by the model's effect of passes
  *   seeds, collapsed   how many, and how many of them came to nothing; rows of which all did are left out
+ *   seed_list          the seeds: "1 2"; then what a seed does to every design is told from what it does to one
  *   spread             standard deviation over the seeds
  *   test_accuracy, or test_intent_accuracy and test_slot_accuracy, of which it is the mean
- *   what only tells how a row came about: id, parameters, sentences, seed_list, seconds, command, other scores
+ *   what only tells how a row came about: id, parameters, sentences, seconds, command, other scores
  *
  * A row of format `constant` is the least accuracy, that of one answer to all; one whose ranks are empty, `dense`, is the model
  * that is not compressed, towards which accuracy rises with the ranks.
@@ -57,6 +58,7 @@ typedef struct tn_accuracy_table {
     tn_accuracy_choice *choice; /* [columns] */
     tn_accuracy_model model;
     double constant, constant_test; /* of one answer to all, 0 and NAN: unknown */
+    size_t seeds;                   /* that the rows tell apart */
     uint64_t sentences;             /* trained on; 0: the file does not say */
     const char **command,
         **seed_list; /* [rows]: that trained a row, but for data and seed; NULL: no such column */

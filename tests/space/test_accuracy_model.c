@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-enum { FOLDINGS = 24, ROWS = 72, SEEDS = 2 };
+enum { FOLDINGS = 24, ROWS = 72, SEEDS = 2, SEEDS_ALL = 6 };
 
 static tn_arena arena;
 static tn_error error;
@@ -54,8 +54,7 @@ static void draw_truth(truth *of, double spread, double noise) {
 /* Three ranks a folding, in turn; every third row has two seeds. */
 static void draw_table(const truth *of, table *t) {
     for (size_t i = 0; i < FOLDINGS; i++) t->factors[i] = 2 + (double)(i % 3);
-    t->choice[0] = (tn_accuracy_choice){
-        .kind = TN_ACCURACY_FOLDING, .levels = FOLDINGS, .rank = 1};
+    t->choice[0] = (tn_accuracy_choice){.kind = TN_ACCURACY_FOLDING, .levels = FOLDINGS, .rank = 1};
     t->choice[1] = (tn_accuracy_choice){.kind = TN_ACCURACY_RANK};
     for (size_t i = 0; i < ROWS; i++) {
         size_t folding = i % FOLDINGS, runs = i % 3 == 0 ? SEEDS : 1;
@@ -79,7 +78,8 @@ static void draw_table(const truth *of, table *t) {
 }
 
 static void fit(const table *t, tn_accuracy_model *model) {
-    test_ok(tn_accuracy_model_fit(t->choice, 2, t->row, ROWS, 0.67, &arena, model, &error), &error);
+    test_ok(tn_accuracy_model_fit(t->choice, 2, t->row, ROWS, 0.67, SEEDS_ALL, &arena, model, &error),
+            &error);
 }
 
 static int set_up(void **state) {
@@ -185,7 +185,8 @@ static void leaving_out_is_fitting_the_rest(void **state) {
     for (size_t i = 0; i < ROWS; i += 9) {
         rest = t;
         for (size_t k = i; k + 1 < ROWS; k++) rest.row[k] = rest.row[k + 1];
-        test_ok(tn_accuracy_model_fit(rest.choice, 2, rest.row, ROWS - 1, 0.67, &arena, &other, &error),
+        test_ok(tn_accuracy_model_fit(rest.choice, 2, rest.row, ROWS - 1, 0.67, SEEDS_ALL, &arena, &other,
+                                      &error),
                 &error);
         double alone = tn_accuracy_model_at(&other, t.value[i], 4).mean;
         assert_true(fabs(alone - left[i].mean) < 0.0015);
@@ -193,6 +194,48 @@ static void leaving_out_is_fitting_the_rest(void **state) {
         double with = tn_accuracy_model_at(&model, t.value[i], 4).mean;
         assert_true(fabs(left[i].mean - t.row[i].accuracy) > fabs(with - t.row[i].accuracy) - 1e-4);
     }
+}
+
+/* What a seed does to every design is told apart: the others are foretold better than where nobody says which seed it was. */
+static void seeds_are_told_apart(void **state) {
+    (void)state;
+    enum { TRUTHS = 10 };
+    double squares[2] = {0}, found = 0;
+    for (int k = 0; k < TRUTHS; k++) {
+        truth of;
+        static table t;
+        size_t seed[ROWS];
+        double effect[SEEDS_ALL];
+        draw_truth(&of, 0.05, 0.04);
+        draw_table(&of, &t);
+        for (size_t i = 0; i < SEEDS_ALL; i++) effect[i] = 0.12 * tn_random_normal(generator);
+        for (size_t i = 0; i < ROWS; i++) {
+            /* One seed for most rows, as anchors have it. */
+            seed[i] = i % 2 ? 0 : i / 2 % SEEDS_ALL;
+            double mean = true_accuracy(&of, i % FOLDINGS, t.value[i][1].number, 4);
+            t.row[i].accuracy = 1 - (1 - run_of(&of, mean)) * exp(effect[seed[i]]);
+            t.row[i].spread = NAN;
+            t.row[i].runs = 1;
+        }
+        for (int told = 0; told < 2; told++) {
+            tn_accuracy_model model;
+            for (size_t i = 0; i < ROWS; i++) {
+                t.row[i].seed = &seed[i];
+                t.row[i].seeds = (size_t)told;
+            }
+            fit(&t, &model);
+            if (told) found += model.seed / TRUTHS;
+            double average = 0;
+            for (size_t i = 0; i < SEEDS_ALL; i++) average += effect[i] / SEEDS_ALL;
+            for (size_t i = 0; i < FOLDINGS; i++) {
+                tn_accuracy_value value[2] = {folding_value(&t, i), {0, 10, {0}}};
+                double mean = 1 - (1 - true_accuracy(&of, i, 10, 4)) * exp(average);
+                squares[told] += pow(tn_accuracy_model_at(&model, value, 4).mean - mean, 2);
+            }
+        }
+    }
+    assert_true(found > 0.06 && found < 0.2);
+    assert_true(squares[1] < 0.8 * squares[0]);
 }
 
 /* Draws of the parameters have the mean and deviation that are told. */
@@ -229,7 +272,7 @@ static void one_row_is_enough(void **state) {
     tn_accuracy_model model;
     draw_truth(&of, 0, 0.07);
     draw_table(&of, &t);
-    test_ok(tn_accuracy_model_fit(t.choice, 2, t.row, 1, 0, &arena, &model, &error), &error);
+    test_ok(tn_accuracy_model_fit(t.choice, 2, t.row, 1, 0, 0, &arena, &model, &error), &error);
     tn_accuracy_estimate told = tn_accuracy_model_at(&model, t.value[0], 4);
     assert_true(fabs(told.mean - t.row[0].accuracy) < 0.03);
     assert_true(told.low < t.row[0].accuracy && t.row[0].accuracy < told.high);
@@ -239,7 +282,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_what_was_not_measured), cmocka_unit_test(rises_with_every_rank),
         cmocka_unit_test(foldings_are_pooled),         cmocka_unit_test(leaving_out_is_fitting_the_rest),
-        cmocka_unit_test(draws_spread_as_told),        cmocka_unit_test(one_row_is_enough),
+        cmocka_unit_test(draws_spread_as_told),        cmocka_unit_test(seeds_are_told_apart),
+        cmocka_unit_test(one_row_is_enough),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
