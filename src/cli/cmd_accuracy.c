@@ -189,7 +189,8 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
 
 static const request defaults = {.effort = EFFORT, .seeds = 1, .threads = 1, .format = "png"};
 static const tn_option options[] = {
-    {"--data", TN_INTO(request, data), "FOLDER", "train, dev and test with seq.in, seq.out, label"},
+    {"--data", TN_INTO(request, data), "FOLDER|FILE",
+     "train, dev and test with seq.in, seq.out, label; or a text, byte by byte"},
     {"-o", TN_INTO(request, folder), "DIR", "folder of checkpoints and of accuracy.csv"},
     {"--effort", TN_INTO(request, effort), "EPOCHS",
      "to spend, all candidates together (64; none with --sure or --time)"},

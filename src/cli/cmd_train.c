@@ -475,7 +475,8 @@ static const request defaults = {.seed = UINT64_MAX,
                                  .sentences = 2000,
                                  .precision = "float32"};
 static const tn_option options[] = {
-    {"--data", TN_INTO(request, data), "FOLDER|none", "train, dev and test with seq.in, seq.out, label"},
+    {"--data", TN_INTO(request, data), "FOLDER|FILE|none",
+     "train, dev and test with seq.in, seq.out, label; or a text, byte by byte"},
     {"--epochs", TN_INTO(request, epochs), "N", "passes over the data (training.epochs, 8)"},
     {"--seed", TN_INTO(request, seed), "N", "of initial values and order (training.seed, 1)"},
     {"--learning-rate", TN_INTO(request, rate), "X", "of the first step (training.learning_rate, 0.01)"},
