@@ -16,7 +16,7 @@ static const char times[] =
     " return p && n.loadEventEnd ? [p.startTime, n.domContentLoadedEventEnd, n.loadEventEnd] : null; })()";
 static const char space[] =
     "kind: space\nname: report\nmodel: atis-2enc\ndevice: u50@user-area\naccuracy_table: " BENCH_SOURCE_DIR
-    "/spaces/atis-2enc-accuracy.csv\nset: "
+    "/spaces/atis-accuracy.csv\nset: "
     "[build.layouts=ideal]\nchoices:\n"
     "  weights.square.folding: {factors: [3], smallest: 8, largest: 48, pairs: mirrored}\n"
     "  weights.square.rank: {from: 2, to: 48, step: 2}\n"

@@ -13,10 +13,13 @@
 typedef struct request {
     tn_common common;
     const char *data, *folder, *shard, *format;
-    uint64_t effort, seeds;
+    uint64_t effort, seeds, threads;
+    double sure, time;
     bool resume, plot;
     tn_option_list set, loss_weight;
 } request;
+
+enum { EFFORT = 64 };
 
 static const tn_column row_columns[] = {
     TN_COLUMN(tn_study_row, id, "first design"),
@@ -34,6 +37,10 @@ static const tn_record row_record = TN_RECORD(tn_study_row, row_columns);
 static const tn_column study_columns[] = {
     TN_COLUMN(tn_study, combinations, NULL),
     TN_COLUMN(tn_study, epochs, NULL),
+    TN_COLUMN(tn_study, sentences, NULL),
+    TN_COLUMN(tn_study, recommended, NULL, TN_WHEN(tn_study, chosen)),
+    TN_COLUMN(tn_study, probability, NULL),
+    TN_COLUMN(tn_study, ended, NULL),
     TN_ROWS("rows", tn_study, row, count, row_record, NULL),
 };
 static const tn_record study_record = TN_RECORD(tn_study, study_columns);
@@ -91,6 +98,30 @@ static tn_status decode_settings(const tn_model *model, const char *training, tn
     return tn_train_settings_decode(merged, arena, settings, error);
 }
 
+/* Settings of the runs as `tenfold train` takes them, for the table; the passes stand there on their own. */
+static tn_status write_settings(const request *asked, tn_arena *arena, const char **text, tn_error *error) {
+    tn_buffer out = {0};
+    for (size_t i = 0; i < asked->loss_weight.count; i++)
+        tn_buffer_format(&out, "%s--loss-weight %s", out.length ? " " : "", asked->loss_weight.item[i]);
+    for (size_t i = 0; i < asked->set.count; i++)
+        if (strncmp(asked->set.item[i], "training.", 9) == 0 &&
+            strncmp(asked->set.item[i], "training.epochs=", 16) != 0 &&
+            strncmp(asked->set.item[i], "training.seed=", 14) != 0)
+            tn_buffer_format(&out, "%s--set %s", out.length ? " " : "", asked->set.item[i]);
+    tn_status status = out.status;
+    if (status == TN_OK)
+        status = tn_arena_copy_text(arena, out.data ? out.data : "", out.length, text, error);
+    tn_buffer_free(&out);
+    return status;
+}
+
+static void say_end(const tn_study *study) {
+    if (study->ended) tn_say("ended: %s\n", study->ended);
+    if (study->chosen)
+        tn_say("design %llu is the knee of the front in %.0f of 100 draws from what is known\n",
+               (unsigned long long)study->recommended, 100 * study->probability);
+}
+
 static bool has_candidates(const char *folder) {
     char path[1024];
     snprintf(path, sizeof path, "%s/accuracy.csv", folder);
@@ -105,10 +136,8 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_space space;
     tn_study study;
     tn_watch watch;
-    tn_buffer table = {0};
     const char *const *set, *training;
     size_t sets;
-    char path[1024];
     (void)answer;
     if (!asked->data || !asked->folder)
         return tn_fail(error, TN_INPUT, "accuracy needs --data FOLDER and -o DIR");
@@ -118,7 +147,15 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
     tn_figure_format format;
     TN_TRY(tn_figure_format_find(asked->format, &format, error));
     TN_TRY(tn_blas_room(error));
-    tn_study_options options = {.folder = asked->folder, .effort = asked->effort, .seeds = asked->seeds};
+    tn_study_options options = {.folder = asked->folder,
+                                .effort = asked->effort,
+                                .seeds = asked->seeds,
+                                .threads = (unsigned)(asked->threads < 256 ? asked->threads : 256),
+                                .sure = asked->sure,
+                                .seconds = asked->time};
+    if (asked->sure < 0 || asked->sure > 1)
+        return tn_fail(error, TN_INPUT, "--sure %g; it is a probability, 0 to 1", asked->sure);
+    if ((asked->sure > 0 || asked->time > 0) && asked->effort == EFFORT) options.effort = UINT64_MAX;
     TN_TRY(read_shard(asked->shard, &options, error));
     TN_TRY(split_settings(asked, &set, &sets, &training, arena, error));
     TN_TRY(tn_space_load(asked->common.argument[0], set, sets, NULL, arena, &space, error));
@@ -128,35 +165,41 @@ static tn_status answer(void *request_asked, int *answer, tn_error *error) {
             "the model is a choice of space %s; a study trains one: --set model=NAME on a space that "
             "names it",
             space.name);
-    TN_TRY(decode_settings(space.model, training, arena, &options.settings, error));
+    options.space_name = asked->common.argument[0];
+    options.set = set;
+    options.sets = sets;
+    TN_TRY(write_settings(asked, arena, &options.settings, error));
+    TN_TRY(decode_settings(space.model, training, arena, &options.settings_of_runs, error));
     for (size_t i = 0; i < asked->loss_weight.count; i++)
-        TN_TRY(tn_train_settings_weight(&options.settings, asked->loss_weight.item[i], arena, error));
+        TN_TRY(tn_train_settings_weight(&options.settings_of_runs, asked->loss_weight.item[i], arena, error));
     TN_TRY(tn_folder_make(asked->folder, error));
     tn_watch_begin(&watch, "steps of all candidates", asked->common.quiet);
     options.watch = (tn_training_watch){.report = report, .user = &watch};
     tn_status status = tn_accuracy_study(&space, asked->data, &options, arena, &study, error);
     tn_watch_end(&watch);
     TN_TRY(status);
-    tn_study_csv(&space, &study, &table);
-    snprintf(path, sizeof path, "%s/accuracy.csv", asked->folder);
-    status = tn_file_write_buffer(path, &table, error);
-    tn_buffer_free(&table);
-    TN_TRY(status);
     if (asked->plot) TN_TRY(tn_study_figures(asked->folder, &space, &study, format, error));
     if (asked->common.json) return tn_output_json(&study_record, &study, error);
     tn_say("%zu of %llu combinations, %llu epochs, seed %llu\n", study.count,
            (unsigned long long)study.combinations, (unsigned long long)study.epochs,
-           (unsigned long long)options.settings.seed);
+           (unsigned long long)options.settings_of_runs.seed);
+    say_end(&study);
     return tn_output_rows(&row_record, study.row, study.count, error);
 }
 
-static const request defaults = {.effort = 64, .seeds = 1, .format = "png"};
+static const request defaults = {.effort = EFFORT, .seeds = 1, .threads = 1, .format = "png"};
 static const tn_option options[] = {
-    {"--data", TN_INTO(request, data), "FOLDER", "train, dev and test with seq.in, seq.out, label"},
+    {"--data", TN_INTO(request, data), "FOLDER|FILE",
+     "train, dev and test with seq.in, seq.out, label; or a text, byte by byte"},
     {"-o", TN_INTO(request, folder), "DIR", "folder of checkpoints and of accuracy.csv"},
-    {"--effort", TN_INTO(request, effort), "EPOCHS", "to spend, all candidates together (64)"},
-    {"--seeds", TN_INTO(request, seeds), "N", "with which the last survivors are trained (1)"},
-    {"--shard", TN_INTO(request, shard), "I/N", "every N-th candidate, from the I-th"},
+    {"--effort", TN_INTO(request, effort), "EPOCHS",
+     "to spend, all candidates together (64; none with --sure or --time)"},
+    {"--seeds", TN_INTO(request, seeds), "N", "with which the candidates that begin are trained (1)"},
+    {"--sure", TN_INTO(request, sure), "P",
+     "end when the recommendation is settled with this probability (none)"},
+    {"--time", TN_INTO(request, time), "SECONDS", "begin no training after these (none)"},
+    {"--threads", TN_INTO(request, threads), "N", "candidates trained side by side (1)"},
+    {"--shard", TN_INTO(request, shard), "I/N", "of the candidates that begin every N-th, from the I-th"},
     {"--resume", TN_INTO(request, resume), NULL, "go on with the study in DIR"},
     {"--plot", TN_INTO(request, plot), NULL, "draw accuracy by parameters and by epochs into DIR/figures"},
     {"--format", TN_INTO(request, format), "png|svg|pdf", "picture format of --plot (png)"},
@@ -165,10 +208,16 @@ static const tn_option options[] = {
      "override a key of the space or model, or training.KEY of the runs (repeatable)"},
 };
 
+static const tn_command *const parts[] = {&tn_accuracy_fit_command, &tn_accuracy_predict_command};
+
 const tn_command tn_command_accuracy = {
     .name = "accuracy",
-    .summary = "train what the accuracy of a space depends on, by successive halving",
-    .usage = "SPACE --data FOLDER -o DIR [--effort EPOCHS] [--seeds N] [--shard I/N] [--resume]",
+    .summary = "train what a space learns, where it changes the recommendation most; fit and predict what "
+               "was measured",
+    .usage = "SPACE --data FOLDER -o DIR [--effort EPOCHS] [--sure P] [--time SECONDS] [--resume]\n"
+             "fit TABLE.csv [--leave-one-out]\n"
+             "predict TABLE.csv --set KEY=VALUE...",
+    TN_PARTS(parts),
     .arguments = {1, 1},
     TN_OPTIONS(options),
     TN_REQUEST(request, &defaults),

@@ -119,6 +119,7 @@ static tn_status grounds_find(const tn_result *result, const char *by, double ep
     TN_TRY(find_thinned(result, point, knee, arena, grounds, error));
     TN_TRY(TN_NEW(arena, count, &id, error));
     for (size_t i = 0; i < count; i++) id[i] = point[i].id;
+    TN_TRY(tn_accuracy_grounds_find(result, point, count, knee, arena, &grounds->accuracy, error));
     return tn_robustness_of(result->space, id, count, knee, arena, &grounds->robustness, error);
 }
 
@@ -213,10 +214,12 @@ static tn_status say_moves(const tn_result *result, const tn_perturbation *chang
     return TN_OK;
 }
 
-static tn_status print_robustness(const tn_result *result, const tn_robustness *of, tn_error *error) {
+static tn_status print_robustness(const tn_result *result, const tn_robustness *of,
+                                  const tn_accuracy_grounds *accuracy, tn_error *error) {
     tn_say("how firmly: %zu of %zu small changes of the question keep it%s\n", of->kept, of->changes,
            of->kept < of->changes ? "; it moves under" : "");
     TN_TRY(say_moves(result, of->change, of->changes, error));
+    tn_accuracy_grounds_firm(result, accuracy);
     bool moves = false;
     for (size_t i = 0; i < of->objectives; i++) moves |= !of->without[i].kept;
     tn_say("where each objective pulls: left out, the knee would be%s\n",
@@ -234,7 +237,7 @@ static tn_status grounds_print(const tn_result *result, const tn_grounds *ground
                grounds->second, grounds->second_distance);
     tn_say("\n");
     TN_TRY(tn_output_rows(&knee_record, grounds->line, grounds->objectives, error));
-    TN_TRY(print_robustness(result, &grounds->robustness, error));
+    TN_TRY(print_robustness(result, &grounds->robustness, &grounds->accuracy, error));
     if (grounds->best_count) {
         tn_say("\nthe best of the front at each %s: in %s, ties broken by the other objectives\n",
                grounds->by, grounds->line[0].objective);
@@ -272,7 +275,8 @@ static tn_status print_choices(const tn_space *space, uint64_t id, tn_error *err
     return status == TN_OK ? TN_OK : tn_fail(error, status, "no memory to print the design");
 }
 
-static void print_cost(const tn_result_row *row, const tn_explanation *why) {
+static void print_cost(const tn_result_row *row, const tn_explanation *why,
+                       const tn_accuracy_grounds *accuracy) {
     char step[32], epoch[32], energy[32], power[32], memory[32], dof[32], parameters[32];
     tn_say("it costs\n");
     tn_say("  latency   %s a step, %s an epoch\n",
@@ -291,10 +295,7 @@ static void print_cost(const tn_result_row *row, const tn_explanation *why) {
     tn_say("  model     %s parameters; the weights that the choices vary have %s degrees of freedom\n",
            tn_count_text((uint64_t)tn_result_value(row, "parameters"), parameters),
            tn_count_text((uint64_t)tn_result_value(row, "degrees_of_freedom"), dof));
-    if (!isnan(tn_result_value(row, "accuracy")))
-        tn_say("  accuracy  %.1f %% by the space's table, %s\n", 100 * tn_result_value(row, "accuracy"),
-               tn_result_value(row, "accuracy_interpolated") > 0 ? "interpolated between measured ranks"
-                                                                 : "measured at this rank");
+    tn_accuracy_grounds_cost(accuracy);
 }
 
 /* The kernel that the step waits for longest. */
@@ -369,7 +370,9 @@ static tn_status print_json(const tn_result *result, const tn_explanation *why, 
     tn_json_put_count(&json, "design", row->id);
     put_choices(result->space, row->id, &json);
     for (size_t i = 0; i < tn_quantities_count; i++)
-        tn_json_put_real(&json, tn_quantities[i].name, row->value[i]);
+        if (strcmp(tn_quantities[i].name, "accuracy") != 0)
+            tn_json_put_real(&json, tn_quantities[i].name, row->value[i]);
+    tn_accuracy_grounds_json(&grounds->accuracy, &json);
     tn_json_put_text(&json, "slowest_kernel", busiest(why)->name);
     tn_json_put_real(&json, "slowest_kernel_share", busy_share(why));
     tn_json_put_text(&json, "tightest_resource", tn_resource_names[tightest]);
@@ -385,10 +388,11 @@ static tn_status print(const tn_result *result, const tn_explanation *why, const
                        tn_error *error) {
     const tn_result_row *knee = &result->recommended[0];
     tn_print_incomplete(result, false);
+    tn_accuracy_grounds_first(result, &grounds->accuracy);
     tn_say("recommended: design %" PRIu64 " of space %s, the knee of its front\n", knee->id,
            result->space->name);
     TN_TRY(print_choices(result->space, knee->id, error));
-    print_cost(knee, why);
+    print_cost(knee, why, &grounds->accuracy);
     print_limits(result, knee, why);
     TN_TRY(grounds_print(result, grounds, error));
     print_places(result);

@@ -6,6 +6,7 @@
 #include "front/knee.h"
 #include "results/recommendation.h"
 #include "results/result.h"
+#include "results/settled.h"
 #include "text/record.h"
 
 /* An objective of the knee beside the front's. */
@@ -23,6 +24,29 @@ typedef struct tn_design_line {
     double accuracy, relative_error; /* NAN: of a space without such a table */
 } tn_design_line;
 
+/* What is known of the design's accuracy. */
+typedef struct tn_accuracy_grounds {
+    const char *unlearned; /* a choice that changes what is learned where there is no table; else NULL */
+    bool known;
+    tn_accuracy_estimate told, dense;
+    tn_accuracy_basis basis;
+    double constant, constant_test;    /* of one answer to all; NAN */
+    uint64_t passes, sentences, seeds; /* seeds: with which the design itself was trained */
+    double measured;                   /* what it came to then */
+    double foretold,
+        inside; /* rows of the table from the others: root mean square error, share in the interval */
+    tn_settled settled;
+} tn_accuracy_grounds;
+
+/* `point`: the front's. */
+tn_status tn_accuracy_grounds_find(const tn_result *result, const tn_point *point, size_t count, uint64_t id,
+                                   tn_arena *arena, tn_accuracy_grounds *of, tn_error *error);
+/* Before all else, among the costs, behind the other changes of the question, and in JSON. */
+void tn_accuracy_grounds_first(const tn_result *result, const tn_accuracy_grounds *of);
+void tn_accuracy_grounds_cost(const tn_accuracy_grounds *of);
+void tn_accuracy_grounds_firm(const tn_result *result, const tn_accuracy_grounds *of);
+void tn_accuracy_grounds_json(const tn_accuracy_grounds *of, tn_json *json);
+
 typedef struct tn_grounds {
     size_t objectives;
     tn_knee_line *line; /* [objectives] */
@@ -31,6 +55,7 @@ typedef struct tn_grounds {
     uint64_t second; /* the next nearest design */
     double second_distance;
     tn_robustness robustness;
+    tn_accuracy_grounds accuracy;
     const char *by; /* key of the choice; NULL: the space has none that sets ranks */
     size_t best_count;
     tn_design_line *best;

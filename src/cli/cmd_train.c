@@ -71,11 +71,33 @@ static tn_status run_case(const request *asked, int *answer, tn_error *error) {
     return status;
 }
 
+/* Of a text: labels without chunks and classes. */
+static double perplexity(const tn_scores *of) {
+    return isnan(of->slot_f1) && isnan(of->intent_accuracy) && !isnan(of->slot_accuracy) ? exp(of->loss)
+                                                                                         : NAN;
+}
+static void put_perplexity(const void *row, tn_json *json) {
+    tn_json_real(json, perplexity(row));
+}
+static void perplexity_cell(const tn_scores *of, tn_buffer *cell) {
+    if (isnan(perplexity(of)))
+        tn_buffer_text(cell, "-");
+    else
+        tn_buffer_format(cell, "%.3f", perplexity(of));
+}
+static void dev_perplexity_cell(const void *row, tn_buffer *cell) {
+    perplexity_cell(&((const tn_epoch *)row)->dev, cell);
+}
+static void test_perplexity_cell(const void *row, tn_buffer *cell) {
+    perplexity_cell(&((const tn_epoch *)row)->test, cell);
+}
+
 static const tn_column scores_columns[] = {
     TN_COLUMN(tn_scores, loss, NULL),
     TN_COLUMN(tn_scores, intent_accuracy, NULL),
     TN_COLUMN(tn_scores, slot_accuracy, NULL),
     TN_COLUMN(tn_scores, slot_f1, NULL),
+    {.key = "perplexity", .put = put_perplexity},
 };
 static const tn_record scores_record = TN_RECORD(tn_scores, scores_columns);
 /* Of one part of the data: an object in JSON, three columns for people. */
@@ -85,9 +107,13 @@ static const tn_record scores_record = TN_RECORD(tn_scores, scores_columns);
         TN_COLUMN_AS(NULL, type, field.slot_accuracy, "slot", TN_PERCENT),                                   \
         TN_COLUMN_AS(NULL, type, field.slot_f1, "F1", TN_PERCENT)
 static const tn_column epoch_columns[] = {
-    TN_COLUMN(tn_epoch, epoch, "epoch"),        TN_COLUMN(tn_epoch, loss, "training loss"),
-    TN_COLUMN(tn_epoch, learning_rate, "rate"), SCORE_COLUMNS(tn_epoch, "dev", dev),
+    TN_COLUMN(tn_epoch, epoch, "epoch"),
+    TN_COLUMN(tn_epoch, loss, "training loss"),
+    TN_COLUMN(tn_epoch, learning_rate, "rate"),
+    SCORE_COLUMNS(tn_epoch, "dev", dev),
+    {.cell = dev_perplexity_cell, .title = "dev perplexity", .kind = TN_COLUMN_TEXT},
     SCORE_COLUMNS(tn_epoch, "test", test),
+    {.cell = test_perplexity_cell, .title = "test perplexity", .kind = TN_COLUMN_TEXT},
 };
 static const tn_record epoch_record = TN_RECORD(tn_epoch, epoch_columns);
 static const tn_column pair_columns[] = {
@@ -448,7 +474,8 @@ static const request defaults = {.seed = UINT64_MAX,
                                  .sentences = 2000,
                                  .precision = "float32"};
 static const tn_option options[] = {
-    {"--data", TN_INTO(request, data), "FOLDER|none", "train, dev and test with seq.in, seq.out, label"},
+    {"--data", TN_INTO(request, data), "FOLDER|FILE|none",
+     "train, dev and test with seq.in, seq.out, label; or a text, byte by byte"},
     {"--epochs", TN_INTO(request, epochs), "N", "passes over the data (training.epochs, 8)"},
     {"--seed", TN_INTO(request, seed), "N", "of initial values and order (training.seed, 1)"},
     {"--learning-rate", TN_INTO(request, rate), "X", "of the first step (training.learning_rate, 0.01)"},

@@ -25,7 +25,7 @@ extern const tn_command tn_command_ranks;
 extern const tn_command tn_command_model;
 extern const tn_command tn_command_validate;
 extern const tn_command tn_command_train;
-extern const tn_command tn_command_accuracy;
+extern const tn_command tn_command_accuracy, tn_accuracy_fit_command, tn_accuracy_predict_command;
 extern const tn_command tn_command_rtl;
 extern const tn_command tn_command_export;
 

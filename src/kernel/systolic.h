@@ -25,6 +25,7 @@
 
 #include "base/error.h"
 #include "base/public.h"
+#include "model/step.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
 
 #include "base/monotone.h"
 #include "base/name_index.h"
+#include "space/accuracy_table.h"
 #include "text/csv.h"
 #include "text/number.h"
 
@@ -88,48 +89,78 @@ static tn_status read_ranks(const tn_csv_cell *cell, double *rank, tn_error *err
     }
 }
 
-/* Columns that tell which rows can be compared; csv->columns where they are absent. */
+/* Which rows can be compared: not all of their seeds have collapsed, and what they have besides rank, folding and layer
+ * (passes, model, formats) is what most rows have. */
 typedef struct {
-    size_t epochs, seeds, collapsed;
-    uint64_t most_epochs;
+    size_t seeds, collapsed; /* columns; csv->columns where they are absent */
+    size_t others, *other;   /* further choices, and epochs */
+    const char **usual;      /* [others] */
 } comparable;
 
-static tn_status find_comparable(const tn_csv *csv, comparable *of, tn_error *error) {
-    *of = (comparable){tn_csv_column(csv, "epochs"), tn_csv_column(csv, "seeds"),
-                       tn_csv_column(csv, "collapsed"), 0};
-    for (size_t i = 0; of->epochs < csv->columns && i < csv->rows; i++) {
-        uint64_t epochs;
-        TN_TRY(tn_csv_count(csv, i, of->epochs, 0, UINT64_MAX, &epochs, error));
-        if (epochs > of->most_epochs) of->most_epochs = epochs;
+static bool is_other(const char *name) {
+    static const char *const own[] = {"rank", "ranks", "folding", "layer"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(name, own[i]) == 0) return false;
+    return strcmp(name, "epochs") == 0 || !tn_accuracy_is_record(name);
+}
+
+/* The text of most rows; of two the one that is longer or, as a number of equal length, greater. */
+static const char *usual_text(const tn_csv *csv, size_t column) {
+    const char *usual = "";
+    size_t most = 0;
+    for (size_t i = 0; i < csv->rows; i++) {
+        const char *text = tn_csv_at(csv, i, column)->text;
+        size_t same = 0, longer = strlen(text), length = strlen(usual);
+        for (size_t k = 0; k < csv->rows; k++) same += strcmp(tn_csv_at(csv, k, column)->text, text) == 0;
+        bool greater = longer != length ? longer > length : strcmp(text, usual) > 0;
+        if (same < most || (same == most && !greater)) continue;
+        most = same;
+        usual = text;
+    }
+    return usual;
+}
+
+static tn_status find_comparable(const tn_csv *csv, tn_arena *arena, comparable *of, tn_error *error) {
+    *of = (comparable){.seeds = tn_csv_column(csv, "seeds"), .collapsed = tn_csv_column(csv, "collapsed")};
+    TN_TRY(TN_NEW(arena, csv->columns, &of->other, error));
+    TN_TRY(TN_NEW(arena, csv->columns, &of->usual, error));
+    for (size_t i = 0; i < csv->columns; i++) {
+        if (!is_other(csv->head[i].text)) continue;
+        of->usual[of->others] = usual_text(csv, i);
+        of->other[of->others++] = i;
     }
     return TN_OK;
 }
 
-static tn_status counts(const tn_csv *csv, const comparable *of, size_t row, bool *does, tn_error *error) {
-    uint64_t epochs = of->most_epochs, seeds = 1, collapsed = 0;
-    if (of->epochs < csv->columns) TN_TRY(tn_csv_count(csv, row, of->epochs, 0, UINT64_MAX, &epochs, error));
+/* A row without a rank is of the model that is not compressed, or of none. */
+static tn_status counts(const tn_csv *csv, const comparable *of, size_t rank, size_t row, bool *does,
+                        tn_error *error) {
+    uint64_t seeds = 1, collapsed = 0;
     if (of->seeds < csv->columns && of->collapsed < csv->columns) {
         TN_TRY(tn_csv_count(csv, row, of->seeds, 1, UINT64_MAX, &seeds, error));
         TN_TRY(tn_csv_count(csv, row, of->collapsed, 0, seeds, &collapsed, error));
     }
-    *does = epochs == of->most_epochs && collapsed < seeds;
+    *does = collapsed < seeds && (*tn_csv_at(csv, row, rank)->text || of->others == 0);
+    for (size_t i = 0; i < of->others; i++)
+        *does &= strcmp(tn_csv_at(csv, row, of->other[i])->text, of->usual[i]) == 0;
     return TN_OK;
 }
 
-static tn_status read_points(const tn_csv *csv, point *points, size_t *count, bool *whole, tn_error *error) {
+static tn_status read_points(const tn_csv *csv, tn_arena *arena, point *points, size_t *count, bool *whole,
+                             tn_error *error) {
     const char *names[] = {"rank", "accuracy"};
     size_t column[2], layer = tn_csv_column(csv, "layer"), folding = tn_csv_column(csv, "folding");
     comparable rows;
     if (tn_csv_column(csv, "ranks") < csv->columns) names[0] = "ranks";
     TN_TRY(tn_csv_columns(csv, names, 2, false, column, error));
-    TN_TRY(find_comparable(csv, &rows, error));
+    TN_TRY(find_comparable(csv, arena, &rows, error));
     *whole = layer == csv->columns;
     *count = 0;
     for (size_t i = 0; i < csv->rows; i++) {
         const tn_csv_cell *ranks = tn_csv_at(csv, i, column[0]);
         point *to = &points[*count];
         bool does;
-        TN_TRY(counts(csv, &rows, i, &does, error));
+        TN_TRY(counts(csv, &rows, column[0], i, &does, error));
         if (!does) continue;
         ++*count;
         to->layer = *whole ? "" : tn_csv_at(csv, i, layer)->text;
@@ -152,7 +183,7 @@ tn_status tn_accuracy_load(const char *path, tn_arena *arena, tn_accuracy **accu
     TN_TRY(TN_NEW(arena, csv.rows, &points, error));
     TN_TRY(TN_NEW(arena, csv.rows, &made->curve, error));
     made->path = path;
-    TN_TRY(read_points(&csv, points, &count, &whole, error));
+    TN_TRY(read_points(&csv, arena, points, &count, &whole, error));
     if (count == 0)
         return tn_fail_at(error, TN_INPUT, csv.head[0].at, "no points; add rows of rank and accuracy");
     qsort(points, count, sizeof *points, by_curve_and_rank);

@@ -5,7 +5,7 @@
  *
  * A CSV file with the columns rank and accuracy, where curves belong to layers, layer, and where they belong to
  * foldings, folding ("12x8x8,8x8x12"). Without `layer` the points are of the whole model at one rank throughout. Rows
- * that can't be compared are left out, as in space/accuracy_table.h: of fewer `epochs` than the file's most, or
+ * that can't be compared are left out: of other `epochs`, models or formats than most rows have, or
  * all of whose `seeds` have `collapsed`; and foldings of fewer than 3 points.
  *
  * How accuracies become something to add up over layers: what is lost against the best measured accuracy.

@@ -33,7 +33,7 @@ static tn_status hash_inputs(const tn_space *space, tn_hashes *hashes, tn_error 
     TN_TRY(digest(&devices, hashes->device, error));
     if (space->error_table.count)
         tn_digest(space->error_table.text, space->error_table.length, hashes->error_table);
-    if (space->accuracy_table.curves)
+    if (space->accuracy_table.rows)
         tn_digest(space->accuracy_table.text, space->accuracy_table.length, hashes->accuracy_table);
     return TN_OK;
 }

@@ -166,6 +166,7 @@ static tn_status shortfall(search *state, const tn_priced *priced, double *ratio
                                 .steps_per_epoch = step->steps_per_epoch,
                                 .error = NAN,
                                 .accuracy = NAN,
+                                .accuracy_deviation = NAN,
                                 .accuracy_interpolated = NAN};
     if (space)
         TN_TRY(tn_varied_degrees_of_freedom(space, step, &evaluation.degrees_of_freedom, state->error));

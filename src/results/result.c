@@ -80,7 +80,7 @@ static tn_status result_inputs_write(const char *folder, const tn_space *space, 
     for (size_t i = 0; i < space->devices; i++)
         TN_TRY(write_tree(folder, "device", i, device_root(space, i), error));
     if (errors->count) TN_TRY(write_table(folder, "error_table.csv", errors->text, errors->length, error));
-    if (!accuracies->curves) return TN_OK;
+    if (!accuracies->rows) return TN_OK;
     return write_table(folder, "accuracy_table.csv", accuracies->text, accuracies->length, error);
 }
 
@@ -111,7 +111,7 @@ static tn_status result_inputs_hashes(const tn_space *space, tn_json *json, tn_e
     for (size_t i = 0; i < space->devices; i++)
         TN_TRY(put_hash("device", i, device_root(space, i), json, error));
     if (errors->count) put_table_hash("error_table", errors->text, errors->length, json);
-    if (accuracies->curves) put_table_hash("accuracy_table", accuracies->text, accuracies->length, json);
+    if (accuracies->rows) put_table_hash("accuracy_table", accuracies->text, accuracies->length, json);
     tn_json_end(json);
     return TN_OK;
 }
@@ -179,7 +179,7 @@ tn_status tn_result_inputs_load(const json_t *record, const char *folder, tn_are
     TN_TRY(find_input(&from, "accuracy_table", "csv", &own.accuracy_table, error));
     TN_TRY(tn_space_load(path, NULL, 0, &own, arena, space, error));
     bool errors = space->error_table.count && !own.error_table;
-    if (errors || (space->accuracy_table.curves && !own.accuracy_table))
+    if (errors || (space->accuracy_table.rows && !own.accuracy_table))
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = folder},
                           "has no copy of the %s that its space names",
                           errors ? "error table" : "accuracy table");

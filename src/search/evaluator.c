@@ -255,8 +255,10 @@ static tn_status judge(tn_evaluator *with, pricer *price, tn_evaluation *evaluat
                         .peak_elements = step->peak_elements,
                         .steps_per_epoch = step->steps_per_epoch,
                         .error = with->error,
-                        .accuracy = with->accuracy,
-                        .accuracy_interpolated = isnan(with->accuracy) ? NAN : with->accuracy_interpolated};
+                        .accuracy = with->accuracy.mean,
+                        .accuracy_deviation = with->accuracy.deviation,
+                        .accuracy_interpolated =
+                            with->accuracy_basis == TN_ACCURACY_UNKNOWN ? NAN : (double)with->accuracy_basis};
     tn_status status = price(with->workload, &with->build, &evaluation->price, exact, &with->why);
     TN_TRY(tn_evaluator_as_cause(with, status, cause, error));
     if (*cause == TN_CAUSE_NONE) *cause = worst_resource(&evaluation->price.used, &with->space->budget);

@@ -163,12 +163,20 @@ static tn_status error_of_weights(tn_evaluator *with, tn_error *error) {
     return TN_OK;
 }
 
-static tn_status accuracy_of_choices(tn_evaluator *with, const size_t *outer_digit, tn_error *error) {
+static void accuracy_of_choices(tn_evaluator *with, const size_t *outer_digit) {
     const tn_space *space = with->space;
     size_t digit[TN_AXES_MOST] = {0};
     for (size_t i = 0; i < space->outers; i++) digit[space->outer[i]] = outer_digit[i];
-    return tn_accuracy_table_at(&space->accuracy_table, space->choices.axis, space->choices.count, digit,
-                                &with->accuracy, &with->accuracy_interpolated, error);
+    tn_accuracy_value value[TN_ACCURACY_CHOICES_MOST];
+    with->accuracy = (tn_accuracy_estimate){NAN, NAN, NAN, NAN, NAN};
+    with->accuracy_basis = TN_ACCURACY_UNKNOWN;
+    if (space->accuracy_table.rows == 0) return;
+    tn_accuracy_table_values(&space->accuracy_table, digit, value);
+    with->accuracy = tn_accuracy_table_at(&space->accuracy_table, value, space->accuracy_table.model.passes,
+                                          &with->accuracy_basis);
+    /* To digits that other machines find, too, whatever their BLAS adds up first. */
+    with->accuracy.mean = round(1e6 * with->accuracy.mean) / 1e6;
+    with->accuracy.deviation = round(1e6 * with->accuracy.deviation) / 1e6;
 }
 
 static tn_status renew_cache(tn_evaluator *with, tn_error *error) {
@@ -296,7 +304,7 @@ static tn_status make_step(tn_evaluator *with, const size_t *digit, tn_cause *ca
         return TN_OK;
     }
     TN_TRY(error_of_weights(with, error));
-    TN_TRY(accuracy_of_choices(with, digit, error));
+    accuracy_of_choices(with, digit);
     tn_status status = build_step(with, &with->why);
     if (status == TN_INPUT && lacks_point(with)) {
         *cause = TN_CAUSE_UNDEFINED;

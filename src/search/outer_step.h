@@ -38,8 +38,9 @@ struct tn_evaluator {
     tn_model_weight *given; /* [weights]: as the model file has them, before choices */
     tn_step step;
     tn_workload *workload;
-    double error, accuracy;
-    bool accuracy_interpolated;
+    double error;
+    tn_accuracy_estimate accuracy;
+    tn_accuracy_basis accuracy_basis;
     uint64_t degrees_of_freedom;
     bool is_bounded; /* a large space whose objectives all are, where prices are */
 };

@@ -67,6 +67,9 @@ static double relative_error(const tn_evaluation *of) {
 static double accuracy(const tn_evaluation *of) {
     return of->accuracy;
 }
+static double accuracy_deviation(const tn_evaluation *of) {
+    return of->accuracy_deviation;
+}
 static double accuracy_interpolated(const tn_evaluation *of) {
     return of->accuracy_interpolated;
 }
@@ -101,9 +104,11 @@ const tn_quantity tn_quantities[] = {
     {"relative_error", false, false, TN_BOUNDED_EXACTLY, relative_error,
      "error of the weights by the space's error_table"},
     {"accuracy", true, false, TN_BOUNDED_EXACTLY, accuracy,
-     "what its choices learn by the space's accuracy_table, 0 to 1"},
+     "mean over seeds of what its choices learn, by the model of the space's accuracy_table, 0 to 1"},
+    {"accuracy_deviation", false, false, TN_BOUNDED_EXACTLY, accuracy_deviation,
+     "standard deviation with which that mean is known"},
     {"accuracy_interpolated", false, false, TN_BOUNDED_EXACTLY, accuracy_interpolated,
-     "0: that accuracy was measured; 1: it lies between measured ranks"},
+     "0: the design was trained; 1: its ranks lie between trained ones; 2: carried over from other choices"},
 };
 const size_t tn_quantities_count = sizeof tn_quantities / sizeof *tn_quantities;
 

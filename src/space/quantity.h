@@ -21,7 +21,8 @@ typedef struct tn_evaluation {
     uint64_t parameters, degrees_of_freedom, macs_per_step, peak_elements, steps_per_epoch;
     double error;    /* relative error of its weights by the space's error table; NaN without one */
     double accuracy; /* by the space's accuracy table; NaN where that has none for it */
-    double accuracy_interpolated; /* 0: measured, 1: between measured ranks; NaN: no accuracy */
+    double accuracy_deviation;    /* of that mean; NaN likewise */
+    double accuracy_interpolated; /* tn_accuracy_basis; NaN: no accuracy */
 } tn_evaluation;
 
 /* What tn_price_bound says of a quantity: its value, as layouts do not matter to it; no more than its value; nothing. */

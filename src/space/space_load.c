@@ -261,8 +261,10 @@ static tn_status read_accuracy_table(const space_file *file, tn_arena *arena, tn
                                      tn_error *error) {
     if (file->accuracy_table) {
         space->accuracy_table_path = file->accuracy_table;
-        return placed(tn_accuracy_table_load(file->accuracy_table, space->choices.axis, space->choices.count,
-                                             arena, &space->accuracy_table, error),
+        TN_TRY(placed(tn_accuracy_table_read(file->accuracy_table, arena, &space->accuracy_table, error),
+                      file->accuracy_table_at, error));
+        return placed(tn_accuracy_table_bind(&space->accuracy_table, space->choices.axis, space->choices.count,
+                                             space->model, arena, error),
                       file->accuracy_table_at, error);
     }
     if (is_wanted(space, "accuracy") || is_wanted(space, "accuracy_interpolated"))

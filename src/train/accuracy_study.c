@@ -1,31 +1,23 @@
 #include "train/accuracy_study.h"
 
+#include "base/clock.h"
 #include "base/file.h"
-#include "search/evaluator.h"
 #include "text/csv.h"
+#include "text/number.h"
+#include "train/accuracy_session.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct session {
-    const tn_space *space;
-    const tn_study_options *options;
-    const char *data;
-    tn_study *study;
-    tn_arena *arena;
-    tn_error *error;
-    tn_evaluator *evaluator;
-    size_t axis[TN_AXES_MOST], axes; /* the choices that accuracy depends on */
-    uint64_t planned,
-        before; /* epochs of all candidates; of the one in work, how many the study counts already */
-} session;
+enum { RUNS_MOST = 1 << 20 };
 
-static tn_status find_axes(session *s) {
+static tn_status find_axes(tn_study_session *s, tn_error *error) {
     s->study->combinations = 1;
     if (s->space->choices.is_vast)
-        return tn_fail(s->error, TN_LIMIT, "space %s has too many designs to train; tie some choices",
+        return tn_fail(error, TN_LIMIT, "space %s has too many designs to train; tie some choices",
                        s->space->name);
     for (size_t i = 0; i < s->space->choices.count; i++) {
         if (!tn_accuracy_depends_on(&s->space->choices.axis[i])) continue;
@@ -33,13 +25,13 @@ static tn_status find_axes(session *s) {
         s->study->combinations *= s->space->choices.axis[i].count;
     }
     if (s->axes > 0) return TN_OK;
-    return tn_fail(s->error, TN_INPUT,
+    return tn_fail(error, TN_INPUT,
                    "space %s varies nothing that accuracy depends on: formats, foldings, ranks",
                    s->space->name);
 }
 
 /* The first design of a combination. */
-static uint64_t design_of(const session *s, uint64_t combination) {
+uint64_t tn_study_design_of(const tn_study_session *s, uint64_t combination) {
     uint64_t id = 0;
     for (size_t k = s->axes; k-- > 0;) {
         const tn_axis *axis = &s->space->choices.axis[s->axis[k]];
@@ -49,18 +41,12 @@ static uint64_t design_of(const session *s, uint64_t combination) {
     return id;
 }
 
-/* Epochs that halving spends on so many candidates: after 1, 2, 4 .. epochs half of them go on. What the effort
- * suffices for as a whole is not halved. */
-static uint64_t cost_of(uint64_t candidates, uint64_t epochs, uint64_t seeds, bool halved) {
-    uint64_t spent = 0, done = 0;
-    if (!halved) return candidates * epochs * seeds;
-    for (uint64_t rung = 1; done < epochs; rung *= 2) {
-        uint64_t to = rung < epochs ? rung : epochs;
-        spent += candidates * (to - done);
-        done = to;
-        if (done < epochs) candidates = (candidates + 1) / 2;
-    }
-    return spent + candidates * (seeds - 1) * epochs;
+/* The first design with the choices of this one that accuracy depends on. */
+uint64_t tn_study_first_like(const tn_study_session *s, uint64_t id) {
+    uint64_t first = 0;
+    for (size_t k = 0; k < s->axes; k++)
+        first += tn_choices_digit(&s->space->choices, id, s->axis[k]) * s->space->choices.stride[s->axis[k]];
+    return first;
 }
 
 static double accuracy_of(const tn_scores *of) {
@@ -69,97 +55,228 @@ static double accuracy_of(const tn_scores *of) {
     return (of->intent_accuracy + of->slot_accuracy) / 2;
 }
 
-/* Steps of all candidates together, those of this one from `before` epochs on. */
-static void tell(void *user, uint64_t step, uint64_t steps, double loss, double rate) {
-    const session *s = user;
-    const tn_training_watch *watch = &s->options->watch;
-    uint64_t epoch = steps / s->options->settings.epochs,
-             done = (s->study->epochs - s->before) * epoch + step;
-    if (watch->report) watch->report(watch->user, done, s->planned * epoch, loss, rate);
+/* ---- the runs that are done ---- */
+
+static const char *const run_head[] = {"id",
+                                       "seed",
+                                       "epochs",
+                                       "parameters",
+                                       "macs_per_step",
+                                       "seconds",
+                                       "collapsed",
+                                       "dev_loss",
+                                       "dev_intent_accuracy",
+                                       "dev_slot_accuracy",
+                                       "dev_slot_f1",
+                                       "test_loss",
+                                       "test_intent_accuracy",
+                                       "test_slot_accuracy",
+                                       "test_slot_f1",
+                                       "curve"};
+enum { RUN_COLUMNS = sizeof run_head / sizeof *run_head };
+
+static void put_scores(tn_buffer *out, const tn_scores *of) {
+    tn_csv_put_real(out, of->loss);
+    tn_csv_put_real(out, of->intent_accuracy);
+    tn_csv_put_real(out, of->slot_accuracy);
+    tn_csv_put_real(out, of->slot_f1);
 }
 
+static tn_status runs_path(const tn_study_session *s, tn_arena *arena, const char **path, tn_error *error) {
+    return tn_arena_format(arena, path, error, "%s/runs.csv", s->options->folder);
+}
+
+/* One write, so that lines of several processes do not mix. */
+static tn_status append_run(tn_study_session *s, const tn_study_run *of, tn_error *error) {
+    const char *path;
+    tn_buffer out = {0};
+    TN_TRY(runs_path(s, s->arena, &path, error));
+    FILE *file = fopen(path, "a");
+    if (!file) return tn_fail(error, TN_IO, "%s: cannot be written", path);
+    if (ftell(file) == 0) {
+        for (size_t i = 0; i < RUN_COLUMNS; i++) tn_csv_put(&out, run_head[i]);
+        tn_csv_line(&out);
+    }
+    const uint64_t counts[] = {of->id, of->seed, of->epochs, of->parameters, of->macs};
+    for (size_t i = 0; i < 5; i++) tn_csv_put_count(&out, counts[i]);
+    tn_csv_put_real(&out, of->seconds);
+    tn_csv_put_count(&out, of->collapsed);
+    put_scores(&out, &of->dev);
+    put_scores(&out, &of->test);
+    tn_csv_put(&out, of->curve);
+    tn_csv_line(&out);
+    bool whole = out.status == TN_OK && fwrite(out.data, 1, out.length, file) == out.length;
+    tn_buffer_free(&out);
+    whole &= fclose(file) == 0;
+    return whole ? TN_OK : tn_fail(error, TN_IO, "%s: cannot be written", path);
+}
+
+tn_status tn_study_add_run(tn_study_session *s, tn_study_run of, tn_error *error) {
+    if (s->runs == s->room) {
+        tn_study_run *more;
+        size_t room = s->room ? 2 * s->room : 256;
+        if (room > RUNS_MOST) return tn_fail(error, TN_LIMIT, "a study has at most %d runs", RUNS_MOST);
+        TN_TRY(TN_NEW(s->arena, room, &more, error));
+        if (s->runs) memcpy(more, s->run, s->runs * sizeof *more);
+        s->run = more;
+        s->room = room;
+    }
+    s->run[s->runs++] = of;
+    return TN_OK;
+}
+
+size_t tn_study_place_of_run(const tn_study_session *s, uint64_t id, uint64_t seed) {
+    size_t i = 0;
+    while (i < s->runs && (s->run[i].id != id || s->run[i].seed != seed)) i++;
+    return i;
+}
+
+static tn_status read_score(const tn_csv *csv, size_t row, size_t column, double *value, tn_error *error) {
+    *value = NAN;
+    if (strcmp(tn_csv_at(csv, row, column)->text, "nan") == 0) return TN_OK;
+    return tn_csv_real(csv, row, column, 0, INFINITY, value, error);
+}
+
+/* Takes up those that the file has and we do not: of an earlier study, or of other shards. */
+tn_status tn_study_read_runs(tn_study_session *s, tn_error *error) {
+    const char *path;
+    tn_csv csv;
+    size_t column[RUN_COLUMNS];
+    TN_TRY(runs_path(s, s->arena, &path, error));
+    FILE *file = fopen(path, "r");
+    if (!file) return TN_OK;
+    fclose(file);
+    TN_TRY(tn_csv_load(path, s->arena, &csv, error));
+    TN_TRY(tn_csv_columns(&csv, run_head, RUN_COLUMNS, false, column, error));
+    for (size_t i = 0; i < csv.rows; i++) {
+        tn_study_run of = {0};
+        uint64_t *const counts[] = {&of.id, &of.seed, &of.epochs, &of.parameters, &of.macs};
+        double *const scores[] = {&of.dev.loss,           &of.dev.intent_accuracy, &of.dev.slot_accuracy,
+                                  &of.dev.slot_f1,        &of.test.loss,           &of.test.intent_accuracy,
+                                  &of.test.slot_accuracy, &of.test.slot_f1};
+        uint64_t collapsed;
+        for (size_t k = 0; k < 5; k++)
+            TN_TRY(tn_csv_count(&csv, i, column[k], 0, UINT64_MAX, counts[k], error));
+        TN_TRY(tn_csv_real(&csv, i, column[5], 0, INFINITY, &of.seconds, error));
+        TN_TRY(tn_csv_count(&csv, i, column[6], 0, 1, &collapsed, error));
+        of.collapsed = collapsed;
+        for (size_t k = 0; k < 8; k++) TN_TRY(read_score(&csv, i, column[7 + k], scores[k], error));
+        of.curve = tn_csv_at(&csv, i, column[15])->text;
+        if (of.epochs != s->options->settings_of_runs.epochs || of.id >= s->space->choices.designs ||
+            tn_study_first_like(s, of.id) != of.id)
+            return tn_fail_at(
+                error, TN_INPUT, tn_csv_at(&csv, i, column[0])->at,
+                "is a tn_study_run of another space or of other epochs; give the study a folder of its own");
+        size_t place = tn_study_place_of_run(s, of.id, of.seed);
+        if (place == s->runs)
+            TN_TRY(tn_study_add_run(s, of, error));
+        else if (s->run[place].epochs == 0)
+            s->run[place] = of;
+    }
+    return TN_OK;
+}
+
+/* ---- one training ---- */
+
 /* The first design that is trained alike: those that differ in techniques of inference alone share their training. */
-static uint64_t trained_design(const session *s, uint64_t id) {
+static uint64_t trained_design(const tn_study_session *s, uint64_t id) {
     for (size_t k = 0; k < s->axes; k++)
         if (tn_accuracy_is_of_inference(&s->space->choices.axis[s->axis[k]]))
             id -= tn_choices_digit(&s->space->choices, id, s->axis[k]) * s->space->choices.stride[s->axis[k]];
     return id;
 }
 
-/* Scores the weights in the run's folder by the model for inference, in place of the last epoch's. */
-static tn_status infer(session *s, const tn_training *trained, const tn_model *model, uint64_t epochs,
-                       tn_training_result *result) {
-    tn_training run = {
-        .model = model, .data = trained->data, .settings = trained->settings, .real = trained->real};
-    tn_training_result scored;
-    if (result->diverged || result->epochs == 0) return TN_OK;
-    TN_TRY(tn_arena_format(s->arena, &run.weights, s->error, "%s/weights.npz", trained->folder));
-    TN_TRY(tn_training_run(&run, s->arena, &scored, s->error));
-    tn_epoch *last = &result->epoch[(epochs < result->epochs ? epochs : result->epochs) - 1];
-    last->dev = scored.dev;
-    last->test = scored.test;
-    return TN_OK;
-}
+typedef struct {
+    tn_study_session *session;
+    tn_evaluator *evaluator;
+    tn_arena arena; /* of one training */
+    uint64_t told;  /* steps of it */
+    pthread_t thread;
+} worker;
 
-/* Up to so many epochs, `before` of which are counted already. */
-static tn_status train(session *s, uint64_t id, uint64_t seed, uint64_t before, uint64_t epochs,
-                       tn_training_result *result) {
-    tn_evaluation evaluation;
-    tn_dataset data;
-    tn_training run = {.real = TN_FLOAT32,
-                       .settings = s->options->settings,
-                       .stop_after = epochs,
-                       .resume = true,
-                       .watch = {.report = tell, .user = s}};
-    TN_TRY(tn_evaluate_design(s->evaluator, id, &evaluation, s->error));
-    const tn_model *model = tn_evaluator_model(s->evaluator);
-    bool inference = tn_model_is_inference(model);
-    tn_model *trained = NULL;
-    if (inference) TN_TRY(tn_model_before_inference(model, s->arena, &trained, s->error));
-    run.model = inference ? trained : model;
-    run.settings.seed = seed;
-    s->before = before;
-    TN_TRY(tn_dataset_load(s->data, tn_model_sequence(run.model), s->arena, &data, s->error));
-    run.data = &data;
-    TN_TRY(tn_arena_format(s->arena, &run.folder, s->error, "%s/candidates/%" PRIu64 "%s-seed%" PRIu64,
-                           s->options->folder, inference ? trained_design(s, id) : id,
-                           inference ? "-whole" : "", seed));
-    TN_TRY(tn_training_run(&run, s->arena, result, s->error));
-    return inference ? infer(s, &run, model, epochs, result) : TN_OK;
-}
-
-/* Behind so many epochs: a checkpoint of an earlier study may hold more. */
-static const tn_epoch *last_of(const tn_training_result *result, uint64_t epochs) {
-    return &result->epoch[(epochs < result->epochs ? epochs : result->epochs) - 1];
-}
-
-/* Diverged, or gives one answer to all. */
-static bool has_collapsed(const tn_training_result *result, uint64_t epochs) {
-    return result->diverged || result->epochs == 0 || last_of(result, epochs)->collapsed;
+/* Steps of all trainings together. */
+static void tell(void *user, uint64_t step, uint64_t steps, double loss, double rate) {
+    worker *w = user;
+    tn_study_session *s = w->session;
+    const tn_training_watch *watch = &s->options->watch;
+    pthread_mutex_lock(&s->lock);
+    s->steps_told += step - w->told;
+    w->told = step;
+    double planned = (double)(s->options->effort / s->options->settings_of_runs.epochs) * (double)steps;
+    uint64_t begun = s->runs * steps;
+    if (watch->report)
+        watch->report(watch->user, s->steps_told, planned < 1e15 ? (uint64_t)planned : begun, loss, rate);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static const tn_scores no_scores = {NAN, NAN, NAN, NAN};
 
-/* Trains a candidate up to so many epochs. One that collapsed has no accuracy yet: more epochs may bring it. */
-static tn_status advance(session *s, tn_study_row *row, uint64_t epochs) {
-    tn_training_result result;
-    TN_TRY(train(s, row->id, s->options->settings.seed, row->epochs, epochs, &result));
-    s->study->epochs += epochs - row->epochs;
-    row->parameters = result.parameters;
-    row->epochs = epochs;
-    row->seeds = 1;
-    row->spread = NAN;
-    row->collapsed = has_collapsed(&result, epochs);
-    const tn_epoch *last = row->collapsed ? NULL : last_of(&result, epochs);
-    row->dev = last ? last->dev : no_scores;
-    row->test = last ? last->test : no_scores;
-    row->accuracy = accuracy_of(&row->dev);
-    double *curve;
-    row->curve_epochs = epochs < result.epochs ? epochs : result.epochs;
-    TN_TRY(TN_NEW(s->arena, row->curve_epochs, &curve, s->error));
-    for (size_t i = 0; i < row->curve_epochs; i++) curve[i] = accuracy_of(&result.epoch[i].dev);
-    row->curve = curve;
+/* Scores the weights in the run's folder by the model for inference, in place of the last epoch's. */
+static tn_status infer(worker *w, const tn_training *trained, const tn_model *model,
+                       tn_training_result *result, tn_error *error) {
+    tn_training again = {
+        .model = model, .data = trained->data, .settings = trained->settings, .real = trained->real};
+    tn_training_result scored;
+    if (result->diverged || result->epochs == 0) return TN_OK;
+    TN_TRY(tn_arena_format(&w->arena, &again.weights, error, "%s/weights.npz", trained->folder));
+    TN_TRY(tn_training_run(&again, &w->arena, &scored, error));
+    result->epoch[result->epochs - 1].dev = scored.dev;
+    result->epoch[result->epochs - 1].test = scored.test;
     return TN_OK;
+}
+
+static tn_status note_result(worker *w, const tn_training_result *result, tn_study_run *of, tn_error *error) {
+    const tn_epoch *last = result->epochs ? &result->epoch[result->epochs - 1] : NULL;
+    tn_buffer curve = {0};
+    of->epochs = w->session->options->settings_of_runs.epochs;
+    of->parameters = result->parameters;
+    of->macs = result->macs_per_step.predicted;
+    of->collapsed = result->diverged || !last || last->collapsed;
+    of->dev = of->collapsed ? no_scores : last->dev;
+    of->test = of->collapsed ? no_scores : last->test;
+    for (size_t i = 0; i < result->epochs; i++)
+        tn_buffer_format(&curve, "%s%.6g", i ? " " : "", accuracy_of(&result->epoch[i].dev));
+    tn_status status = curve.status;
+    if (status == TN_OK)
+        status = tn_arena_copy_text(&w->arena, curve.data ? curve.data : "", curve.length, &of->curve, error);
+    tn_buffer_free(&curve);
+    return status;
+}
+
+static tn_status train(worker *w, tn_study_run *of, tn_error *error) {
+    tn_study_session *s = w->session;
+    tn_evaluation evaluation;
+    tn_dataset data;
+    tn_training_result result;
+    tn_training training = {.real = TN_FLOAT32,
+                            .settings = s->options->settings_of_runs,
+                            .resume = true,
+                            .watch = {.report = tell, .user = w}};
+    double began = tn_clock_seconds();
+    TN_TRY(tn_evaluate_design(w->evaluator, of->id, &evaluation, error));
+    const tn_model *model = tn_evaluator_model(w->evaluator);
+    bool inference = tn_model_is_inference(model);
+    tn_model *whole = NULL;
+    if (inference) TN_TRY(tn_model_before_inference(model, &w->arena, &whole, error));
+    training.model = inference ? whole : model;
+    training.settings.seed = of->seed;
+    TN_TRY(tn_dataset_load(s->data, tn_model_sequence(training.model), &w->arena, &data, error));
+    training.data = &data;
+    TN_TRY(tn_arena_format(&w->arena, &training.folder, error, "%s/candidates/%" PRIu64 "%s-seed%" PRIu64,
+                           s->options->folder, inference ? trained_design(s, of->id) : of->id,
+                           inference ? "-whole" : "", of->seed));
+    w->told = 0;
+    TN_TRY(tn_training_run(&training, &w->arena, &result, error));
+    if (inference) TN_TRY(infer(w, &training, model, &result, error));
+    of->seconds = tn_clock_seconds() - began;
+    return note_result(w, &result, of, error);
+}
+
+/* ---- the table ---- */
+
+static void scale_scores(tn_scores *of, double factor) {
+    *of = (tn_scores){of->loss * factor, of->intent_accuracy * factor, of->slot_accuracy * factor,
+                      of->slot_f1 * factor};
 }
 
 static void add_scores(tn_scores *sum, const tn_scores *one) {
@@ -169,158 +286,334 @@ static void add_scores(tn_scores *sum, const tn_scores *one) {
     sum->slot_f1 += one->slot_f1;
 }
 
-static void scale_scores(tn_scores *of, double factor) {
-    *of = (tn_scores){of->loss * factor, of->intent_accuracy * factor, of->slot_accuracy * factor,
-                      of->slot_f1 * factor};
+static tn_status read_curve(const char *text, tn_arena *arena, tn_study_row *row, tn_error *error) {
+    double *curve;
+    size_t count = 1;
+    for (const char *at = text; *at; at++) count += *at == ' ';
+    TN_TRY(TN_NEW(arena, count, &curve, error));
+    row->curve = curve;
+    for (row->curve_epochs = 0; *text;) {
+        char number[40];
+        size_t length = strcspn(text, " ");
+        if (length >= sizeof number) return TN_OK;
+        memcpy(number, text, length);
+        number[length] = '\0';
+        if (tn_read_real(number, &curve[row->curve_epochs]) != TN_NUMBER_OK) return TN_OK;
+        row->curve_epochs++;
+        text += length + (text[length] == ' ');
+    }
+    return TN_OK;
 }
 
-/* Further seeds of a survivor: means over those that did not collapse, and the spread of their accuracy. */
-static tn_status repeat(session *s, tn_study_row *row) {
-    bool first = row->collapsed == 0;
-    double sum = first ? row->accuracy : 0, squares = sum * sum, n = first;
-    tn_scores dev = first ? row->dev : (tn_scores){0}, test = first ? row->test : (tn_scores){0};
-    for (uint64_t k = 1; k < s->options->seeds; k++) {
-        tn_training_result result;
-        TN_TRY(train(s, row->id, s->options->settings.seed + k, 0, row->epochs, &result));
-        s->study->epochs += row->epochs;
-        row->seeds++;
-        if (has_collapsed(&result, row->epochs)) {
-            row->collapsed++;
-            continue;
+/* The keys of `tenfold train` that make the candidate: those of the model, and its weights as they stand, ranks trimmed. */
+static tn_status write_command(const tn_study_session *s, tn_evaluator *evaluator, uint64_t id,
+                               tn_arena *arena, const char **command, tn_error *error) {
+    tn_evaluation evaluation;
+    tn_buffer out = {0}, value = {0};
+    TN_TRY(tn_evaluate_design(evaluator, id, &evaluation, error));
+    tn_model *model = (tn_model *)tn_evaluator_model(evaluator);
+    tn_buffer_format(&out, "tenfold train %s", tn_space_of(s->space, id)->model_name);
+    for (size_t i = 0; i < s->space->set_count; i++) tn_buffer_format(&out, " --set %s", s->space->set[i]);
+    for (size_t i = 0; i < s->space->choices.count; i++) {
+        const tn_axis *axis = &s->space->choices.axis[i];
+        if (axis->kind != TN_AXIS_MODEL_KEY) continue;
+        value.length = 0;
+        tn_axis_value(axis, tn_choices_digit(&s->space->choices, id, i), &value);
+        tn_buffer_format(&out, " --set '%s=%s'", axis->key, value.data ? value.data : "");
+    }
+    for (size_t i = 0; i < tn_model_weights(model); i++) {
+        const tn_model_weight *entry = tn_model_weight_at(model, i);
+        const tn_weight *weight = &entry->weight;
+        bool varied = false;
+        for (size_t k = 0; k < s->space->choices.count; k++)
+            varied |= tn_axis_is_of_weight(&s->space->choices.axis[k]) &&
+                      tn_axis_varies(&s->space->choices.axis[k], i);
+        if (!varied) continue;
+        tn_buffer_format(&out, " --set weights.%s.format=%s --set weights.%s.flow=%s", entry->name,
+                         tn_format_names[weight->format], entry->name, tn_flow_names[entry->flow]);
+        for (int side = 0; side < 2; side++) {
+            tn_buffer_format(&out, " --set weights.%s.%s=", entry->name, side ? "n" : "m");
+            for (uint32_t k = 0; k < weight->d; k++)
+                tn_buffer_format(&out, "%s%" PRIu64, k ? "x" : "", side ? weight->n[k] : weight->m[k]);
         }
-        const tn_epoch *last = last_of(&result, row->epochs);
-        double accuracy = accuracy_of(&last->dev);
-        n++;
+        if (weight->rank_count) tn_buffer_format(&out, " --set weights.%s.rank=", entry->name);
+        for (uint32_t k = 0; k < weight->rank_count; k++)
+            tn_buffer_format(&out, "%s%" PRIu64, k ? "x" : "", weight->rank[k]);
+    }
+    tn_buffer_format(&out, " --epochs %" PRIu64 "%s%s", s->options->settings_of_runs.epochs,
+                     s->options->settings && *s->options->settings ? " " : "",
+                     s->options->settings ? s->options->settings : "");
+    tn_status status = out.status != TN_OK ? out.status : value.status;
+    if (status == TN_OK) status = tn_arena_copy_text(arena, out.data, out.length, command, error);
+    tn_buffer_free(&out);
+    tn_buffer_free(&value);
+    return status;
+}
+
+/* Means over a candidate's seeds that did not collapse. */
+static tn_status make_row(const tn_study_session *s, uint64_t id, tn_arena *arena, tn_study_row *row,
+                          tn_error *error) {
+    tn_buffer seeds = {0};
+    double n = 0, sum = 0, squares = 0;
+    *row = (tn_study_row){.id = id, .accuracy = NAN, .spread = NAN, .dev = no_scores, .test = no_scores};
+    for (size_t i = 0; i < s->runs; i++) {
+        const tn_study_run *of = &s->run[i];
+        if (of->id != id || of->epochs == 0) continue;
+        if (row->seeds++ == 0) TN_TRY(read_curve(of->curve, arena, row, error));
+        row->parameters = of->parameters;
+        row->epochs = of->epochs;
+        row->seconds += of->seconds;
+        row->collapsed += of->collapsed;
+        tn_buffer_format(&seeds, "%s%" PRIu64, seeds.length ? " " : "", of->seed);
+        if (of->collapsed) continue;
+        if (n++ == 0) row->dev = row->test = (tn_scores){0};
+        double accuracy = accuracy_of(&of->dev);
         sum += accuracy;
         squares += accuracy * accuracy;
-        add_scores(&dev, &last->dev);
-        add_scores(&test, &last->test);
+        add_scores(&row->dev, &of->dev);
+        add_scores(&row->test, &of->test);
     }
-    if (n == 0) return TN_OK;
-    row->accuracy = sum / n;
-    row->spread = n > 1 ? sqrt(fmax(0, (squares - sum * sum / n) / (n - 1))) : NAN;
-    scale_scores(&dev, 1 / n);
-    scale_scores(&test, 1 / n);
-    row->dev = dev;
-    row->test = test;
-    return TN_OK;
-}
-
-/* Of a row that has none: less than any. */
-static double known_accuracy(const tn_study_row *row) {
-    return isnan(row->accuracy) ? -1 : row->accuracy;
-}
-
-static bool beats(const tn_study_row *a, const tn_study_row *b) {
-    double of_a = known_accuracy(a), of_b = known_accuracy(b);
-    return a->parameters <= b->parameters && of_a >= of_b && (a->parameters < b->parameters || of_a > of_b);
-}
-
-/* By how many others each is beaten: fewer first, then the more accurate, then by id. */
-static void order_rows(tn_study_row *row, size_t count, size_t *beaten) {
-    for (size_t i = 0; i < count; i++) {
-        beaten[i] = 0;
-        for (size_t k = 0; k < count; k++) beaten[i] += beats(&row[k], &row[i]);
+    if (n > 0) {
+        row->accuracy = sum / n;
+        scale_scores(&row->dev, 1 / n);
+        scale_scores(&row->test, 1 / n);
     }
-    for (size_t i = 1; i < count; i++)
-        for (size_t k = i; k > 0; k--) {
-            bool before =
-                beaten[k] < beaten[k - 1] ||
-                (beaten[k] == beaten[k - 1] && known_accuracy(&row[k]) > known_accuracy(&row[k - 1]));
-            if (!before) break;
-            tn_study_row kept = row[k];
-            row[k] = row[k - 1];
-            row[k - 1] = kept;
-            size_t number = beaten[k];
-            beaten[k] = beaten[k - 1];
-            beaten[k - 1] = number;
+    if (n > 1) row->spread = sqrt(fmax(0, (squares - sum * sum / n) / (n - 1)));
+    tn_status status = seeds.status;
+    if (status == TN_OK) status = tn_arena_copy_text(arena, seeds.data, seeds.length, &row->seed_list, error);
+    tn_buffer_free(&seeds);
+    return status;
+}
+
+static int by_accuracy(const void *a, const void *b) {
+    const tn_study_row *x = a, *y = b;
+    double of_x = isnan(x->accuracy) ? -1 : x->accuracy, of_y = isnan(y->accuracy) ? -1 : y->accuracy;
+    if (of_x != of_y) return of_x > of_y ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Rows of all candidates with a run that is done, in s->study, and the file of them. */
+tn_status tn_study_write_table(tn_study_session *s, tn_evaluator *evaluator, tn_arena *arena,
+                               tn_error *error) {
+    tn_study *study = s->study;
+    tn_buffer table = {0};
+    const char *path;
+    study->count = 0;
+    study->epochs = 0;
+    TN_TRY(TN_NEW(arena, s->runs + 1, &study->row, error));
+    for (size_t i = 0; i < s->runs; i++) {
+        size_t k = 0;
+        if (s->run[i].epochs == 0) continue;
+        study->epochs += s->run[i].epochs;
+        while (k < study->count && study->row[k].id != s->run[i].id) k++;
+        if (k < study->count) continue;
+        TN_TRY(make_row(s, s->run[i].id, arena, &study->row[study->count], error));
+        TN_TRY(write_command(s, evaluator, s->run[i].id, arena, &study->row[study->count].command, error));
+        study->count++;
+    }
+    qsort(study->row, study->count, sizeof *study->row, by_accuracy);
+    tn_study_csv(s->space, study, &table);
+    tn_status status = tn_arena_format(arena, &path, error, "%s/accuracy.csv", s->options->folder);
+    if (status == TN_OK) status = tn_file_write_buffer(path, &table, error);
+    tn_buffer_free(&table);
+    return status;
+}
+
+/* Shares of the most frequent class and label of training among those of a part. */
+static void score_constant(const tn_dataset *data, const tn_split *part, int32_t label, int32_t class_number,
+                           tn_scores *scores) {
+    double words = 0, right = 0, classes = 0;
+    for (size_t i = 0; i < part->count; i++) {
+        const tn_example *of = &part->example[i];
+        classes += of->intent == class_number;
+        for (uint32_t k = 0; k < of->tokens; k++) {
+            if (!of->slot || of->slot[k] == TN_NO_LABEL) continue;
+            words++;
+            right += of->slot[k] == label;
         }
+    }
+    *scores = (tn_scores){.loss = NAN,
+                          .intent_accuracy = data->has_classes ? classes / (double)part->count : NAN,
+                          .slot_accuracy = data->has_labels ? right / words : NAN,
+                          .slot_f1 = data->has_labels && !data->is_text ? 0 : NAN};
 }
 
-/* Candidates spread evenly over the combinations by the golden ratio, each once. */
-static tn_status choose(session *s, uint64_t wanted) {
+static tn_status find_constant(tn_study_session *s, tn_error *error) {
+    tn_dataset data;
     tn_study *study = s->study;
-    static const double golden = 0.6180339887498949;
-    bool *taken;
-    enum { COMBINATIONS_MOST = 1 << 24 };
-    if (study->combinations > COMBINATIONS_MOST)
-        return tn_fail(s->error, TN_LIMIT, "%" PRIu64 " combinations; at most 2^24 are chosen from",
-                       study->combinations);
-    if (wanted > study->combinations) wanted = study->combinations;
-    TN_TRY(TN_NEW(s->arena, study->combinations, &taken, s->error));
-    TN_TRY(TN_NEW(s->arena, wanted, &study->row, s->error));
-    for (uint64_t k = 0, found = 0; found < wanted; k++) {
-        double place = ((double)k + 0.5) * golden;
-        uint64_t at = (uint64_t)((place - floor(place)) * (double)study->combinations);
-        while (taken[at]) at = (at + 1) % study->combinations;
-        taken[at] = true;
-        if (found % s->options->shards == s->options->shard)
-            study->row[study->count++] = (tn_study_row){.id = design_of(s, at)};
-        found++;
+    uint64_t *count, most = 0;
+    int32_t label = TN_NO_LABEL, class_number = TN_NO_LABEL;
+    TN_TRY(tn_dataset_load(s->data, tn_model_sequence(s->space->model), s->arena, &data, error));
+    study->sentences = data.train.count;
+    TN_TRY(TN_NEW(s->arena, (size_t)data.labels + data.classes + 1, &count, error));
+    for (size_t i = 0; i < data.train.count; i++) {
+        const tn_example *of = &data.train.example[i];
+        if (of->intent >= 0) count[data.labels + (size_t)of->intent]++;
+        for (uint32_t k = 0; of->slot && k < of->tokens; k++)
+            if (of->slot[k] >= 0) count[of->slot[k]]++;
     }
+    for (uint32_t i = 0; i < data.labels; i++)
+        if (count[i] > most) most = count[label = (int32_t)i];
+    most = 0;
+    for (uint32_t i = 0; i < data.classes; i++)
+        if (count[data.labels + i] > most) most = count[data.labels + (size_t)(class_number = (int32_t)i)];
+    score_constant(&data, &data.dev, label, class_number, &study->constant_dev);
+    score_constant(&data, &data.test, label, class_number, &study->constant_test);
     return TN_OK;
 }
 
-static tn_status halve(session *s) {
-    tn_study *study = s->study;
-    uint64_t epochs = s->options->settings.epochs, wanted = 0;
-    size_t alive, *beaten;
-    bool halved = study->combinations > s->options->effort / epochs / s->options->seeds;
-    while (wanted < study->combinations &&
-           cost_of(wanted + 1, epochs, s->options->seeds, halved) <= s->options->effort)
-        wanted++;
-    if (wanted == 0)
-        return tn_fail(s->error, TN_INPUT,
-                       "--effort %" PRIu64 " is less than the %" PRIu64 " epochs of one candidate",
-                       s->options->effort, cost_of(1, epochs, s->options->seeds, true));
-    TN_TRY(choose(s, wanted));
-    TN_TRY(TN_NEW(s->arena, study->count, &beaten, s->error));
-    alive = study->count;
-    s->planned = cost_of(study->count, epochs, s->options->seeds, halved);
-    for (uint64_t rung = halved ? 1 : epochs, done = 0; done < epochs; rung *= 2) {
-        done = rung < epochs ? rung : epochs;
-        for (size_t i = 0; i < alive; i++) TN_TRY(advance(s, &study->row[i], done));
-        order_rows(study->row, alive, beaten);
-        if (done < epochs && halved) alive = (alive + 1) / 2;
+static tn_status work(worker *w, tn_error *error) {
+    tn_study_session *s = w->session;
+    for (;;) {
+        size_t place;
+        bool found;
+        tn_study_run of;
+        pthread_mutex_lock(&s->lock);
+        tn_status status = tn_study_next(s, &w->arena, w->evaluator, &place, &found, error);
+        if (status == TN_OK && found) of = s->run[place];
+        pthread_mutex_unlock(&s->lock);
+        if (status != TN_OK || !found) return status;
+        tn_arena_reset(&w->arena);
+        status = train(w, &of, error);
+        pthread_mutex_lock(&s->lock);
+        if (status == TN_OK) {
+            status = tn_arena_copy_text(s->arena, of.curve, strlen(of.curve), &of.curve, error);
+            place = tn_study_place_of_run(s, of.id, of.seed);
+            s->run[place] = of;
+            if (status == TN_OK) status = append_run(s, &of, error);
+            if (status == TN_OK) status = tn_study_write_table(s, w->evaluator, s->arena, error);
+        }
+        pthread_mutex_unlock(&s->lock);
+        tn_arena_reset(&w->arena);
+        if (status != TN_OK) return status;
     }
-    for (size_t i = 0; i < alive && s->options->seeds > 1; i++) TN_TRY(repeat(s, &study->row[i]));
-    return TN_OK;
+}
+
+static void *work_thread(void *user) {
+    worker *w = user;
+    tn_study_session *s = w->session;
+    tn_error error = {0};
+    tn_status status = work(w, &error);
+    pthread_mutex_lock(&s->lock);
+    if (status != TN_OK && s->status == TN_OK) {
+        s->status = status;
+        s->error = error;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+static tn_status work_side_by_side(tn_study_session *s, tn_error *error) {
+    enum { THREADS_MOST = 256 };
+    size_t threads = s->options->threads ? s->options->threads : 1, made = 0;
+    worker *w;
+    tn_status status = TN_OK;
+    if (threads > THREADS_MOST) threads = THREADS_MOST;
+    TN_TRY(TN_NEW(s->arena, threads, &w, error));
+    for (size_t i = 0; i < threads && status == TN_OK; i++) {
+        w[i].session = s;
+        status = tn_evaluator_new(s->space, &w[i].evaluator, error);
+    }
+    /* The first works in this thread. */
+    for (size_t i = 1; i < threads && status == TN_OK; i++, made++)
+        if (pthread_create(&w[i].thread, NULL, work_thread, &w[i]) != 0) break;
+    if (status == TN_OK) work_thread(&w[0]);
+    for (size_t i = 1; i <= made; i++) pthread_join(w[i].thread, NULL);
+    if (status == TN_OK && s->status != TN_OK) {
+        status = s->status;
+        *error = s->error;
+    }
+    if (status == TN_OK) status = tn_study_read_runs(s, error);
+    if (status == TN_OK) status = tn_study_write_table(s, w[0].evaluator, s->arena, error);
+    for (size_t i = 0; i < threads; i++) {
+        tn_evaluator_free(w[i].evaluator);
+        tn_arena_free(&w[i].arena);
+    }
+    return status;
 }
 
 tn_status tn_accuracy_study(const tn_space *space, const char *data, const tn_study_options *options,
                             tn_arena *arena, tn_study *study, tn_error *error) {
-    session s = {
-        .space = space, .options = options, .data = data, .study = study, .arena = arena, .error = error};
-    *study = (tn_study){0};
-    TN_TRY(find_axes(&s));
-    TN_TRY(tn_evaluator_new(space, &s.evaluator, error));
-    tn_status status = halve(&s);
-    tn_evaluator_free(s.evaluator);
+    tn_study_session s = {.space = space,
+                          .options = options,
+                          .data = data,
+                          .study = study,
+                          .arena = arena,
+                          .lock = PTHREAD_MUTEX_INITIALIZER,
+                          .began = tn_clock_seconds()};
+    *study = (tn_study){.probability = NAN};
+    TN_TRY(find_axes(&s, error));
+    TN_TRY(find_constant(&s, error));
+    TN_TRY(tn_study_plan(&s, error));
+    TN_TRY(tn_study_read_runs(&s, error));
+    tn_status status = work_side_by_side(&s, error);
+    tn_arena_free(&s.front.arena);
     return status;
 }
 
-static void put_scores(tn_buffer *out, const tn_scores *of) {
-    tn_csv_put_real(out, of->loss);
-    tn_csv_put_real(out, of->intent_accuracy);
-    tn_csv_put_real(out, of->slot_accuracy);
-    tn_csv_put_real(out, of->slot_f1);
+/* The column in which a constant answer is told from a model: that of a choice, or one of its own. */
+static size_t format_choice(const tn_space *space) {
+    size_t i = 0;
+    while (i < space->choices.count && space->choices.axis[i].kind != TN_AXIS_FORMAT) i++;
+    return i;
+}
+
+static void put_constant(const tn_space *space, const tn_study *study, tn_buffer *out) {
+    size_t format = format_choice(space);
+    tn_csv_put_count(out, 0);
+    if (format == space->choices.count) tn_csv_put(out, "constant");
+    for (size_t i = 0; i < space->choices.count; i++)
+        if (tn_accuracy_depends_on(&space->choices.axis[i])) tn_csv_put(out, i == format ? "constant" : "");
+    tn_csv_put_count(out, 0);
+    tn_csv_put_count(out, study->sentences);
+    tn_csv_put_count(out, study->count ? study->row[0].epochs : 1);
+    tn_csv_put_count(out, 1);
+    tn_csv_put(out, "");
+    tn_csv_put_count(out, 0);
+    tn_csv_put_real(out, accuracy_of(&study->constant_dev));
+    tn_csv_put_real(out, NAN);
+    put_scores(out, &study->constant_dev);
+    put_scores(out, &study->constant_test);
+    tn_csv_put_real(out, 0);
+    tn_csv_put(out, "");
+    tn_csv_line(out);
 }
 
 void tn_study_csv(const tn_space *space, const tn_study *study, tn_buffer *out) {
-    static const char *const head[] = {
-        "parameters",         "epochs",      "seeds",     "collapsed",
-        "accuracy",           "spread",      "dev_loss",  "dev_intent_accuracy",
-        "dev_slot_accuracy",  "dev_slot_f1", "test_loss", "test_intent_accuracy",
-        "test_slot_accuracy", "test_slot_f1"};
+    static const char *const head[] = {"parameters",
+                                       "sentences",
+                                       "epochs",
+                                       "seeds",
+                                       "seed_list",
+                                       "collapsed",
+                                       "accuracy",
+                                       "spread",
+                                       "dev_loss",
+                                       "dev_intent_accuracy",
+                                       "dev_slot_accuracy",
+                                       "dev_slot_f1",
+                                       "test_loss",
+                                       "test_intent_accuracy",
+                                       "test_slot_accuracy",
+                                       "test_slot_f1",
+                                       "seconds",
+                                       "command"};
+    bool own_format = format_choice(space) == space->choices.count;
+    const char *format = tn_model_weights(space->model)
+                             ? tn_format_names[tn_model_weight_at(space->model, 0)->weight.format]
+                             : "dense";
     tn_csv_put(out, "id");
+    if (own_format) tn_csv_put(out, "format");
     for (size_t i = 0; i < space->choices.count; i++)
         if (tn_accuracy_depends_on(&space->choices.axis[i]))
-            tn_csv_put(out, tn_accuracy_column(space->choices.axis, space->choices.count, i));
+            tn_csv_put(out, tn_accuracy_column_name(space->choices.axis, space->choices.count, i));
     for (size_t i = 0; i < sizeof head / sizeof *head; i++) tn_csv_put(out, head[i]);
     tn_csv_line(out);
+    put_constant(space, study, out);
     for (size_t k = 0; k < study->count; k++) {
         const tn_study_row *row = &study->row[k];
         tn_csv_put_count(out, row->id);
+        if (own_format) tn_csv_put(out, format);
         for (size_t i = 0; i < space->choices.count; i++) {
             if (!tn_accuracy_depends_on(&space->choices.axis[i])) continue;
             tn_buffer value = {0};
@@ -329,13 +622,17 @@ void tn_study_csv(const tn_space *space, const tn_study *study, tn_buffer *out) 
             tn_buffer_free(&value);
         }
         tn_csv_put_count(out, row->parameters);
+        tn_csv_put_count(out, study->sentences);
         tn_csv_put_count(out, row->epochs);
         tn_csv_put_count(out, row->seeds);
+        tn_csv_put(out, row->seed_list);
         tn_csv_put_count(out, row->collapsed);
         tn_csv_put_real(out, row->accuracy);
         tn_csv_put_real(out, row->spread);
         put_scores(out, &row->dev);
         put_scores(out, &row->test);
+        tn_csv_put_real(out, row->seconds);
+        tn_csv_put(out, row->command);
         tn_csv_line(out);
     }
 }

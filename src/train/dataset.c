@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const size_t FILE_LIMIT_BYTES = (size_t)1 << 30;
@@ -458,6 +459,74 @@ static tn_status build(builder *b, const char *folder, const tn_sentences part[3
     return convert_all(b, &part[2], &data->test);
 }
 
+/* ---- text, byte by byte ---- */
+
+enum { BYTES = 256, PARTS_OF_TEXT = 10 };
+
+/* Byte k behind [CLS] is what position k is to say, from what is in front of it. */
+static tn_status cut_window(builder *b, const unsigned char *text, size_t length, tn_example *to) {
+    uint32_t *token;
+    int32_t *slot;
+    TN_TRY(TN_NEW(b->arena, length, &token, b->error));
+    TN_TRY(TN_NEW(b->arena, length, &slot, b->error));
+    for (size_t i = 0; i < length; i++) {
+        token[i] = i == 0 ? (uint32_t)TN_WORD_CLASS : (uint32_t)TN_WORDS_SPECIAL + text[i - 1];
+        slot[i] = text[i];
+    }
+    *to = (tn_example){(uint32_t)length, token, slot, TN_NO_LABEL};
+    return TN_OK;
+}
+
+static tn_status cut_windows(builder *b, const unsigned char *text, size_t from, size_t end,
+                             tn_split *split) {
+    split->count = end - from;
+    TN_TRY(TN_NEW(b->arena, split->count, &split->example, b->error));
+    for (size_t i = 0; i < split->count; i++)
+        TN_TRY(cut_window(b, text + (from + i) * b->sequence, (size_t)b->sequence, &split->example[i]));
+    split->words = split->count * (size_t)b->sequence;
+    return TN_OK;
+}
+
+static tn_status name_bytes(builder *b, const char *const *special, uint32_t specials, const char ***list) {
+    TN_TRY(TN_NEW(b->arena, specials + BYTES, list, b->error));
+    for (uint32_t i = 0; i < specials; i++) (*list)[i] = special[i];
+    for (uint32_t i = 0; i < BYTES; i++)
+        TN_TRY(tn_arena_format(b->arena, &(*list)[specials + i], b->error, "0x%02x", i));
+    return TN_OK;
+}
+
+/* Windows of whole sequences, the last tenth of them for test, the one before for dev. */
+static tn_status load_text(builder *b, const char *path) {
+    static const char *const special[] = {"[PAD]", "[UNK]", "[CLS]"};
+    tn_dataset *data = b->data;
+    char *text;
+    size_t length;
+    TN_TRY(tn_file_read(path, FILE_LIMIT_BYTES, &text, &length, b->error));
+    size_t windows = length / (size_t)b->sequence, part = windows / PARTS_OF_TEXT;
+    tn_status status = TN_OK;
+    if (part == 0)
+        status = tn_fail_at(b->error, TN_INPUT, (tn_position){.file = path},
+                            "has %zu bytes; a text needs %d times the sequence of %" PRIu64, length,
+                            PARTS_OF_TEXT, b->sequence);
+    const unsigned char *bytes = (const unsigned char *)text;
+    data->is_text = data->has_labels = true;
+    data->words = TN_WORDS_SPECIAL + BYTES;
+    data->labels = BYTES;
+    if (status == TN_OK) status = TN_NEW(b->arena, data->words, &data->rare, b->error);
+    if (status == TN_OK) status = name_bytes(b, special, TN_WORDS_SPECIAL, &data->word);
+    if (status == TN_OK) status = name_bytes(b, NULL, 0, &data->label);
+    if (status == TN_OK) status = cut_windows(b, bytes, 0, windows - 2 * part, &data->train);
+    if (status == TN_OK) status = cut_windows(b, bytes, windows - 2 * part, windows - part, &data->dev);
+    if (status == TN_OK) status = cut_windows(b, bytes, windows - part, windows, &data->test);
+    tn_free(text);
+    return status;
+}
+
+static bool is_folder(const char *path) {
+    struct stat of;
+    return stat(path, &of) != 0 || S_ISDIR(of.st_mode);
+}
+
 tn_status tn_dataset_load(const char *folder, uint64_t sequence, tn_arena *arena, tn_dataset *data,
                           tn_error *error) {
     static const char *const parts[] = {"train", "dev", "test"};
@@ -467,6 +536,7 @@ tn_status tn_dataset_load(const char *folder, uint64_t sequence, tn_arena *arena
     if (sequence < 2)
         return tn_fail(error, TN_INPUT, "a sequence of %" PRIu64 " tokens holds no word behind [CLS]",
                        sequence);
+    if (!is_folder(folder)) return load_text(&b, folder);
     tn_status status = TN_OK;
     for (int i = 0; i < 3 && status == TN_OK; i++) status = load_part(&b, folder, parts[i], &part[i]);
     if (status == TN_OK) status = build(&b, folder, part);

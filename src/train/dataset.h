@@ -6,6 +6,9 @@
  *                              line `# class = NAME` in front of a sentence gives its class.
  * A folder without seq.out has no labels per word, one without label no classes; at least one of the two is needed.
  *
+ * A file in place of the folder is a text, byte by byte: windows of a whole sequence, [CLS] in front of each, and a
+ * token's label is the byte that comes next. The last tenth of the windows is `test`, the one before it `dev`.
+ *
  * The vocabulary is that of `train`: 0 padding, 1 unknown, 2 the [CLS] in front of every sentence, then its words by
  * falling count, ties by code point. Labels and classes are those of `train`, by code point. A word that `train`
  * has not is unknown; a label or class that it has not counts as an error: label TN_UNSEEN - k is unseen_label[k].
@@ -55,6 +58,7 @@ typedef struct tn_dataset {
     const char **unseen_label;
     bool *rare; /* [words] stands once in `train` */
     bool has_labels, has_classes;
+    bool is_text; /* of a file, byte by byte: the label of a token is the next one */
     tn_split train, dev, test;
 } tn_dataset;
 

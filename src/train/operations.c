@@ -3,6 +3,7 @@
  * What is worth sharing is shared: products by train/contraction.h, vector operations by rows or elements, sums over
  * rows by columns. The rest is done by the first thread while the others wait for the next shared operation.
  */
+#include "base/clock.h"
 #include "base/guard.h"
 #include "model/graph.h"
 #include "train/answers.h"
@@ -448,13 +449,49 @@ static void run_team(tn_step_run *r, uint32_t from, uint32_t end) {
     tn_meeting_end(&meeting);
 }
 
+/* Short steps take longer by a team than alone: its members wait for each other at every operation, and where others use the
+ * processors too they wait long. Results are the same, so whichever was faster of late runs; the other is tried again from
+ * time to time. */
+enum { TRIED_LEAST = 3, TRIED_AGAIN = 128 };
+static const double forgetting = 1.03; /* of the least time, a try */
+
+static tn_pace *pace_of(tn_step_run *r, uint32_t from, uint32_t end, double *macs) {
+    const tn_step *step = &r->sized->lowered.step;
+    *macs = 1;
+    for (uint32_t i = from; i < end; i++) {
+        const tn_operation *o = &step->operation[i];
+        *macs += o->kind == TN_OP_PRODUCT ? (double)o->macs : (double)o->rows * (double)o->columns;
+    }
+    int class_number = ilogb(*macs);
+    return &r->t->pace[class_number < TN_PACES ? class_number : TN_PACES - 1];
+}
+
+static bool by_team(const tn_pace *pace) {
+    uint64_t alone_tries = pace->tries[0], team_tries = pace->tries[1];
+    if (team_tries < TRIED_LEAST || alone_tries < TRIED_LEAST) return team_tries <= alone_tries;
+    bool faster = pace->seconds[1] < pace->seconds[0];
+    bool again = (alone_tries + team_tries) % TRIED_AGAIN == 0;
+    return faster != again;
+}
+
 void tn_run_operations(tn_step_run *r, uint32_t from, uint32_t end) {
     tn_blas_serial();
     if (from == 0) r->live_elements = r->sized->lowered.resident_elements;
-    if (r->t->threads <= 1)
+    if (r->t->threads <= 1) {
         run_member(r, from, end, alone);
-    else
-        run_team(r, from, end);
+    } else {
+        double macs, began;
+        tn_pace *pace = pace_of(r, from, end, &macs);
+        bool team = by_team(pace);
+        began = tn_clock_seconds();
+        if (team)
+            run_team(r, from, end);
+        else
+            run_member(r, from, end, alone);
+        double now = (tn_clock_seconds() - began) / macs, before = pace->seconds[team] * forgetting;
+        pace->seconds[team] = pace->tries[team] > 1 && before < now ? before : now;
+        pace->tries[team]++;
+    }
     tn_blas_restore();
 }
 

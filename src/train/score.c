@@ -134,7 +134,8 @@ tn_status tn_score_split(const tn_scoring *how, const tn_split *split, tn_scores
     *to = (tn_scores){.loss = s.sums.loss / count,
                       .intent_accuracy = how->data->has_classes ? (double)s.right / count : NAN,
                       .slot_accuracy = how->data->has_labels ? tn_slot_score_accuracy(&s.slots) : NAN,
-                      .slot_f1 = how->data->has_labels ? tn_slot_score_f1(&s.slots) : NAN};
+                      .slot_f1 =
+                          how->data->has_labels && !how->data->is_text ? tn_slot_score_f1(&s.slots) : NAN};
     tn_arena_free(&s.room);
     tn_arena_free(&s.scratch);
     return status;

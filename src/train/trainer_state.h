@@ -22,6 +22,14 @@ typedef struct tn_batch {
     size_t tokens_capacity, examples_capacity;
 } tn_batch;
 
+/* How fast operations of about so many multiply-adds run, by one thread and by the team: least seconds for a
+ * multiply-add of late, and how often it was tried. */
+typedef struct tn_pace {
+    double seconds[2];
+    uint64_t tries[2];
+} tn_pace;
+enum { TN_PACES = 64 }; /* by the logarithm of the multiply-adds */
+
 struct tn_trainer {
     tn_arena arena;
     const tn_model *model;
@@ -58,6 +66,7 @@ struct tn_trainer {
     bool timed;
     double product_seconds;
     uint32_t threads;
+    tn_pace pace[TN_PACES];
 };
 
 /* One step or forward pass on its way. */

@@ -128,9 +128,28 @@ static void by_folding(void **state) {
     tn_arena_free(&arena);
 }
 
+/* Of a table of several models and formats: those of most rows, without the ends. */
+static void by_usual_rows(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_accuracy *a;
+    double got, least, most;
+    assert_int_equal(load("model,format,rank,epochs,accuracy\n"
+                          "small,constant,,4,0.3\nsmall,dense,,4,0.95\nsmall,tt,2,4,0.6\nsmall,tt,4,4,0.7\n"
+                          "small,tt,8,4,0.8\nlarge,tt,4,4,0.9\nsmall,tt,4,8,0.75\nsmall,tt,4,1,0.5\n",
+                          &arena, &a),
+                     TN_OK);
+    assert_int_equal(tn_accuracy_at(a, "any", NULL, 4, &got, &error), TN_OK);
+    assert_true(got == 0.7);
+    assert_int_equal(tn_accuracy_range(a, "any", NULL, &least, &most, &error), TN_OK);
+    assert_true(least == 2 && most == 8);
+    tn_arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_folding),
+        cmocka_unit_test(by_usual_rows),
         cmocka_unit_test(through_the_points_and_between),
         cmocka_unit_test(curves_of_layers),
         cmocka_unit_test(odd_files_are_refused),

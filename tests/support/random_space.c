@@ -618,7 +618,7 @@ static void add_accuracy_table(drawing *to, const tn_space *space) {
     if (axes == 0 || rows > 200 || space->models > 1) return;
     for (size_t i = 0; i < axes; i++)
         tn_buffer_format(&to->accuracy_table, "%s,",
-                         tn_accuracy_column(space->choices.axis, space->choices.count, axis[i]));
+                         tn_accuracy_column_name(space->choices.axis, space->choices.count, axis[i]));
     tn_buffer_text(&to->accuracy_table, "accuracy\n");
     for (uint64_t row = 0; row < rows; row++) {
         uint64_t rest = row;

@@ -240,11 +240,46 @@ static void generated(void **state) {
     tn_arena_free(&arena);
 }
 
+/* A file: windows in order, each byte the label of the position in front of it. */
+static void bytes_of_a_text(void **state) {
+    (void)state;
+    enum { SEQUENCE = 7, LENGTH = 7 * 25 + 3 };
+    tn_arena arena = {0};
+    tn_dataset data;
+    tn_error error = {0};
+    char text[LENGTH], path[256];
+    for (int i = 0; i < LENGTH; i++) text[i] = (char)(i * 37);
+    put_bytes("part", "text.bin", text, LENGTH);
+    snprintf(path, sizeof path, "%s/part/text.bin", test_folder);
+    assert_int_equal(tn_dataset_load(path, SEQUENCE, &arena, &data, &error), TN_OK);
+    assert_true(data.is_text && data.has_labels && !data.has_classes);
+    assert_int_equal(data.words, 259);
+    assert_int_equal(data.labels, 256);
+    const tn_split *part[] = {&data.train, &data.dev, &data.test};
+    const size_t count[] = {21, 2, 2};
+    for (size_t p = 0, at = 0; p < 3; p++) {
+        assert_int_equal(part[p]->count, count[p]);
+        for (size_t i = 0; i < count[p]; i++) {
+            const tn_example *of = &part[p]->example[i];
+            assert_int_equal(of->tokens, SEQUENCE);
+            for (uint32_t k = 0; k < SEQUENCE; k++, at++) {
+                assert_int_equal(of->slot[k], (unsigned char)text[at]);
+                assert_int_equal(of->token[k], k == 0 ? 2 : 3 + (unsigned char)text[at - 1]);
+            }
+        }
+    }
+    tn_arena_free(&arena);
+    put_bytes("part", "text.bin", text, 9 * SEQUENCE);
+    assert_int_equal(tn_dataset_load(path, SEQUENCE, &arena, &data, &error), TN_INPUT);
+    assert_non_null(strstr(error.message, "63 bytes"));
+    tn_arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers),   cmocka_unit_test(columns_and_classes_alone),
         cmocka_unit_test(refused),   cmocka_unit_test(no_memory),
-        cmocka_unit_test(generated),
+        cmocka_unit_test(generated), cmocka_unit_test(bytes_of_a_text),
     };
     return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

@@ -1,0 +1,202 @@
+/* tenfold accuracy as a user runs it: a study's rows run again by their own command, predictions by every way of naming a design,
+ * and what a table cannot say. */
+#include "support/program.h"
+#include "support/shared.h"
+#include "support/status.h"
+#include "text/csv.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[] = "/tmp/tenfold-accuracy-XXXXXX";
+
+static test_run shell(const char *command) {
+    char text[4096];
+    snprintf(text, sizeof text, "cd %s && { %s; }", folder, command);
+    return test_shell(text);
+}
+
+static void expect(int status, const char *command, const char *in_out, const char *in_err) {
+    test_run run = shell(command);
+    if (run.status != status) fail_msg("%s: %d: %s", command, run.status, run.err);
+    if (*in_out && !strstr(run.out, in_out)) fail_msg("%s: %s is not in %s", command, in_out, run.out);
+    if (*in_err && !strstr(run.err, in_err)) fail_msg("%s: %s is not in %s", command, in_err, run.err);
+    test_run_free(&run);
+}
+
+static json_t *json_of(const char *command) {
+    json_error_t where;
+    test_run run = shell(command);
+    if (run.status != 0) fail_msg("%s: %d: %s", command, run.status, run.err);
+    json_t *json = json_loads(run.out, 0, &where);
+    if (!json) fail_msg("%s: %s", command, where.text);
+    test_run_free(&run);
+    return json;
+}
+
+static double real(const json_t *json, const char *key) {
+    const json_t *value = json_object_get(json, key);
+    if (!json_is_number(value)) fail_msg("no number %s", key);
+    return json_number_value(value);
+}
+
+static const char model_text[] =
+    "kind: model\\nname: small\\nsequence: 24\\nflow: optimal\\n"
+    "training: {learning_rate: 0.3, epochs: 3}\\n"
+    "weights:\\n  square: {format: tt, m: 4x4, n: 4x4, rank: 6}\\n"
+    "layers:\\n  - {name: embedding, kind: embedding, vocabulary: 256, width: 16}\\n"
+    "  - {name: query, kind: linear, outputs: 16, weight: square}\\n"
+    "  - {name: first-token, kind: first-token}\\n"
+    "  - {name: intent-head, kind: linear, outputs: 8}\\n  - {name: intent-loss, kind: cross-entropy}\\n"
+    "  - {name: slot-head, kind: linear, outputs: 64, input: query}\\n  - {name: slot-loss, kind: "
+    "cross-entropy}\\n";
+static const char space_text[] =
+    "kind: space\\nname: small\\nmodel: small.yaml\\ndevice: u50\\nchoices:\\n"
+    "  weights.square.rank: [1, 2, 4, 8]\\n  weights.square.folding: [\"4x4,4x4\", \"2x2x4,4x2x2\"]\\n"
+    "  precision.products: [fp32, int8]\\n";
+
+static int set_up(void **state) {
+    char command[4096];
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(
+        command, sizeof command,
+        "cd %s && printf '%s' >small.yaml && printf '%s' >space.yaml && cp '%s' atis.csv && "
+        "\"$TENFOLD\" train --generate data --sentences 150 --seed 3 && "
+        "\"$TENFOLD\" accuracy space.yaml --data data -o study --effort 36 --seeds 2 --threads 2 --quiet "
+        "--loss-weight slot=4 --set training.clip_norm=20",
+        folder, model_text, space_text, test_source("spaces/atis-accuracy.csv"));
+    test_run run = test_shell(command);
+    int status = run.status;
+    if (status != 0) print_error("%s", run.err);
+    test_run_free(&run);
+    return status;
+}
+
+static int tear_down(void **state) {
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static double dev_accuracy(const char *command, int seed) {
+    char text[2048];
+    assert_int_equal(strncmp(command, "tenfold ", 8), 0);
+    snprintf(text, sizeof text, "\"$TENFOLD\" %s --data data --seed %d --json --quiet", command + 8, seed);
+    json_t *json = json_of(text);
+    const json_t *epochs = json_object_get(json, "epochs");
+    const json_t *dev = json_object_get(json_array_get(epochs, json_array_size(epochs) - 1), "dev");
+    double accuracy = (real(dev, "intent_accuracy") + real(dev, "slot_accuracy")) / 2;
+    json_decref(json);
+    return accuracy;
+}
+
+/* The mean of a row over its seeds is that of its command, run with each, to the last bits of adding up. */
+static void rows_run_again(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_error error = {0};
+    tn_csv csv;
+    char path[64];
+    static const char *const names[] = {"command", "accuracy", "collapsed", "seed_list"};
+    size_t column[4], checked = 0;
+    snprintf(path, sizeof path, "%s/study/accuracy.csv", folder);
+    test_ok(tn_csv_load(path, &arena, &csv, &error), &error);
+    test_ok(tn_csv_columns(&csv, names, 4, false, column, &error), &error);
+    for (size_t i = 1; i < csv.rows; i++) { /* behind the constant answer */
+        uint64_t collapsed;
+        double accuracy, sum = 0, seeds = 0;
+        test_ok(tn_csv_count(&csv, i, column[2], 0, 99, &collapsed, &error), &error);
+        if (collapsed) continue;
+        test_ok(tn_csv_real(&csv, i, column[1], 0, 1, &accuracy, &error), &error);
+        for (const char *at = tn_csv_at(&csv, i, column[3])->text; *at;
+             at += strcspn(at, " ") + (strchr(at, ' ') != NULL)) {
+            sum += dev_accuracy(tn_csv_at(&csv, i, column[0])->text, atoi(at));
+            seeds++;
+        }
+        assert_true(seeds >= 1 && fabs(sum / seeds - accuracy) < 1e-15);
+        checked++;
+    }
+    assert_true(checked >= 2);
+    tn_arena_free(&arena);
+}
+
+/* A design by folding or its two sides, by long or short keys, alone or in a batch. */
+static void predictions_agree(void **state) {
+    (void)state;
+    json_t *one = json_of("\"$TENFOLD\" accuracy predict atis.csv --set weights.square.m=48x16 --set "
+                          "weights.square.n=16x48 --set weights.square.rank=7 --json");
+    json_t *other = json_of("\"$TENFOLD\" accuracy predict atis.csv --set folding=48x16,16x48 --set "
+                            "rank=1x7x7x7x1 --json");
+    json_t *batch = json_of(
+        "printf 'weights.square.folding,rank,model\\n\"48x16,16x48\",7,atis-2enc\\n\"48x16,16x48\","
+        "9,atis-2enc\\n\"48x16,16x48\",7,atis-4enc\\n' > designs.csv && \"$TENFOLD\" accuracy predict "
+        "atis.csv --batch designs.csv --json");
+    const json_t *rows = json_object_get(batch, "rows");
+    assert_int_equal(json_array_size(rows), 3);
+    static const char *const keys[] = {"mean", "deviation", "low", "high", "test"};
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(real(one, keys[i]) == real(other, keys[i]));
+        assert_true(real(one, keys[i]) == real(json_array_get(rows, 0), keys[i]));
+    }
+    double mean = real(one, "mean");
+    assert_true(real(one, "low") < mean && mean < real(one, "high"));
+    assert_true(mean > 0.9 && mean < 0.97 && real(one, "test") < mean);
+    assert_true(real(json_array_get(rows, 1), "mean") > mean);
+    const json_t *protocol = json_object_get(one, "protocol");
+    assert_int_equal((int)real(protocol, "passes"), 4);
+    assert_int_equal((int)real(protocol, "sentences"), 4478);
+    assert_true(real(protocol, "constant") < 0.68 && real(protocol, "dense") > 0.95);
+    json_decref(one);
+    json_decref(other);
+    json_decref(batch);
+}
+
+/* Left out and foretold: no worse than half a point beyond what seeds leave, and the interval holds what it says. */
+static void shipped_rows_are_foretold(void **state) {
+    (void)state;
+    json_t *json = json_of("\"$TENFOLD\" accuracy fit atis.csv --leave-one-out --json");
+    const json_t *left = json_object_get(json, "leave_one_out");
+    assert_true(real(left, "rms") < 0.0075);
+    assert_true(real(left, "inside") >= 0.85);
+    assert_int_equal(json_array_size(json_object_get(left, "designs")),
+                     (size_t)real(json_object_get(json, "protocol"), "rows"));
+    json_decref(json);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    expect(2, "\"$TENFOLD\" accuracy predict atis.csv --set weights.square.rnk=7", "", "no choice");
+    expect(2, "\"$TENFOLD\" accuracy predict atis.csv --set rank=x", "", "rank");
+    expect(2, "\"$TENFOLD\" accuracy predict atis.csv --set weights.square.m=48x16", "", "m and n");
+    expect(2, "\"$TENFOLD\" accuracy predict atis.csv --set folding=48y16", "", "folding");
+    expect(2, "\"$TENFOLD\" accuracy predict atis.csv --set epochs=0", "", "epochs");
+    expect(
+        2,
+        "printf 'rank,colour\\n7,red\\n' > bad.csv && \"$TENFOLD\" accuracy predict atis.csv --batch bad.csv",
+        "", "colour");
+    expect(2, "printf 'rank,accuracy\\n' > none.csv && \"$TENFOLD\" accuracy fit none.csv", "",
+           "no row that counts");
+    expect(2, "\"$TENFOLD\" accuracy space.yaml --data data -o other --sure 2", "", "--sure 2");
+    expect(0, "\"$TENFOLD\" accuracy predict atis.csv --set model=nobodys --json", "null", "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_run_again),
+        cmocka_unit_test(predictions_agree),
+        cmocka_unit_test(shipped_rows_are_foretold),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

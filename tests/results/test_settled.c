@@ -1,0 +1,167 @@
+/* How firmly accuracies settle a choice: against draws of this test's own, and where nothing is open. */
+#include "base/file.h"
+#include "base/random.h"
+#include "results/result.h"
+#include "results/settled.h"
+#include "support/folder.h"
+#include "support/shared.h"
+#include "support/status.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static tn_arena arena;
+static tn_error error;
+static tn_result result;
+static tn_point *point;
+
+static void ok(tn_status status) {
+    test_ok(status, &error);
+}
+
+static int set_up(void **state) {
+    return test_folder_make(state);
+}
+
+static int tear_down(void **state) {
+    tn_arena_free(&arena);
+    return test_folder_remove(state);
+}
+
+/* The front of the space with accuracies, by a table of so many seeds a row. */
+static void sweep(const char *name, unsigned seeds, double spread) {
+    tn_space space;
+    tn_summary summary;
+    char text[2048], file[64];
+    const char *set;
+    int length = snprintf(text, sizeof text, "folding,rank,epochs,seeds,spread,accuracy\n");
+    static const double measured[3][3] = {{0.87, 0.93, 0.955}, {0.872, 0.935, 0.952}, {0.865, 0.929, 0.951}};
+    static const char *const folding[] = {"12x8x8,8x8x12", "24x32,32x24", "4x4x6x8,8x6x4x4"};
+    static const int rank[] = {2, 8, 24};
+    for (int f = 0; f < 3; f++)
+        for (int r = 0; r < 3; r++)
+            length += snprintf(text + length, sizeof text - (size_t)length, "\"%s\",%d,4,%u,%g,%g\n",
+                               folding[f], rank[r], seeds, spread, measured[f][r]);
+    snprintf(file, sizeof file, "%s.csv", name);
+    ok(tn_file_write(test_in_folder(file), text, (size_t)length, &error));
+    ok(tn_arena_format(&arena, &set, &error, "accuracy_table=%s", test_in_folder(file)));
+    ok(tn_space_load(test_source("tests/space/data/accuracy.yaml"), &set, 1, NULL, &arena, &space, &error));
+    ok(tn_sweep_folder(&space, &(tn_sweep_options){.threads = 1}, test_in_folder(name), NULL, &summary,
+                       &error));
+    ok(tn_result_load(test_in_folder(name), &arena, &result, &error));
+    ok(tn_result_points(&result, &arena, &point, &error));
+}
+
+static size_t most_accurate(const tn_point *of, size_t count, size_t objectives, void *user) {
+    size_t best = 0;
+    (void)user;
+    for (size_t i = 1; i < count; i++)
+        if (of[i].value[objectives - 1] < of[best].value[objectives - 1]) best = i;
+    return best;
+}
+
+static void values_of(uint64_t id, tn_accuracy_value *value) {
+    size_t digit[TN_AXES_MOST];
+    for (size_t i = 0; i < result.space->choices.count; i++)
+        digit[i] = tn_choices_digit(&result.space->choices, id, i);
+    tn_accuracy_table_values(&result.space->accuracy_table, digit, value);
+}
+
+/* Folding and rank, of which the most accurate design is chosen. */
+static uint64_t combination(uint64_t id) {
+    return tn_choices_digit(&result.space->choices, id, 0) * 1000 +
+           tn_choices_digit(&result.space->choices, id, 1);
+}
+
+static void shares_are_those_of_other_draws(void **state) {
+    (void)state;
+    enum { DRAWS = 3000, FRONT_MOST = 512 };
+    tn_settled settled;
+    sweep("open", 1, 0.004);
+    size_t count = result.front_count, objectives = result.space->objectives;
+    assert_true(count > 10 && count < FRONT_MOST);
+    uint64_t chosen = point[most_accurate(point, count, objectives, NULL)].id;
+    ok(tn_settled_of(result.space, point, count, chosen, most_accurate, NULL, &arena, &settled, &error));
+    assert_true(settled.asked);
+    assert_int_equal(settled.draws, TN_SETTLED_DRAWS);
+    assert_true(settled.kept > 0 && settled.kept <= settled.alike && settled.alike < settled.draws);
+    assert_true(settled.rival_draws > 0 && settled.rival != chosen);
+    assert_true(settled.gain > 0 && settled.gain <= 1);
+
+    const tn_accuracy_model *m = &result.space->accuracy_table.model;
+    tn_random *random;
+    double *normal, *parameter;
+    size_t kept = 0;
+    ok(tn_random_open(11, &random, &error));
+    ok(TN_NEW(&arena, m->parameters, &normal, &error));
+    ok(TN_NEW(&arena, m->parameters, &parameter, &error));
+    for (int k = 0; k < DRAWS; k++) {
+        static double deviation[256 * 1000];
+        uint64_t best = 0;
+        double most = -1;
+        for (size_t i = 0; i < m->parameters; i++) normal[i] = tn_random_normal(random);
+        tn_accuracy_model_draw(m, normal, parameter);
+        for (size_t i = 0; i < count; i++) deviation[combination(point[i].id)] = NAN;
+        for (size_t i = 0; i < count; i++) {
+            tn_accuracy_value value[TN_ACCURACY_CHOICES_MOST];
+            double *own = &deviation[combination(point[i].id)];
+            if (isnan(*own)) *own = tn_random_normal(random);
+            values_of(point[i].id, value);
+            double accuracy = tn_accuracy_model_by(m, parameter, value, m->passes, *own);
+            if (accuracy > most) {
+                most = accuracy;
+                best = combination(point[i].id);
+            }
+        }
+        kept += best == combination(chosen);
+    }
+    tn_random_close(random);
+    double share = (double)kept / DRAWS, found = (double)settled.alike / (double)settled.draws;
+    assert_true(fabs(share - found) < 4 * sqrt(share * (1 - share) / TN_SETTLED_DRAWS) + 0.01);
+}
+
+/* With many seeds of little spread less is open: what is left is what lies between the trained ranks. */
+static void seeds_settle(void **state) {
+    (void)state;
+    tn_settled open, closed;
+    sweep("few", 1, 0.004);
+    size_t objectives = result.space->objectives;
+    uint64_t knee = point[tn_choose_knee(point, result.front_count, objectives, NULL)].id;
+    ok(tn_settled_of(result.space, point, result.front_count, knee, tn_choose_knee, NULL, &arena, &open,
+                     &error));
+    assert_int_equal(knee, result.recommended[0].id);
+    sweep("many", 4000, 0.0004);
+    knee = result.recommended[0].id;
+    ok(tn_settled_of(result.space, point, result.front_count, knee, tn_choose_knee, NULL, &arena, &closed,
+                     &error));
+    assert_true(closed.kept >= open.kept);
+    assert_true(closed.alike >= open.alike);
+}
+
+/* A space of other objectives leaves nothing open. */
+static void nothing_is_asked_without_the_objective(void **state) {
+    (void)state;
+    tn_settled settled;
+    sweep("other", 1, 0.004);
+    tn_space space = *result.space;
+    space.objectives--;
+    ok(tn_settled_of(&space, point, result.front_count, point[0].id, tn_choose_knee, NULL, &arena, &settled,
+                     &error));
+    assert_false(settled.asked);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_are_those_of_other_draws),
+        cmocka_unit_test(seeds_settle),
+        cmocka_unit_test(nothing_is_asked_without_the_objective),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
