@@ -5,8 +5,7 @@
 #include "base/memory.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "finetune/bill.h"
-#include "finetune/cross_validation.h"
+#include "finetune/fit.h"
 #include "finetune/gpu.h"
 #include "text/json.h"
 

@@ -3,9 +3,9 @@
 #include "cli/cmd_finetune.h"
 #include "cli/output.h"
 #include "finetune/batch.h"
-#include "finetune/bill.h"
 #include "finetune/estimate.h"
-#include "finetune/finetune_figures.h"
+#include "finetune/gpu.h"
+#include "plot/finetune_figures.h"
 #include "text/number.h"
 
 #include <math.h>

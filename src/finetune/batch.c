@@ -1,7 +1,7 @@
 #include "finetune/batch.h"
 
-#include "base/guard.h"
-#include "finetune/student.h"
+#include "base/gsl.h"
+#include "finetune/law.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlinear.h>

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/public.h"
-#include "finetune/bill.h"
+#include "finetune/gpu.h"
 #include "finetune/data.h"
 #include "finetune/fit.h"
 

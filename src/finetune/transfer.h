@@ -4,7 +4,7 @@
  * does not depend on the batch falls as bandwidth^-a, the part that grows with it as peak^-c; sharpness and
  * shares are the same everywhere. a and c lie between 0 (the host or the network decides) and 1 (memory or
  * arithmetic decides); one measured GPU says nothing of them and leaves them at their priors
- * (finetune/step_law.c). The largest batch is the largest measured one times the ratio of memory beside the
+ * (finetune/law.c). The largest batch is the largest measured one times the ratio of memory beside the
  * model, as in the published formula. */
 #ifndef TN_FINETUNE_TRANSFER_H
 #define TN_FINETUNE_TRANSFER_H

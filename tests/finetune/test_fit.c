@@ -1,6 +1,5 @@
 /* Fits to measurements whose law is known: coefficients come back, intervals hold what they promise, machines
  * that follow other laws are fitted within a few per cent, bad runs do little, too little data is refused. */
-#include "finetune/cross_validation.h"
 #include "finetune/fit.h"
 #include "support/finetune.h"
 

@@ -1,5 +1,5 @@
 /* GPUs that follow the scaling are predicted from each other; bills; the table of GPUs. */
-#include "finetune/bill.h"
+#include "finetune/gpu.h"
 #include "finetune/transfer.h"
 #include "support/finetune.h"
 #include "support/shared.h"
