@@ -183,10 +183,16 @@ const tn_command tn_finetune_count_command = {
 typedef struct {
     tn_batch_measured of; /* batch 0: not measured */
     uint64_t published, fitted, counted;
+    double largest, largest_low, largest_high; /* by the count, with what steps keep besides */
     bool has_published, has_fitted, is_measured;
     double counted_over_measured;
     double implied_sequence; /* tokens at which the count meets the measurement; 0: not measured */
 } batch_row;
+
+typedef struct {
+    const char *gpu;
+    double factor;
+} kept_row;
 
 typedef struct {
     tn_common common;
@@ -200,6 +206,8 @@ typedef struct {
     tn_batch_fit fit;
     size_t rows, measured;
     batch_row *row;
+    size_t kept_rows; /* factors of what is kept, one a measured largest batch of any model */
+    kept_row *kept;
 } batch_request;
 
 /* --- --sequence TOKENS or DATASET=TOKENS */
@@ -213,8 +221,8 @@ static tn_status read_tokens(const char *text, const char *whole, double *tokens
     return TN_OK;
 }
 
-/* The sequence of a data set (NULL: of none): what was given for it, else the one without a name. */
-static tn_status sequence_of(const batch_request *r, const char *dataset, double *tokens, tn_error *error) {
+/* The sequence of a data set (NULL: of none): what was given for it, else the one without a name; 0: neither. */
+static tn_status find_sequence(const batch_request *r, const char *dataset, double *tokens, tn_error *error) {
     double general = 0, own = 0;
     for (size_t i = 0; i < r->sequence.count; i++) {
         const char *text = r->sequence.item[i], *equals = strrchr(text, '=');
@@ -226,6 +234,11 @@ static tn_status sequence_of(const batch_request *r, const char *dataset, double
         if (!equals) general = read;
     }
     *tokens = own > 0 ? own : general;
+    return TN_OK;
+}
+
+static tn_status sequence_of(const batch_request *r, const char *dataset, double *tokens, tn_error *error) {
+    TN_TRY(find_sequence(r, dataset, tokens, error));
     if (*tokens > 0) return TN_OK;
     return tn_fail(error, TN_INPUT, "--sequence %s%sTOKENS must be given: tokens of a query, as padded",
                    dataset ? dataset : "", dataset ? "=" : "");
@@ -255,6 +268,59 @@ static tn_status rows_of_data(batch_request *r, tn_arena *arena, tn_error *error
     if (kept > 0) return TN_OK;
     return tn_fail_at(error, TN_INPUT, (tn_position){.file = r->data}, "no measurements at sparsity %g",
                       r->sparsity);
+}
+
+/* What the largest batches of one model say that steps keep; data sets of which no tokens are given say nothing. */
+static tn_status add_kept(batch_request *r, const tn_finetune_data *data, const char *name, tn_arena *arena,
+                          tn_error *error) {
+    tn_language_model model = r->model;
+    tn_batch_measured *row;
+    size_t rows;
+    bool found = true;
+    if (strcmp(name, r->model.name) != 0) TN_TRY(tn_language_model_find(name, arena, &model, &found, error));
+    if (!found) return TN_OK;
+    TN_TRY(tn_batch_largest(data, name, arena, &row, &rows, error));
+    for (size_t i = 0; i < rows; i++) {
+        const tn_gpu *gpu;
+        tn_language_count count;
+        uint64_t active;
+        double sequence;
+        TN_TRY(tn_gpu_find(&r->table, row[i].gpu, &gpu, error));
+        TN_TRY(find_sequence(r, row[i].dataset, &sequence, error));
+        if (sequence == 0 || tn_language_active(&model, row[i].sparsity, &active, NULL) != TN_OK) continue;
+        TN_TRY(tn_language_count_of(&model, (uint64_t)sequence, active, &count, error));
+        r->kept[r->kept_rows++] =
+            (kept_row){row[i].gpu, tn_batch_implied_factor(&count, gpu->memory_GB, row[i].batch)};
+    }
+    return TN_OK;
+}
+
+static tn_status find_kept(batch_request *r, tn_arena *arena, tn_error *error) {
+    tn_finetune_data data;
+    size_t points = 0;
+    if (!r->data) return TN_OK;
+    TN_TRY(tn_finetune_load(r->data, arena, &data, error));
+    for (size_t i = 0; i < data.count; i++) points += data.group[i].count;
+    TN_TRY(tn_arena_alloc(arena, points, sizeof *r->kept, &r->kept, error));
+    for (size_t i = 0; i < data.count; i++) {
+        size_t first = 0;
+        while (strcmp(data.group[first].model, data.group[i].model) != 0) first++;
+        if (first == i) TN_TRY(add_kept(r, &data, data.group[i].model, arena, error));
+    }
+    return TN_OK;
+}
+
+/* From the measurements of all GPUs but this one; where they say nothing, the framework's. */
+static tn_status factor_of(const batch_request *r, const char *gpu, tn_arena *arena, tn_batch_factor *factor,
+                           tn_error *error) {
+    const tn_framework *f = &r->table.framework;
+    double *of_others;
+    size_t others = 0;
+    TN_TRY(tn_arena_alloc(arena, r->kept_rows, sizeof *of_others, &of_others, error));
+    for (size_t i = 0; i < r->kept_rows; i++)
+        if (strcmp(r->kept[i].gpu, gpu) != 0) of_others[others++] = r->kept[i].factor;
+    if (!tn_batch_calibrate(of_others, others, factor)) *factor = tn_framework_factor(f, false);
+    return TN_OK;
 }
 
 static tn_status rows_of_gpus(batch_request *r, tn_arena *arena, tn_error *error) {
@@ -313,13 +379,19 @@ static tn_status fit_formula(batch_request *r, tn_arena *arena, tn_error *error)
     return TN_OK;
 }
 
-static tn_status count_row(const batch_request *r, batch_row *row, tn_error *error) {
+static tn_status count_row(const batch_request *r, batch_row *row, tn_arena *arena, tn_error *error) {
     tn_language_count count, one;
     uint64_t active;
     TN_TRY(tn_language_active(&r->model, row->of.sparsity, &active, error));
     TN_TRY(tn_language_count_of(&r->model, (uint64_t)row->of.sequence, active, &count, error));
     TN_TRY(tn_language_count_of(&r->model, 1, active, &one, error));
     row->counted = tn_batch_by_count(&count, row->of.memory_GB);
+    tn_batch_factor factor;
+    TN_TRY(factor_of(r, row->of.gpu, arena, &factor, error));
+    tn_batch_interval largest = tn_batch_by_memory(&count, row->of.memory_GB, &factor);
+    row->largest = (double)largest.value;
+    row->largest_low = (double)largest.low;
+    row->largest_high = (double)largest.high;
     row->has_published = r->has_published;
     row->has_fitted = r->has_fitted;
     row->is_measured = row->of.batch > 0;
@@ -345,6 +417,8 @@ static const tn_column batch_row_columns[] = {
     TN_COLUMN(batch_row, published, "published", TN_WHEN(batch_row, has_published)),
     TN_COLUMN(batch_row, fitted, "fitted", TN_WHEN(batch_row, has_fitted)),
     TN_COLUMN(batch_row, counted, "counted"),
+    TN_COLUMN(batch_row, largest, "largest", TN_FIXED(0)),
+    TN_RANGE("largest_interval", batch_row, largest_low, "range", TN_FIXED(0)),
     TN_COLUMN_AS("measured", batch_row, of.batch, "measured", TN_FIXED(0), TN_WHEN(batch_row, is_measured)),
     TN_COLUMN(batch_row, counted_over_measured, NULL, TN_WHEN(batch_row, is_measured)),
     TN_COLUMN(batch_row, implied_sequence, "count meets it at, tokens", TN_FIXED(0),
@@ -399,17 +473,16 @@ static tn_status answer_batch(void *asked, int *answer, tn_error *error) {
     tn_arena *arena = &r->common.arena;
     if (r->gpu && !isnan(r->memory_GB))
         return tn_fail(error, TN_INPUT, "--gpu and --memory-GB contradict each other; give one of them");
-    if (r->data && !isnan(r->memory_GB))
-        return tn_fail(error, TN_INPUT, "--memory-GB has no meaning with --data, whose GPUs the table knows");
     if (!isnan(r->memory_GB)) TN_TRY(tn_need_positive("--memory-GB", r->memory_GB, 1e6, error));
     TN_TRY(tn_language_model_load(r->common.argument[0], r->set.item, r->set.count, arena, &r->model, error));
     TN_TRY(tn_gpu_table_load(r->table_name, arena, &r->table, error));
     TN_TRY(choose_published(r, error));
-    TN_TRY(r->data ? rows_of_data(r, arena, error) : rows_of_gpus(r, arena, error));
+    TN_TRY(r->data && isnan(r->memory_GB) ? rows_of_data(r, arena, error) : rows_of_gpus(r, arena, error));
     TN_TRY(fit_formula(r, arena, error));
+    TN_TRY(find_kept(r, arena, error));
     bool fits = false;
     for (size_t i = 0; i < r->rows; i++) {
-        TN_TRY(count_row(r, &r->row[i], error));
+        TN_TRY(count_row(r, &r->row[i], arena, error));
         fits = fits || r->row[i].counted > 0 || r->row[i].of.batch > 0;
     }
     *answer = fits ? 0 : 1;

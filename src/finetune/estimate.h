@@ -4,46 +4,80 @@
  *   host         kernels launched one after the other, each host_us of the host: an eager framework
  *   weights      bytes of all matrices as stored, read once in each pass (forward, forward again with checkpointing,
  *                backward); where they are stored in fewer bits than activations, written and read unpacked as well
- *   products     2 x multiply-adds (finetune/count.h) over the share of the peak that is reached
- *   activations  what a step keeps without checkpointing, written and read once in each pass, the backward one twice
+ *   products     2 x multiply-adds (finetune/count.h) over the share of the peak that is reached: of operands of 32 bits
+ *                half the peak of 16; n rows of a product (tokens of an expert) reach n / (n + half_rate_rows) of it
+ *   activations  what a step keeps without checkpointing, written and read once in each pass
  *   optimizer    gradients written and read, state read and written, parameters read and written
  * Bytes go over the share of the bandwidth that is reached. The device's parts are added: a kernel waits for the one
  * before. Where a router chooses experts the host reads the choice back, so that it can't run ahead: host and device
  * are added; else the longer of the two counts.
+ *
+ * Several GPUs, by a law that nobody measured here: each takes batches of its own. Replicated, every GPU has the whole
+ * model, and gradients of what is trained are summed over all: 2 x their bytes go over the links. Sharded [ZeRO, Rajbhandari
+ * et al. 2020, stage 3], a GPU of n holds 1/n of weights, gradients and optimizer; weights are gathered in every pass and
+ * gradients scattered once: passes x weights + gradients. Bytes B that all must have take B ((g-1)/g / link +
+ * (m-1)/m / (g network)) on m nodes of g GPUs. They run beside computation, in part: the longer of the two and half of the
+ * shorter, with a range from hidden to added.
  *
  * Experts touched: of E of which every token chooses a, n tokens choosing alike often enough leave out
  * E (1 - a/E)^n of them (independent choices); the others' weights are not read and their kernels not launched.
  *
  * Kernels of a layer's forward pass, of a framework that fuses nothing: 8 a norm; 25 for the mixing of attention, 40
  * for a state space with its matrices; 8 to route and 8 to gather and scatter around an expert; a matrix takes 1, 1
- * more to unpack it, and 7 with an adapter (casts, two products, scale, sum). Backward twice as many.
+ * more to unpack it, and 5 with an adapter (dropout, two products, scale, sum), 7 where that casts a copy of its input. Backward twice as many.
  *
- * The three constants are of the GPU table (finetune/gpu.h: framework) with their range; the range of an estimate has
- * them all at their best with host and device overlapping, and all at their worst one after the other. */
+ * Queries are as long as finetune/lengths.h has them, padded to the longest of their batch.
+ *
+ * The constants are of the GPU table (finetune/gpu.h: framework). A range holds what is measured 9 times of 10: of the
+ * time's error, of the batch where memory decides it, and, where only a median of the lengths is known, up to queries
+ * padded as those of data sets with the framework's unknown_spread. */
 #ifndef TN_FINETUNE_ESTIMATE_H
 #define TN_FINETUNE_ESTIMATE_H
 
 #include "base/error.h"
 #include "base/public.h"
+#include "finetune/batch.h"
 #include "finetune/count.h"
 #include "finetune/fit.h"
 #include "finetune/gpu.h"
+#include "finetune/lengths.h"
 
 #include <stdint.h>
 
 TN_PUBLIC_BEGIN
 
+/* What is fine-tuned on what. */
+typedef struct tn_finetune_work {
+    const tn_language_model *model;
+    const tn_framework *framework;
+    const tn_lengths *lengths;
+    bool lengths_known;   /* false: of the lengths only the median is known */
+    uint64_t active;      /* experts a token */
+    double queries;       /* of the data set, of which the longest must fit */
+    uint64_t gpus, nodes; /* GPUs of a node, and nodes; 0 counts as 1 */
+    bool sharded;         /* of several GPUs each holds a part of the model, else all of it */
+} tn_finetune_work;
+
 typedef struct tn_finetune_estimate {
     double kernels; /* of a step */
-    double host_s, weights_s, products_s, activations_s, optimizer_s;
-    tn_finetune_interval seconds;       /* of a step */
-    tn_finetune_interval queries_per_s; /* batch over it */
+    double tokens;  /* of a query, as padded */
+    double host_s, weights_s, products_s, activations_s, optimizer_s, communication_s;
+    tn_finetune_interval seconds;       /* with its range */
+    tn_finetune_interval queries_per_s; /* of all GPUs */
 } tn_finetune_estimate;
 
-/* `tokens` a query, as padded; `active` experts a token. */
-tn_status tn_finetune_estimate_step(const tn_language_model *model, const tn_gpu *gpu,
-                                    const tn_framework *framework, uint64_t batch, uint64_t tokens,
-                                    uint64_t active, tn_finetune_estimate *estimate, tn_error *error);
+/* A step of `batch` queries on every GPU, a number that is known. */
+tn_status tn_finetune_estimate_step(const tn_finetune_work *work, const tn_gpu *gpu, uint64_t batch,
+                                    tn_finetune_estimate *estimate, tn_error *error);
+
+/* The same where memory decides the batch: the range also holds the throughputs of the ends of `batch`. */
+tn_status tn_finetune_estimate_largest(const tn_finetune_work *work, const tn_gpu *gpu,
+                                       const tn_batch_interval *batch, tn_finetune_estimate *estimate,
+                                       tn_error *error);
+
+/* The largest batch by memory (finetune/batch.h), with the framework's factor of what is kept. */
+tn_status tn_finetune_largest_batch(const tn_finetune_work *work, double memory_GB, tn_batch_interval *batch,
+                                    tn_error *error);
 
 /* Experts of `experts` that `choices` tokens touch, each choosing `active` of them. */
 double tn_experts_touched(double experts, double active, double choices);

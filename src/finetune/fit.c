@@ -47,6 +47,7 @@ static tn_status fit_line(const tn_finetune_point *point, size_t count, double *
     bool given = c3 > 0;
     if (!given) c3 = 1;
     fit->degrees = (double)count - 2;
+    fit->run_variance = squares / fit->degrees; /* without degrees nothing is said of intervals */
     fit->coefficient[TN_LOG_C2] = around(slope * c3, fit->slope_variance * c3 * c3, fit->degrees);
     fit->coefficient[TN_LOG_C3] = (tn_finetune_interval){c3, NAN, NAN};
     fit->coefficient[TN_LOG_C4] = around(offset, fit->offset_variance, fit->degrees);
@@ -112,13 +113,15 @@ tn_finetune_interval tn_finetune_fitted(const tn_finetune_fit *fit, double batch
         double u = log(batch) / sparsity;
         double value = fit->coefficient[TN_LOG_C4].value +
                        fit->coefficient[TN_LOG_C2].value / fit->coefficient[TN_LOG_C3].value * u;
-        return around(value, fit->offset_variance + 2 * u * fit->covariance + u * u * fit->slope_variance,
+        return around(value,
+                      fit->offset_variance + 2 * u * fit->covariance + u * u * fit->slope_variance +
+                          fit->run_variance,
                       fit->degrees);
     }
     tn_finetune_point point = {.batch = batch, .sparsity = sparsity};
     double gradient[TN_STEP_PARAMETERS];
     double value = exp(tn_step_log_throughput(fit->step.parameter, &point, gradient));
-    double factor = exp(tn_step_half_width(&fit->step, gradient));
+    double factor = exp(tn_step_run_half_width(&fit->step, value, gradient));
     return (tn_finetune_interval){value, value / factor, value * factor};
 }
 

@@ -1,8 +1,8 @@
 /* A law fitted to one group of measured throughputs: its coefficients, how sure they are, how well it fits.
  *
  * The log law is a straight line in log(b)/s, fitted by least squares on queries per second as in arXiv
- * 2408.04693; the law of the step's time is fitted by finetune/law.h. Intervals hold with 95 %; one that
- * the data leave open is NAN. */
+ * 2408.04693; the law of the step's time is fitted by finetune/law.h. Intervals of coefficients hold with 95 %; those of a
+ * throughput hold what the next run measures. One that the data leave open is NAN. */
 #ifndef TN_FINETUNE_FIT_H
 #define TN_FINETUNE_FIT_H
 
@@ -32,8 +32,8 @@ typedef struct tn_finetune_fit {
     bool one_sparsity;    /* the data have one: how throughput depends on it is not determined */
     double sparsity;      /* then this one */
     /* What intervals of a throughput follow from. */
-    tn_step_estimate step;                                       /* step law */
-    double slope_variance, covariance, offset_variance, degrees; /* log law; degrees 0: no interval */
+    tn_step_estimate step;                                                     /* step law */
+    double slope_variance, covariance, offset_variance, run_variance, degrees; /* log law; degrees 0: none */
 } tn_finetune_fit;
 
 /* `c3` of the log law, 0 where it is not known: then 1 is taken, as only C2/C3 can be determined.
@@ -44,8 +44,8 @@ tn_status tn_finetune_fit_points(const tn_finetune_point *point, size_t count, t
 tn_status tn_finetune_fit_group(const tn_finetune_group *group, tn_finetune_law law, double c3,
                                 tn_finetune_fit *fit, tn_error *error);
 
-/* Queries per second at this batch and sparsity, with the interval that the coefficients' uncertainty gives.
- */
+/* Queries per second at this batch and sparsity, with the interval of a next run: the coefficients' uncertainty, the
+ * noise of runs, and what steps miss the law's form by. */
 tn_finetune_interval tn_finetune_fitted(const tn_finetune_fit *fit, double batch, double sparsity);
 
 /* Queries per second that the step law approaches as the batch grows; INFINITY for the log law. */

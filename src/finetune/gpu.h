@@ -18,6 +18,7 @@ typedef struct tn_gpu {
     const char *name;   /* as in the column gpu of measurements */
     const char *device; /* its roofline device; NULL: figures of its own */
     double memory_GB, peak_TFLOPS, bandwidth_GBps;
+    double link_GBps;           /* to the GPUs of its node, one direction */
     const char *figures_source; /* the device file, or the row's own source */
     bool figures_unverified;
     double usd_per_hour; /* 0: not known */
@@ -26,11 +27,18 @@ typedef struct tn_gpu {
     const char *price_source, *price_date; /* NULL: not said */
 } tn_gpu;
 
-/* What a framework makes of any of the GPUs, each with its range, least first (finetune/estimate.h). */
+/* What a framework makes of any of the GPUs (finetune/estimate.h, finetune/batch.h). Errors are relative standard
+ * deviations of what was measured from what is estimated. */
 typedef struct tn_framework {
-    double compute_share, bandwidth_share; /* of the peak and the bandwidth that are reached */
-    double host_us;                        /* that the host takes for a kernel */
-    double compute_share_range[2], bandwidth_share_range[2], host_us_range[2];
+    double compute_share, bandwidth_share; /* of the peak that wide products reach, and of the bandwidth */
+    double network_GBps;                   /* a GPU's share of its node's way to other nodes, one direction */
+    double half_rate_rows;          /* rows at which a product reaches half of that share of the peak */
+    double host_us;                 /* that the host takes for a kernel */
+    double time_error;              /* of a step's time */
+    double kept_factor, kept_error; /* bytes that a step keeps over what is counted */
+    /* Where nothing is known of a data set but its median: the spread of its lengths as steps take time for them, and the
+     * longest query over the median as memory is held for it, with its error. */
+    double unknown_spread, unknown_longest, unknown_error;
     const char *source;
     bool given; /* the table has it */
 } tn_framework;

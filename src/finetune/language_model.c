@@ -75,8 +75,13 @@ static const tn_field training_fields[] = {
     TN_KEY(MAPPING, tn_language_training, adapters, "of method lora", .sub = &adapters_schema),
     TN_KEY(BOOL, tn_language_training, checkpointing,
            "only layer inputs are kept; each layer runs forward again", TN_DEFAULT("false")),
+    TN_KEY(BOOL, tn_language_training, keeps_all,
+           "with checkpointing: layers run forward again, and yet nothing is freed", TN_DEFAULT("false")),
     TN_KEY(COUNT, tn_language_training, activation_bits, "bits of a kept activation", TN_DEFAULT("16"),
            TN_WITHIN(1, 64)),
+    TN_KEY(COUNT, tn_language_training, compute_bits,
+           "bits of the operands of products; 32 run at half the peak of 16", TN_DEFAULT("16"),
+           TN_WITHIN(8, 32)),
     TN_KEY(COUNT, tn_language_training, gradient_bits, "bits of a trained parameter's gradient",
            TN_DEFAULT("32"), TN_WITHIN(1, 64)),
     TN_KEY(COUNT, tn_language_training, optimizer_bits,
@@ -115,6 +120,12 @@ static const tn_field fields[] = {
     TN_KEY(TEXT, tn_language_model, source, "the publication or file they were read in"),
     TN_KEY(COUNT, tn_language_model, hidden, "width of the residual stream", TN_REQUIRED, TN_WITHIN(1, 1e6)),
     TN_KEY(COUNT, tn_language_model, vocabulary, "entries", TN_REQUIRED, TN_WITHIN(1, 1e8)),
+    TN_KEY(COUNT, tn_language_model, outputs,
+           "entries of the output projection where they are not the vocabulary: classes", TN_DEFAULT("0"),
+           TN_WITHIN(0, 1e8)),
+    TN_KEY(COUNT, tn_language_model, other_parameters,
+           "parameters in none of the layers: positions, types, a pooler", TN_DEFAULT("0"),
+           TN_WITHIN(0, 1e12)),
     TN_KEY(BOOL, tn_language_model, tied_embeddings, "the output projection is the embedding table",
            TN_DEFAULT("false")),
     TN_KEY(REAL, tn_language_model, matrix_bits,
@@ -135,6 +146,11 @@ static const tn_field fields[] = {
            .sub = &published_schema, TN_SEEN(tn_language_model, published_at)),
 };
 const tn_schema tn_language_model_schema = TN_SCHEMA("language-model", tn_language_model, fields);
+
+bool tn_language_is_packed(const tn_language_model *model) {
+    uint64_t bits = model->training.activation_bits;
+    return model->matrix_bits < (double)(bits < 16 ? bits : 16);
+}
 
 static tn_status check(const tn_language_model *model, const tn_yaml *root, tn_error *error) {
     const tn_language_feed_forward *f = &model->feed_forward;

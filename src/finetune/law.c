@@ -378,7 +378,7 @@ static tn_status fit(problem *p, const tn_step_estimate *start, tn_step_estimate
     for (size_t i = 0; i < p->count; i++) mean += p->point[i].queries_per_s / (double)p->count;
     for (size_t i = 0; i < p->count; i++) p->scale[i] = sqrt(p->point[i].queries_per_s * mean);
     set_priors(p);
-    tn_step_estimate best = {0};
+    tn_step_estimate best = {.mean = mean};
     TN_TRY(search(p, start, &best, error));
     TN_TRY(set_covariance(p, &best, error));
     *estimate = best;
@@ -413,6 +413,13 @@ double tn_step_half_width(const tn_step_estimate *estimate, const double gradien
 }
 
 /* ---- intervals ---- */
+
+double tn_step_run_half_width(const tn_step_estimate *estimate, double queries_per_s,
+                              const double gradient[TN_STEP_PARAMETERS]) {
+    double noise = estimate->noise * sqrt(estimate->mean / queries_per_s);
+    double run = tn_student_half_width(noise * noise, student_degrees);
+    return hypot(hypot(tn_step_half_width(estimate, gradient), run), 1.96 * TN_STEP_MISFIT);
+}
 
 double tn_student_half_width(double variance, double degrees) {
     tn_gsl_quiet();

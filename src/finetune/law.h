@@ -104,6 +104,7 @@ typedef struct tn_step_estimate {
     double covariance[TN_STEP_PARAMETERS][TN_STEP_PARAMETERS];
     double prior_deviation[TN_STEP_PARAMETERS];
     double noise;     /* scale of a measurement's deviation, relative */
+    double mean;      /* of the measured throughputs, queries per second */
     double effective; /* how many coefficients the data determine, as a real number */
     double degrees;   /* of freedom that data and prior leave to judge the noise by; at least 1 */
 } tn_step_estimate;
@@ -129,6 +130,16 @@ bool tn_step_determined(const tn_step_estimate *estimate, int parameter);
 
 /* Half width of the 95 % interval of a quantity with this derivative by the parameters. */
 double tn_step_half_width(const tn_step_estimate *estimate, const double gradient[TN_STEP_PARAMETERS]);
+
+/* The same of the logarithm of what a next run measures where the law says `queries_per_s`: beside the law's own
+ * uncertainty the noise of a run, with its Student distribution, and TN_STEP_MISFIT, by which real steps miss the law's
+ * form. */
+double tn_step_run_half_width(const tn_step_estimate *estimate, double queries_per_s,
+                              const double gradient[TN_STEP_PARAMETERS]);
+
+/* Relative standard deviation of steps from the law's form: simulated machines that do not follow it are missed by 2.3 % on
+ * average (tests/finetune/test_fit.c), and measured groups by more than their runs scatter. */
+#define TN_STEP_MISFIT 0.03
 
 /* 95 % intervals by Student's t distribution. */
 

@@ -465,7 +465,7 @@ static void estimates_beside_measurements(void **state) {
     fclose(file);
     json_t *told =
         test_program_json(0, "finetune", "cost", "mixtral-8x7b", "--data", test_in_folder("three.csv"),
-                          "--tokens", "CS=160", "--queries", "15000", "--epochs", "10", "--json", NULL);
+                          "--tokens", "CS=79", "--queries", "15000", "--epochs", "10", "--json", NULL);
     const json_t *row = json_array_get(json_object_get(told, "beside_measurements"), 0);
     assert_true(number(row, "points") == 3 && number(row, "within") == 3);
     assert_true(number(row, "most_ratio") <= 1.5 && number(row, "least_ratio") >= 1 / 1.5);
