@@ -1,6 +1,6 @@
 /* tenfold finetune fit|max-batch|cost|predict|count: the fine-tuning cost model; what they share, and the two short ones. */
 #include "cli/cmd_finetune.h"
-#include "base/suggest.h"
+#include "base/name_index.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "finetune/batch.h"
@@ -252,7 +252,7 @@ static tn_status rows_of_data(batch_request *r, tn_arena *arena, tn_error *error
     TN_TRY(tn_finetune_load(r->data, arena, &data, error));
     TN_TRY(tn_finetune_keep(&data, r->gpu, r->model.name, NULL, error));
     TN_TRY(tn_batch_largest(&data, r->model.name, arena, &measured, &r->rows, error));
-    TN_TRY(tn_arena_alloc(arena, r->rows, sizeof *r->row, &r->row, error));
+    TN_TRY(TN_NEW(arena, r->rows, &r->row, error));
     size_t kept = 0;
     for (size_t i = 0; i < r->rows; i++) {
         const tn_gpu *gpu;
@@ -301,7 +301,7 @@ static tn_status find_kept(batch_request *r, tn_arena *arena, tn_error *error) {
     if (!r->data) return TN_OK;
     TN_TRY(tn_finetune_load(r->data, arena, &data, error));
     for (size_t i = 0; i < data.count; i++) points += data.group[i].count;
-    TN_TRY(tn_arena_alloc(arena, points, sizeof *r->kept, &r->kept, error));
+    TN_TRY(TN_NEW(arena, points, &r->kept, error));
     for (size_t i = 0; i < data.count; i++) {
         size_t first = 0;
         while (strcmp(data.group[first].model, data.group[i].model) != 0) first++;
@@ -316,7 +316,7 @@ static tn_status factor_of(const batch_request *r, const char *gpu, tn_arena *ar
     const tn_framework *f = &r->table.framework;
     double *of_others;
     size_t others = 0;
-    TN_TRY(tn_arena_alloc(arena, r->kept_rows, sizeof *of_others, &of_others, error));
+    TN_TRY(TN_NEW(arena, r->kept_rows, &of_others, error));
     for (size_t i = 0; i < r->kept_rows; i++)
         if (strcmp(r->kept[i].gpu, gpu) != 0) of_others[others++] = r->kept[i].factor;
     if (!tn_batch_calibrate(of_others, others, factor)) *factor = tn_framework_factor(f, false);
@@ -332,7 +332,7 @@ static tn_status rows_of_gpus(batch_request *r, tn_arena *arena, tn_error *error
     double sequence, sparsity = isnan(r->sparsity) ? (double)f->active / (double)f->experts : r->sparsity;
     TN_TRY(sequence_of(r, NULL, &sequence, error));
     r->rows = chosen ? 1 : r->table.count;
-    TN_TRY(tn_arena_alloc(arena, r->rows, sizeof *r->row, &r->row, error));
+    TN_TRY(TN_NEW(arena, r->rows, &r->row, error));
     for (size_t i = 0; i < r->rows; i++) {
         const tn_gpu *gpu = chosen ? chosen : &r->table.gpu[i];
         r->row[i].of = (tn_batch_measured){
@@ -365,7 +365,7 @@ static tn_status fit_formula(batch_request *r, tn_arena *arena, tn_error *error)
     tn_batch_measured *row;
     tn_language_count count;
     if (r->measured < 2) return TN_OK;
-    TN_TRY(tn_arena_alloc(arena, r->measured, sizeof *row, &row, error));
+    TN_TRY(TN_NEW(arena, r->measured, &row, error));
     for (size_t i = 0; i < r->measured; i++) row[i] = r->row[i].of;
     TN_TRY(tn_language_count_of(&r->model, 1, r->model.feed_forward.active, &count, error));
     r->fitted.model_GB = r->has_published ? r->published.model_GB : (double)count.weight_bytes / 1e9;

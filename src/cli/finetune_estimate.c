@@ -474,8 +474,8 @@ tn_status tn_finetune_estimate_bill(const tn_estimate_asked *asked, int *answer,
     if (!w.has_lengths && !asked->data)
         return tn_fail(error, TN_INPUT, "--tokens N is missing: tokens of an example, or their median");
     size_t most = w.table.count + TN_FINETUNE_MOST_GROUPS + GPUS_MOST;
-    TN_TRY(tn_arena_alloc(w.arena, most, sizeof *w.line, &w.line, error));
-    TN_TRY(tn_arena_alloc(w.arena, most, sizeof *w.left, &w.left, error));
+    TN_TRY(TN_NEW(w.arena, most, &w.line, error));
+    TN_TRY(TN_NEW(w.arena, most, &w.left, error));
     if (w.has_lengths) TN_TRY(estimate_all(&w));
     TN_TRY(beside_measurements(&w));
     qsort(w.line, w.lines, sizeof *w.line, by_cost);

@@ -1,6 +1,6 @@
 #include "finetune/batch.h"
 
-#include "base/gsl.h"
+#include "base/guard.h"
 #include "finetune/law.h"
 
 #include <gsl/gsl_errno.h>

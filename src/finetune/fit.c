@@ -182,7 +182,7 @@ static tn_status leave_each(const tn_finetune_group *group, tn_finetune_point *r
 tn_status tn_finetune_leave_one_out(const tn_finetune_group *group, double c3, const tn_finetune_fit *step,
                                     tn_finetune_cross *cross, tn_error *error) {
     tn_finetune_point *rest;
-    TN_TRY(tn_alloc(group->count, sizeof *rest, &rest, error));
+    TN_TRY(TN_ALLOC(group->count, &rest, error));
     sums sum = {0};
     tn_status status = leave_each(group, rest, c3, step, &sum, error);
     tn_free(rest);

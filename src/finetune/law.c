@@ -1,6 +1,6 @@
 #include "finetune/law.h"
 
-#include "base/gsl.h"
+#include "base/guard.h"
 #include "base/memory.h"
 
 #include <gsl/gsl_cdf.h>
@@ -390,8 +390,8 @@ tn_status tn_step_fit(const tn_finetune_point *point, size_t count, const tn_ste
     TN_TRY(tn_finetune_need_two_batches(point, count, error));
     problem p = {.point = point, .count = count};
     tn_gsl_quiet();
-    tn_status status = tn_alloc(count, sizeof *p.scale, &p.scale, error);
-    if (status == TN_OK) status = tn_alloc(count, sizeof *p.weight, &p.weight, error);
+    tn_status status = TN_ALLOC(count, &p.scale, error);
+    if (status == TN_OK) status = TN_ALLOC(count, &p.weight, error);
     if (status == TN_OK) status = fit(&p, start, estimate, error);
     tn_gsl_restore();
     tn_free(p.scale);

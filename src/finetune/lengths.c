@@ -1,6 +1,6 @@
 #include "finetune/lengths.h"
 
-#include "base/gsl.h"
+#include "base/guard.h"
 #include "text/csv.h"
 
 #include <gsl/gsl_cdf.h>
@@ -23,7 +23,7 @@ tn_status tn_lengths_load(const char *path, double longest, tn_arena *arena, tn_
     if (csv.rows == 0)
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = csv.file, .line = 1, .column = 1},
                           "no lengths below the head row; a row a query is needed");
-    TN_TRY(tn_arena_alloc(arena, csv.rows, sizeof *token, &token, error));
+    TN_TRY(TN_NEW(arena, csv.rows, &token, error));
     for (size_t i = 0; i < csv.rows; i++) {
         TN_TRY(tn_csv_count(&csv, i, column, 1, TN_LENGTHS_MOST, &token[i], error));
         if ((double)token[i] > longest) token[i] = (uint64_t)longest;

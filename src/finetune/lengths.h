@@ -6,7 +6,7 @@
 #ifndef TN_FINETUNE_LENGTHS_H
 #define TN_FINETUNE_LENGTHS_H
 
-#include "base/arena.h"
+#include "base/memory.h"
 #include "base/error.h"
 #include "base/public.h"
 
