@@ -342,29 +342,41 @@ static int by_cost(const void *a, const void *b) {
     return tn_bill_compare(&((const line *)a)->bill, &((const line *)b)->bill);
 }
 
+static void show_price(const void *row, tn_buffer *cell) {
+    const tn_bill *bill = &((const line *)row)->bill;
+    if (isnan(bill->usd_per_hour)) {
+        tn_buffer_text(cell, "-");
+        return;
+    }
+    tn_buffer_format(cell, "%.2f %s%s%s", bill->usd_per_hour,
+                     bill->price_unverified ? "assumed" : bill->price_origin, bill->price_date ? " " : "",
+                     bill->price_date ? bill->price_date : "");
+}
+
 static void show_note(const void *row, tn_buffer *cell) {
     const line *of = row;
-    tn_show_price_note(&of->bill, of->note ? of->note : "", cell);
+    tn_buffer_format(cell, "%s%s", of->is_estimate ? "" : "measured: ", of->note ? of->note : "");
 }
 
 static const tn_column line_columns[] = {
     TN_COLUMN_AS("gpu", line, bill.gpu, "gpu"),
     TN_COLUMN(line, gpus, NULL),
     TN_COLUMN(line, parallel, "shared out", TN_OPTIONAL),
-    TN_COLUMN(line, basis, "basis"),
+    TN_COLUMN(line, basis, NULL),
     TN_COLUMN_AS("batch_size", line, bill.batch, "batch", TN_FIXED(0)),
     TN_RANGE("batch_interval", line, batch_low, "range", TN_FIXED(0)),
     TN_COLUMN(line, batch_by, NULL),
-    TN_COLUMN_AS("queries_per_s", line, bill.queries_per_s.value, "examples/s"),
+    TN_COLUMN_AS("queries_per_s", line, bill.queries_per_s.value, "examples/s", TN_DIGITS(3)),
     TN_RANGE("queries_per_s_interval", line, bill.queries_per_s.low, NULL),
-    TN_COLUMN_AS("hours", line, bill.hours.value, "hours"),
-    TN_RANGE("hours_interval", line, bill.hours.low, "range", TN_DIGITS(3)),
+    TN_COLUMN_AS("hours", line, bill.hours.value, "hours", TN_DIGITS(3)),
+    TN_RANGE("hours_interval", line, bill.hours.low, NULL),
     TN_COLUMN_AS("usd", line, bill.usd.value, "cost, $", TN_FIXED(2)),
     TN_RANGE("usd_interval", line, bill.usd.low, "range", TN_DIGITS(3)),
-    TN_COLUMN_AS("usd_per_hour", line, bill.usd_per_hour, "$/h", TN_FIXED(2)),
+    TN_COLUMN_AS("usd_per_hour", line, bill.usd_per_hour, NULL),
+    TN_WRITTEN(NULL, NULL, "$/h", .cell = show_price),
     TN_COLUMN_AS("price_unverified", line, bill.price_unverified, NULL),
-    TN_COLUMN_AS("price_origin", line, bill.price_origin, "price"),
-    TN_COLUMN_AS("price_date", line, bill.price_date, "of month"),
+    TN_COLUMN_AS("price_origin", line, bill.price_origin, NULL),
+    TN_COLUMN_AS("price_date", line, bill.price_date, NULL),
     TN_COLUMN_AS("padded_tokens", line, of.tokens, NULL, TN_WHEN(line, is_estimate)),
     TN_COLUMN(line, own_tokens, NULL, TN_WHEN(line, is_estimate)),
     TN_COLUMN_AS("kernels_per_step", line, of.kernels, NULL, TN_WHEN(line, is_estimate)),
@@ -411,28 +423,31 @@ static const tn_record answer_record = TN_RECORD(work, answer_columns);
 
 static void say_lengths(const work *w) {
     const tn_lengths *l = &w->lengths;
+    double mean = tn_lengths_mean(l);
     if (!w->has_lengths) return;
-    tn_say("; %g tokens an example", l->median);
     if (l->count)
-        tn_say(" (median of %zu, at most %g)", l->count, tn_lengths_longest(l, 1));
-    else if (l->spread > 0)
-        tn_say(" (median, spread %g)", l->spread);
+        tn_say("%zu lengths: median %g tokens, at most %g", l->count, l->median, tn_lengths_longest(l, 1));
+    else
+        tn_say("%g tokens an example%s", l->median, l->spread > 0 ? " (median)" : "");
+    if (l->spread > 0) tn_say(", spread %g", l->spread);
     if (l->packed)
-        tn_say(", packed: %.4g each, nothing is padded", tn_lengths_mean(l));
+        tn_say(", packed: %.4g each, nothing is padded", mean);
     else if (!w->lengths_known)
-        tn_say("; ranges hold from no padding to that of usual data; --spread or --lengths narrow them");
-    else if (w->lines && w->line[0].is_estimate && w->line[0].of.tokens > 1.005 * tn_lengths_mean(l))
-        tn_say("; %.0f %% of a batch of %.0f are padding",
-               100 * (1 - tn_lengths_mean(l) / w->line[0].of.tokens), w->line[0].bill.batch);
+        tn_say("; ranges go from no padding to that of usual data (--spread, --lengths)");
+    else if (w->lines && w->line[0].is_estimate && w->line[0].of.tokens > 1.005 * mean)
+        tn_say("; %.0f %% of what %s computes is padding", 100 * (1 - mean / w->line[0].of.tokens),
+               w->line[0].bill.gpu);
+    tn_say("\n");
 }
 
 static tn_status print_people(const work *w) {
     char parameters[32], trained[32];
     tn_say("%s, %s: %s parameters, %s trained", w->name, w->method, tn_count_text(w->parameters, parameters),
            tn_count_text(w->trained_parameters, trained));
+    tn_say("\n");
     say_lengths(w);
-    tn_say("\n\n");
-    TN_TRY(tn_output_rows(&line_record, w->line, w->lines, w->error));
+    tn_say("\n");
+    if (w->lines) TN_TRY(tn_output_rows(&line_record, w->line, w->lines, w->error));
     bool assumed = false;
     for (size_t i = 0; i < w->lines; i++) assumed |= w->line[i].bill.price_unverified;
     tn_say_below_bills(w->left, w->lefts, assumed);

@@ -194,22 +194,28 @@ tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *tab
     return TN_OK;
 }
 
+/* "h100" of H100-80GB: the name up to its memory. */
+static bool is_short_name(const tn_gpu *gpu, const char *name) {
+    size_t length = strcspn(gpu->name, "-");
+    return strlen(name) == length && strncasecmp(gpu->name, name, length) == 0;
+}
+
 tn_status tn_gpu_find(const tn_gpu_table *table, const char *name, const tn_gpu **gpu, tn_error *error) {
     const char *near = NULL;
+    const tn_gpu *of_device = NULL, *shortened = NULL;
     for (size_t i = 0; i < table->count; i++) {
-        if (strcmp(table->gpu[i].name, name) == 0) {
-            *gpu = &table->gpu[i];
+        const tn_gpu *of = &table->gpu[i];
+        if (strcasecmp(of->name, name) == 0) {
+            *gpu = of;
             return TN_OK;
         }
-        if (strcasecmp(table->gpu[i].name, name) == 0 ||
-            (table->gpu[i].device && strcasecmp(table->gpu[i].device, name) == 0)) {
-            *gpu = &table->gpu[i];
-            return TN_OK;
-        }
-        const char *of_device = table->gpu[i].device ? table->gpu[i].device : table->gpu[i].name;
-        const char *const nearer[] = {near ? near : table->gpu[i].name, table->gpu[i].name, of_device};
+        if (!of_device && of->device && strcasecmp(of->device, name) == 0) of_device = of;
+        if (!shortened && is_short_name(of, name)) shortened = of;
+        const char *const nearer[] = {near ? near : of->name, of->name, of->device ? of->device : of->name};
         near = tn_suggest(name, nearer, 3);
     }
+    *gpu = of_device ? of_device : shortened;
+    if (*gpu) return TN_OK;
     return tn_fail_at(error, TN_INPUT, (tn_position){.file = table->file},
                       "no gpu called '%s' in this table; %s%s%s", name,
                       near ? "did you mean '" : "add a row for it", near ? near : "", near ? "'?" : "");
@@ -258,6 +264,7 @@ tn_status tn_bill_reckon(tn_bill *bill, double queries, double epochs, tn_error 
 int tn_bill_compare(const tn_bill *x, const tn_bill *y) {
     bool none_x = isnan(x->usd.value), none_y = isnan(y->usd.value);
     if (none_x != none_y) return none_x - none_y;
+    if (x->price_unverified != y->price_unverified) return x->price_unverified - y->price_unverified;
     double u = none_x ? x->hours.value : x->usd.value, v = none_x ? y->hours.value : y->usd.value;
     if (u != v) return u < v ? -1 : 1;
     return strcmp(x->gpu, y->gpu);

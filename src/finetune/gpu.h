@@ -56,8 +56,8 @@ extern const tn_schema tn_gpu_table_schema;
 /* Loads a path or a bare name of models/prices/ ("gpus"). Lives in `arena`. */
 tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *table, tn_error *error);
 
-/* The row of that name, or of that roofline device (the first of them), upper and lower case alike; else TN_INPUT with
- * the nearest one. */
+/* The row of that name; else the first of that roofline device, or whose name has it before its memory ("l40s" of L40S-48GB);
+ * upper and lower case alike; else TN_INPUT with the nearest one. */
 tn_status tn_gpu_find(const tn_gpu_table *table, const char *name, const tn_gpu **gpu, tn_error *error);
 
 /* Sets what an hour costs, instead of what the table says: of the GPU of that name as tn_gpu_find has it, or of all (NULL). */
@@ -81,7 +81,8 @@ tn_bill tn_bill_of(const tn_gpu *gpu, double batch, tn_finetune_interval queries
 /* Fills hours and usd from the rest. TN_INPUT where the throughput is not positive. */
 tn_status tn_bill_reckon(tn_bill *bill, double queries, double epochs, tn_error *error);
 
-/* Cheapest first, those of unknown price last by their hours; ties by name. */
+/* Prices that somebody published or gave first, then assumed ones, those of unknown price last by their hours; among each the
+ * cheapest first; ties by name. */
 int tn_bill_compare(const tn_bill *x, const tn_bill *y);
 void tn_bill_sort(tn_bill *bill, size_t count);
 

@@ -2,6 +2,7 @@
 
 #include "base/search_path.h"
 #include "device/device_data.h"
+#include "finetune/hub_config.h"
 #include "text/yaml.h"
 
 #include <string.h>
@@ -152,6 +153,21 @@ bool tn_language_is_packed(const tn_language_model *model) {
     return model->matrix_bits < (double)(bits < 16 ? bits : 16);
 }
 
+/* Method lora trains adapters and nothing else, so that some must be on, on layers that there are. */
+static tn_status check_adapters(const tn_language_model *model, const tn_yaml *training, tn_error *error) {
+    const tn_language_adapters *a = &model->training.adapters;
+    const tn_yaml *adapters = tn_yaml_get(training, "adapters");
+    bool feeds = model->feed_forward.layers > 0;
+    if (model->training.method != TN_TUNE_LORA || (a->attention && model->attention.layers > 0) ||
+        (a->state_space && model->state_space.layers > 0) || (a->feed_forward && feeds) ||
+        (a->router && feeds && model->feed_forward.experts > 1))
+        return TN_OK;
+    return tn_fail_at(
+        error, TN_INPUT, adapters ? adapters->at : training->at,
+        "method lora trains nothing, as no layer has adapters; set attention, state_space, feed_forward or "
+        "router of training.adapters to true: {rank: 16, attention: true, feed_forward: true}");
+}
+
 static tn_status check(const tn_language_model *model, const tn_yaml *root, tn_error *error) {
     const tn_language_feed_forward *f = &model->feed_forward;
     const tn_yaml *node = tn_yaml_get(root, "feed_forward");
@@ -164,7 +180,7 @@ static tn_status check(const tn_language_model *model, const tn_yaml *root, tn_e
         return tn_fail_at(error, TN_INPUT, node ? node->at : root->at,
                           "%llu heads share %llu kv_heads; kv_heads must divide heads",
                           (unsigned long long)a->heads, (unsigned long long)a->kv_heads);
-    return TN_OK;
+    return check_adapters(model, tn_yaml_get(root, "training"), error);
 }
 
 static bool is_kind(const tn_yaml *root, const char *kind) {
@@ -182,12 +198,25 @@ static tn_status decode(const tn_yaml *root, tn_arena *arena, tn_language_model 
     return check(model, root, error);
 }
 
+static bool is_json(const char *name) {
+    size_t length = strlen(name);
+    return length > 5 && strcmp(name + length - 5, ".json") == 0;
+}
+
+static tn_status load_tree(const char *name, tn_arena *arena, tn_yaml **root, tn_error *error) {
+    const char *path;
+    if (is_json(name)) {
+        TN_TRY(tn_yaml_load(name, arena, root, error));
+        return tn_hub_config_read(*root, arena, root, error);
+    }
+    TN_TRY(tn_search_path_find(folder, name, arena, &path, error));
+    return tn_yaml_load(path, arena, root, error);
+}
+
 tn_status tn_language_model_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
                                  tn_language_model *model, tn_error *error) {
-    const char *path;
     tn_yaml *root;
-    TN_TRY(tn_search_path_find(folder, name, arena, &path, error));
-    TN_TRY(tn_yaml_load(path, arena, &root, error));
+    TN_TRY(load_tree(name, arena, &root, error));
     if (!own_tree(root))
         return tn_fail_at(
             error, TN_INPUT, root->at,
