@@ -1,4 +1,4 @@
-/* tenfold finetune fit|max-batch|cost|predict|count: the fine-tuning cost model; what they share, and the two short ones. */
+/* tenfold finetune fit|max-batch|cost|predict|count|profile: the fine-tuning cost model; what they share, and the two short ones. */
 #include "cli/cmd_finetune.h"
 #include "base/name_index.h"
 #include "cli/commands.h"
@@ -72,6 +72,18 @@ tn_status tn_take_prices(const tn_option_list *given, tn_gpu_table *table, tn_er
         TN_TRY(tn_need_positive("--price", usd, 1e6, error));
         TN_TRY(tn_gpu_set_price(table, equals ? name : NULL, usd, error));
     }
+    return TN_OK;
+}
+
+tn_status tn_take_method(const char *method, const char **set, size_t *count, tn_error *error) {
+    static const char *const methods[] = {"full", "lora", "qlora"};
+    size_t place = 0;
+    if (!method) return TN_OK;
+    while (place < 3 && strcmp(method, methods[place]) != 0) place++;
+    if (place == 3) return tn_fail(error, TN_INPUT, "--method %s; it is full, lora or qlora", method);
+    set[(*count)++] = place == 0 ? "training.method=full" : "training.method=lora";
+    /* 4-bit blocks of 64 with scales of 8 bits, these with scales of 32 bits per 256 blocks. */
+    if (place == 2) set[(*count)++] = "matrix_bits=4.127";
     return TN_OK;
 }
 
@@ -522,7 +534,7 @@ const tn_command tn_finetune_batch_command = {
 
 static const tn_command *const parts[] = {
     &tn_finetune_fit_command,     &tn_finetune_batch_command, &tn_finetune_cost_command,
-    &tn_finetune_predict_command, &tn_finetune_count_command,
+    &tn_finetune_predict_command, &tn_finetune_count_command, &tn_finetune_profile_command,
 };
 
 const tn_command tn_command_finetune = {
@@ -532,6 +544,7 @@ const tn_command tn_command_finetune = {
              "max-batch MODEL --sequence TOKENS [OPTIONS]\n"
              "cost [MODEL|DATA.csv] --queries N --epochs N [OPTIONS]\n"
              "predict DATA.csv --gpu NAME [OPTIONS]\n"
-             "count MODEL --sequence TOKENS [OPTIONS]",
+             "count MODEL --sequence TOKENS [OPTIONS]\n"
+             "profile MODEL --gpu NAME --batch B [OPTIONS]",
     TN_PARTS(parts),
 };

@@ -10,7 +10,7 @@
 #include "text/json.h"
 
 extern const tn_command tn_finetune_fit_command, tn_finetune_batch_command, tn_finetune_cost_command,
-    tn_finetune_predict_command, tn_finetune_count_command;
+    tn_finetune_predict_command, tn_finetune_count_command, tn_finetune_profile_command;
 
 /* --- Choosing a law. */
 
@@ -35,6 +35,9 @@ tn_status tn_need_positive(const char *what, double value, double most, tn_error
 
 /* Takes what --price says, [GPU=]USD each, instead of the table's prices. */
 tn_status tn_take_prices(const tn_option_list *given, tn_gpu_table *table, tn_error *error);
+
+/* Appends what --method full, lora or qlora (NULL: the file's own) sets in a model. */
+tn_status tn_take_method(const char *method, const char **set, size_t *count, tn_error *error);
 
 /* --- Output. */
 

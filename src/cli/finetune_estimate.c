@@ -63,19 +63,11 @@ bool tn_estimate_names_model(const char *name) {
 /* ---- what is asked ---- */
 
 static tn_status load_model(work *w) {
-    static const char *const methods[] = {"full", "lora", "qlora"};
     const tn_estimate_asked *asked = w->asked;
     const char *set[TN_OPTION_MOST + 4];
     size_t count = 0;
     const char *method = asked->method;
-    if (method) {
-        size_t place = 0;
-        while (place < 3 && strcmp(method, methods[place]) != 0) place++;
-        if (place == 3) return tn_fail(w->error, TN_INPUT, "--method %s; it is full, lora or qlora", method);
-        set[count++] = place == 0 ? "training.method=full" : "training.method=lora";
-        /* 4-bit blocks of 64 with scales of 8 bits, these with scales of 32 bits per 256 blocks. */
-        if (place == 2) set[count++] = "matrix_bits=4.127";
-    }
+    TN_TRY(tn_take_method(method, set, &count, w->error));
     for (size_t i = 0; i < asked->set.count; i++) set[count++] = asked->set.item[i];
     TN_TRY(tn_language_model_load(asked->model, set, count, w->arena, &w->model, w->error));
     w->name = w->model.name;

@@ -35,6 +35,19 @@
 
 TN_PUBLIC_BEGIN
 
+/* What the layers of a kind come to: of one layer and one token, where nothing else is said. */
+typedef struct tn_language_part {
+    uint64_t layers;
+    uint64_t matrix_parameters; /* all experts' */
+    uint64_t matrix_macs, other_macs,
+        adapter_macs;      /* of the forward pass; other: scores, the scan, a router */
+    uint64_t trained_macs; /* of them those whose weights have gradients */
+    uint64_t norm_bytes, gathered_bytes,
+        adapter_bytes;   /* kept, where everything is: by the norm, around experts, by adapters */
+    uint64_t kept_bytes; /* all of it */
+} tn_language_part;
+enum { TN_PART_ATTENTION, TN_PART_STATE_SPACE, TN_PART_FEED_FORWARD, TN_LANGUAGE_PARTS };
+
 typedef struct tn_language_count {
     uint64_t parameters, active_parameters; /* active: that one token meets */
     uint64_t trained_parameters;            /* all, or the adapters' */
@@ -45,6 +58,8 @@ typedef struct tn_language_count {
     uint64_t
         workspace_bytes; /* the largest matrix unpacked to activation_bits, where it is stored in fewer */
     uint64_t reserve_bytes;
+    tn_language_part part[TN_LANGUAGE_PARTS];
+    uint64_t head_macs;        /* of the output projection, a token */
     uint64_t activation_bytes; /* of one query at the step's peak */
     uint64_t kept_bytes;       /* of it: what layers keep */
     uint64_t layer_bytes;      /* the largest layer whole, where layers run forward again; else 0 */

@@ -4,56 +4,6 @@
 
 #include <math.h>
 
-/* Kernels of a forward pass, as the header lists them. */
-enum {
-    NORM = 8,
-    ATTENTION = 25,
-    STATE_SPACE = 40,
-    ROUTE = 8,
-    GATHER = 8,
-    MATRIX = 1,
-    UNPACK = 1,
-    ADAPTER = 5,
-    CASTS = 2
-};
-/* Launches of an optimizer that takes many tensors at once. */
-enum { OPTIMIZER = 12 };
-enum { ATTENTION_MATRICES = 4, BITS = 8 };
-
-double tn_experts_touched(double experts, double active, double choices) {
-    return experts * (1 - pow(1 - active / experts, choices));
-}
-
-static double matrix_kernels(const tn_language_model *model, bool adapted) {
-    bool adapter = adapted && model->training.method == TN_TUNE_LORA;
-    return MATRIX + (tn_language_is_packed(model) ? UNPACK : 0) +
-           (adapter ? ADAPTER + (model->training.adapters.input_bits ? CASTS : 0) : 0);
-}
-
-/* Times that the forward pass is run, and gone through backward. */
-static double passes(const tn_language_model *model) {
-    return model->training.checkpointing ? 3 : 2;
-}
-
-/* Of a step. */
-static double count_kernels(const tn_language_model *model, double touched) {
-    const tn_language_adapters *adapters = &model->training.adapters;
-    const tn_language_feed_forward *f = &model->feed_forward;
-    bool routed = f->experts > 1;
-    double attention = NORM + ATTENTION + ATTENTION_MATRICES * matrix_kernels(model, adapters->attention);
-    double expert =
-        (double)f->matrices * matrix_kernels(model, adapters->feed_forward) + (routed ? GATHER : 0);
-    double router = routed ? ROUTE + matrix_kernels(model, adapters->router) : 0;
-    double forward = (double)model->attention.layers * attention +
-                     (double)model->state_space.layers * (NORM + STATE_SPACE) +
-                     (double)f->layers * (NORM + router + touched * expert);
-    return forward * (passes(model) + 1) + OPTIMIZER;
-}
-
-static double rows_of(const tn_language_model *model, double active, double tokens) {
-    return tokens * active / (double)model->feed_forward.experts;
-}
-
 static double gpus_of(const tn_finetune_work *work) {
     return (double)(work->gpus ? work->gpus : 1);
 }
@@ -67,7 +17,8 @@ static double communication_seconds(const tn_finetune_work *work, const tn_gpu *
                                     const tn_language_count *count) {
     double g = gpus_of(work), m = nodes_of(work);
     double weights = (double)count->weight_bytes, gradients = (double)count->gradient_bytes;
-    double bytes = work->sharded ? passes(work->model) * weights + gradients : 2 * gradients;
+    double passes = work->model->training.checkpointing ? 3 : 2; /* forward, again, backward */
+    double bytes = work->sharded ? passes * weights + gradients : 2 * gradients;
     double share = 1e9 * work->framework->bandwidth_share;
     return bytes * ((g - 1) / g / gpu->link_GBps + (m - 1) / m / (g * work->framework->network_GBps)) / share;
 }
@@ -77,50 +28,51 @@ static double beside(double x, double y) {
     return fmax(x, y) + fmin(x, y) / 2;
 }
 
+void tn_effort_seconds(const tn_effort *effort, const tn_kernels *kernels, const tn_language_model *model,
+                       const tn_gpu *gpu, const tn_framework *framework, tn_effort_time *seconds) {
+    double bytes_per_s = 1e9 * gpu->bandwidth_GBps * framework->bandwidth_share;
+    double operations_per_s =
+        1e12 * gpu->peak_TFLOPS * framework->compute_share * 16 / (double)model->training.compute_bits;
+    *seconds = (tn_effort_time){.host = 1e-6 * framework->host_us * effort->launches,
+                                .products = effort->operations / operations_per_s,
+                                .few_rows = effort->operations / operations_per_s *
+                                            framework->half_rate_rows / kernels->rows,
+                                .weights = effort->weight_bytes / bytes_per_s,
+                                .activations = effort->activation_bytes / bytes_per_s,
+                                .update = effort->update_bytes / bytes_per_s};
+}
+
+double tn_device_seconds(const tn_effort_time *of) {
+    return of->products + of->few_rows + of->weights + of->activations + of->update;
+}
+
 /* The parts of a step with queries of `tokens` tokens. */
 static tn_status reckon(const tn_finetune_work *work, const tn_gpu *gpu, uint64_t batch, double tokens,
                         tn_finetune_estimate *estimate, tn_error *error) {
-    const tn_language_model *model = work->model;
-    const tn_framework *framework = work->framework;
-    tn_language_model keeping = *model;
-    tn_language_count count, kept;
-    const tn_language_training *t = &model->training;
-    const tn_language_feed_forward *f = &model->feed_forward;
-    uint64_t whole = (uint64_t)ceil(tokens);
-    keeping.training.checkpointing = false;
-    TN_TRY(tn_language_count_of(model, whole, work->active, &count, error));
-    TN_TRY(tn_language_count_of(&keeping, whole, work->active, &kept, error));
-    double b = (double)batch, active = (double)work->active, touched = (double)f->experts;
-    double part = tokens / (double)whole; /* counts are of whole tokens */
-    if (f->experts > 1) touched = tn_experts_touched(touched, active, b * tokens);
-    double expert_parameters =
-        (double)f->layers * (double)f->matrices * (double)f->size * (double)model->hidden;
-    double matrices = (double)count.matrix_parameters - expert_parameters * ((double)f->experts - touched);
-    double stored = matrices * model->matrix_bits, unpacked = 2 * matrices * (double)t->activation_bits;
-    double bits_read = passes(model) * (stored + (tn_language_is_packed(model) ? unpacked : 0));
-    double bits_updated =
-        (double)count.trained_parameters *
-        (2.0 * (double)t->gradient_bits + 2.0 * (double)t->optimizer_bits + 2.0 * model->matrix_bits);
-    double bits_kept = (passes(model) + 1) * BITS * (double)kept.activation_bytes * b * part;
-    double bits_per_s = BITS * 1e9 * gpu->bandwidth_GBps * framework->bandwidth_share;
-    double operations_per_s =
-        1e12 * gpu->peak_TFLOPS * framework->compute_share * 16 / (double)t->compute_bits;
-    double rows = rows_of(model, active, b * tokens);
-    *estimate =
-        (tn_finetune_estimate){.kernels = count_kernels(model, touched),
-                               .tokens = tokens,
-                               .weights_s = bits_read / bits_per_s,
-                               .products_s = (double)count.training_flops * b * part / operations_per_s *
-                                             (1 + framework->half_rate_rows / rows),
-                               .activations_s = bits_kept / bits_per_s,
-                               .optimizer_s = bits_updated / bits_per_s};
-    estimate->host_s = 1e-6 * framework->host_us * estimate->kernels;
-    double device =
-        estimate->weights_s + estimate->products_s + estimate->activations_s + estimate->optimizer_s;
-    estimate->seconds.value = f->experts > 1 ? estimate->host_s + device : fmax(estimate->host_s, device);
-    estimate->communication_s = communication_seconds(work, gpu, &count);
-    estimate->seconds.value = beside(estimate->seconds.value, estimate->communication_s);
-    estimate->queries_per_s.value = gpus_of(work) * nodes_of(work) * b / estimate->seconds.value;
+    tn_kernels kernels;
+    tn_language_count count;
+    tn_finetune_estimate made = {.tokens = tokens};
+    double device = 0;
+    TN_TRY(tn_kernels_of_step(work->model, (double)batch, tokens, work->active, NULL, &kernels, error));
+    TN_TRY(tn_language_count_of(work->model, 1, work->active, &count, error));
+    for (size_t i = 0; i < kernels.count; i++)
+        for (int stage = 0; stage < TN_STAGES; stage++) {
+            const tn_effort *effort = &kernels.kernel[i].stage[stage];
+            tn_effort_time of;
+            tn_effort_seconds(effort, &kernels, work->model, gpu, work->framework, &of);
+            made.kernels += effort->launches;
+            made.host_s += of.host;
+            made.products_s += of.products + of.few_rows;
+            made.weights_s += of.weights;
+            made.activations_s += of.activations;
+            made.optimizer_s += of.update;
+            device += tn_device_seconds(&of);
+        }
+    made.communication_s = communication_seconds(work, gpu, &count);
+    made.seconds.value =
+        beside(kernels.waits ? made.host_s + device : fmax(made.host_s, device), made.communication_s);
+    made.queries_per_s.value = gpus_of(work) * nodes_of(work) * (double)batch / made.seconds.value;
+    *estimate = made;
     return TN_OK;
 }
 

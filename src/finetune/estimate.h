@@ -2,12 +2,12 @@
  * of the framework that drives it.
  *
  *   host         kernels launched one after the other, each host_us of the host: an eager framework
- *   weights      bytes of all matrices as stored, read once in each pass (forward, forward again with checkpointing,
- *                backward); where they are stored in fewer bits than activations, written and read unpacked as well
- *   products     2 x multiply-adds (finetune/count.h) over the share of the peak that is reached: of operands of 32 bits
- *                half the peak of 16; n rows of a product (tokens of an expert) reach n / (n + half_rate_rows) of it
- *   activations  what a step keeps without checkpointing, written and read once in each pass
+ *   weights      bytes of all matrices, in every pass
+ *   products     operations over the share of the peak that is reached: of operands of 32 bits half the peak of 16; n rows of
+ *                a product (tokens of an expert) reach n / (n + half_rate_rows) of it
+ *   activations  bytes that are written and read
  *   optimizer    gradients written and read, state read and written, parameters read and written
+ * How many of each a step has: finetune/kernels.h.
  * Bytes go over the share of the bandwidth that is reached. The device's parts are added: a kernel waits for the one
  * before. Where a router chooses experts the host reads the choice back, so that it can't run ahead: host and device
  * are added; else the longer of the two counts.
@@ -18,13 +18,6 @@
  * gradients scattered once: passes x weights + gradients. Bytes B that all must have take B ((g-1)/g / link +
  * (m-1)/m / (g network)) on m nodes of g GPUs. They run beside computation, in part: the longer of the two and half of the
  * shorter, with a range from hidden to added.
- *
- * Experts touched: of E of which every token chooses a, n tokens choosing alike often enough leave out
- * E (1 - a/E)^n of them (independent choices); the others' weights are not read and their kernels not launched.
- *
- * Kernels of a layer's forward pass, of a framework that fuses nothing: 8 a norm; 25 for the mixing of attention, 40
- * for a state space with its matrices; 8 to route and 8 to gather and scatter around an expert; a matrix takes 1, 1
- * more to unpack it, and 5 with an adapter (dropout, two products, scale, sum), 7 where that casts a copy of its input. Backward twice as many.
  *
  * Queries are as long as finetune/lengths.h has them, padded to the longest of their batch.
  *
@@ -40,6 +33,7 @@
 #include "finetune/count.h"
 #include "finetune/fit.h"
 #include "finetune/gpu.h"
+#include "finetune/kernels.h"
 #include "finetune/lengths.h"
 
 #include <stdint.h>
@@ -79,8 +73,13 @@ tn_status tn_finetune_estimate_largest(const tn_finetune_work *work, const tn_gp
 tn_status tn_finetune_largest_batch(const tn_finetune_work *work, double memory_GB, tn_batch_interval *batch,
                                     tn_error *error);
 
-/* Experts of `experts` that `choices` tokens touch, each choosing `active` of them. */
-double tn_experts_touched(double experts, double active, double choices);
+/* Seconds of what a group of kernels asks for in a stage; few_rows: that products take longer as they have few rows. */
+typedef struct tn_effort_time {
+    double host, products, few_rows, weights, activations, update;
+} tn_effort_time;
+void tn_effort_seconds(const tn_effort *effort, const tn_kernels *kernels, const tn_language_model *model,
+                       const tn_gpu *gpu, const tn_framework *framework, tn_effort_time *seconds);
+double tn_device_seconds(const tn_effort_time *of); /* all but the host's, one after the other */
 
 TN_PUBLIC_END
 

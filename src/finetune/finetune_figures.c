@@ -118,3 +118,30 @@ tn_status tn_finetune_cost_figure(const char *path, const char *heading, const t
     }
     return draw(path, "finetune-cost", &sheet, error);
 }
+
+tn_status tn_finetune_profile_figure(const char *path, const char *heading, const tn_profile *profile,
+                                     tn_error *error) {
+    figure_text sheet = {0};
+    double most = 0;
+    char name[16], text[128];
+    tn_define_text(&sheet.definition, "heading", heading);
+    tn_buffer_format(&sheet.definition, "rows = %zu\n", profile->kernels);
+    for (int stage = 0; stage < TN_STAGES; stage++) {
+        tn_snprintf(name, sizeof name, "stage_%d", stage);
+        tn_define_text(&sheet.definition, name, tn_stage_names[stage]);
+    }
+    for (size_t i = 0; i < profile->kernels; i++) {
+        const tn_profile_row *row = &profile->kernel[i];
+        most = fmax(most, 1e3 * row->seconds);
+        tn_snprintf(text, sizeof text, "%s: %s", row->layer, row->name);
+        tn_figure_cell(&sheet.data, text);
+        for (int stage = 0; stage < TN_STAGES; stage++)
+            tn_buffer_format(&sheet.data, " %.17g", 1e3 * row->stage_seconds[stage]);
+        tn_buffer_format(&sheet.data, " %.17g ", 1e3 * row->seconds);
+        tn_snprintf(text, sizeof text, "%.0f %%, %s", 100 * row->share, row->limit);
+        tn_figure_cell(&sheet.data, text);
+        tn_buffer_text(&sheet.data, "\n");
+    }
+    tn_define_real(&sheet.definition, "most", most);
+    return draw(path, "finetune-profile", &sheet, error);
+}

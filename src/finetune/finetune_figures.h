@@ -5,9 +5,10 @@
 
 #include "base/error.h"
 #include "base/public.h"
-#include "finetune/gpu.h"
 #include "finetune/data.h"
 #include "finetune/fit.h"
+#include "finetune/gpu.h"
+#include "finetune/profile.h"
 
 #include <stddef.h>
 
@@ -20,6 +21,10 @@ tn_status tn_finetune_throughput_figure(const char *path, const tn_finetune_data
 /* Bars in the order given. */
 tn_status tn_finetune_cost_figure(const char *path, const char *heading, const tn_bill *bill, size_t count,
                                   tn_error *error);
+
+/* A step's kernels, a bar each by stage, labelled by what limits them (plots/finetune-profile.gp). */
+tn_status tn_finetune_profile_figure(const char *path, const char *heading, const tn_profile *profile,
+                                     tn_error *error);
 
 TN_PUBLIC_END
 

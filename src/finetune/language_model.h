@@ -54,6 +54,7 @@ typedef struct tn_language_training {
 /* Coefficients of arXiv 2408.04693; `given` where the file has them. */
 typedef struct tn_language_published {
     double c0, c1, c3, model_GB;
+    double expert_share; /* of a step in layers of experts, as remembered; 0: not said */
 } tn_language_published;
 
 typedef struct tn_language_model {

@@ -693,6 +693,51 @@ static void lengths_of_examples(void **state) {
             "--spread is -1");
 }
 
+/* Where the time of a step goes: keys, sums, a figure, and loads of experts. */
+static void profiles(void **state) {
+    (void)state;
+    json_t *answer =
+        test_program_json(0, "finetune", "profile", "mixtral-8x7b", "--gpu", "h100", "--batch", "16",
+                          "--tokens", "160", "--sparse", "2", "--concentration", "2", "--json", NULL);
+    static const char *const lists[] = {"stages", "layers", "kernels"};
+    for (int i = 0; i < 3; i++) {
+        const json_t *list = json_object_get(answer, lists[i]);
+        double seconds = 0, share = 0;
+        assert_true(json_array_size(list) >= 3);
+        for (size_t k = 0; k < json_array_size(list); k++) {
+            const json_t *row = json_array_get(list, k);
+            assert_true(json_is_string(json_object_get(row, "name")));
+            seconds += number(row, "seconds");
+            share += number(row, "share");
+            if (i < 2) continue;
+            assert_true(number(row, "utilisation") < 1 && number(row, "bandwidth") < 1);
+            assert_true(json_is_string(json_object_get(row, "limit")));
+        }
+        assert_true(fabs(seconds / number(answer, "seconds_per_step") - 1) < 1e-9 && fabs(share - 1) < 1e-9);
+    }
+    const json_t *experts = json_object_get(answer, "experts");
+    assert_int_equal(json_array_size(json_object_get(experts, "load")), 8);
+    assert_int_equal(json_array_size(json_object_get(experts, "capacity")), 4);
+    assert_true(number(experts, "imbalance") > 1 &&
+                number(experts, "dense_seconds") > number(answer, "seconds_per_step"));
+    json_decref(answer);
+    const char *const picture = test_in_folder("profile.svg");
+    test_run run = test_program("finetune", "profile", "llama3-8b", "--gpu", "a100", "--batch", "8", "--plot",
+                                picture, NULL);
+    assert_int_equal(run.status, 0);
+    assert_int_equal(access(picture, R_OK), 0);
+    assert_null(strstr(run.out, "experts:"));
+    test_run_free(&run);
+    refused(test_program("finetune", "profile", "mixtral-8x7b", "--gpu", "h100", "--batch", "4", "--sparse",
+                         "9", NULL),
+            "has 8 experts a layer");
+    refused(test_program("finetune", "profile", "llama3-8b", "--gpu", "h100", "--batch", "4",
+                         "--concentration", "1", NULL),
+            "no experts to spread");
+    refused(test_program("finetune", "profile", "llama3-8b", "--gpu", "h100", NULL), "--batch must be given");
+    refused(test_program("finetune", "profile", "llama3-8b", "--batch", "4", NULL), "--gpu must be given");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_price_without_a_measurement),
@@ -707,6 +752,7 @@ int main(void) {
         cmocka_unit_test(a_checkpoints_config),
         cmocka_unit_test(for_a_manager),
         cmocka_unit_test(lengths_of_examples),
+        cmocka_unit_test(profiles),
         cmocka_unit_test(largest_batches),
         cmocka_unit_test(predictions),
         cmocka_unit_test(figures),
