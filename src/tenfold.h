@@ -38,6 +38,7 @@
 #include "device/multiply.h"
 #include "finetune/batch.h"
 #include "finetune/estimate.h"
+#include "finetune/finetune_figures.h"
 #include "finetune/fit.h"
 #include "finetune/gpu.h"
 #include "finetune/transfer.h"

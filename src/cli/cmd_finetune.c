@@ -530,6 +530,44 @@ const tn_command tn_finetune_batch_command = {
     .answer = answer_batch,
 };
 
+/* ---- list gpus: the table that is taken unless another is named ---- */
+
+static void show_price(const void *row, tn_buffer *cell) {
+    const tn_gpu *gpu = row;
+    if (gpu->usd_per_hour > 0)
+        tn_buffer_format(cell, "%.2f, %s%s%s", gpu->usd_per_hour,
+                         gpu->price_unverified ? "assumed" : gpu->price_origin, gpu->price_date ? " " : "",
+                         gpu->price_date ? gpu->price_date : "");
+    else
+        tn_buffer_text(cell, "-");
+}
+
+static const tn_column gpu_columns[] = {
+    TN_COLUMN(tn_gpu, name, "gpu"),
+    TN_COLUMN(tn_gpu, memory_GB, "memory, GB"),
+    TN_COLUMN(tn_gpu, peak_TFLOPS, "peak, TFLOPS"),
+    TN_COLUMN(tn_gpu, bandwidth_GBps, "bandwidth, GB/s"),
+    TN_COLUMN(tn_gpu, link_GBps, "link, GB/s"),
+    TN_COLUMN(tn_gpu, usd_per_hour, NULL),
+    TN_COLUMN(tn_gpu, price_origin, NULL),
+    TN_COLUMN(tn_gpu, price_date, NULL),
+    TN_WRITTEN(NULL, NULL, "$/h", .cell = show_price),
+};
+static const tn_record gpu_record = TN_RECORD(tn_gpu, gpu_columns);
+
+static const tn_column gpu_list_columns[] = {
+    TN_COLUMN_AS("table", tn_gpu_table, file, NULL),
+    TN_ROWS("gpus", tn_gpu_table, gpu, count, gpu_record, NULL),
+};
+static const tn_record gpu_list_record = TN_RECORD(tn_gpu_table, gpu_list_columns);
+
+tn_status tn_list_gpus(tn_common *common, tn_error *error) {
+    tn_gpu_table table;
+    TN_TRY(tn_gpu_table_load("gpus", &common->arena, &table, error));
+    if (common->json) return tn_output_json(&gpu_list_record, &table, error);
+    return tn_output_rows(&gpu_record, table.gpu, table.count, error);
+}
+
 /* ---- the command ---- */
 
 static const tn_command *const parts[] = {

@@ -52,6 +52,9 @@ void tn_show_price_note(const tn_bill *bill, const char *before, tn_buffer *cell
 /* What stands below bills for people: who has none, and, where prices are assumed, how to give one's own. */
 void tn_say_below_bills(const tn_left_out *left, size_t lefts, bool assumed);
 
+/* The GPUs that can be rented: `tenfold list gpus`. */
+tn_status tn_list_gpus(tn_common *common, tn_error *error);
+
 /* key: [low, high], or null where there is none. */
 void tn_json_put_interval(tn_json *json, const char *key, const tn_finetune_interval *interval);
 

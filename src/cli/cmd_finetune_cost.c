@@ -2,6 +2,7 @@
 #include "cli/cmd_finetune.h"
 #include "cli/finetune_estimate.h"
 #include "cli/output.h"
+#include "finetune/finetune_figures.h"
 #include "finetune/gpu.h"
 #include "finetune/transfer.h"
 #include "text/number.h"

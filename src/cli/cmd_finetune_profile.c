@@ -1,8 +1,8 @@
 /* tenfold finetune profile MODEL: what a step of fine-tuning spends its time on, by stage, layer and kernel. */
 #include "cli/cmd_finetune.h"
 #include "cli/output.h"
+#include "finetune/finetune_figures.h"
 #include "finetune/profile.h"
-#include "plot/finetune_figures.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,12 +2,12 @@
 #include "base/memory.h"
 #include "base/name_index.h"
 #include "base/search_path.h"
+#include "cli/cmd_finetune.h"
 #include "cli/cmd_technique.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/technique_questions.h"
 #include "design/changes.h"
-#include "finetune/gpu.h"
 #include "flow/named.h"
 #include "model/transformation.h"
 #include "tensor/weight.h"
@@ -20,13 +20,17 @@ typedef struct {
     const char *const *names; /* ended by NULL */
 } catalogue;
 
+#ifdef TENFOLD_SATELLITES
 /* Stands for the table of GPUs. */
 static const char *const gpus[] = {NULL};
+#endif
 
 static const catalogue catalogues[] = {
     {"models", "models", NULL},     {"devices", "models/devices", NULL}, {"spaces", "spaces", NULL},
     {"flows", NULL, tn_flow_names}, {"formats", NULL, tn_format_names},  {"techniques", NULL, NULL},
+#ifdef TENFOLD_SATELLITES
     {"gpus", NULL, gpus},
+#endif
 };
 enum { CATALOGUES = sizeof catalogues / sizeof *catalogues };
 
@@ -133,44 +137,6 @@ static tn_status list_formats(bool json, tn_error *error) {
     return tn_output_rows(&format_record, list.row, list.rows, error);
 }
 
-/* --- GPUs to rent, of the table that is taken unless another is named. */
-
-static void show_price(const void *row, tn_buffer *cell) {
-    const tn_gpu *gpu = row;
-    if (gpu->usd_per_hour > 0)
-        tn_buffer_format(cell, "%.2f, %s%s%s", gpu->usd_per_hour,
-                         gpu->price_unverified ? "assumed" : gpu->price_origin, gpu->price_date ? " " : "",
-                         gpu->price_date ? gpu->price_date : "");
-    else
-        tn_buffer_text(cell, "-");
-}
-
-static const tn_column gpu_columns[] = {
-    TN_COLUMN(tn_gpu, name, "gpu"),
-    TN_COLUMN(tn_gpu, memory_GB, "memory, GB"),
-    TN_COLUMN(tn_gpu, peak_TFLOPS, "peak, TFLOPS"),
-    TN_COLUMN(tn_gpu, bandwidth_GBps, "bandwidth, GB/s"),
-    TN_COLUMN(tn_gpu, link_GBps, "link, GB/s"),
-    TN_COLUMN(tn_gpu, usd_per_hour, NULL),
-    TN_COLUMN(tn_gpu, price_origin, NULL),
-    TN_COLUMN(tn_gpu, price_date, NULL),
-    TN_WRITTEN(NULL, NULL, "$/h", .cell = show_price),
-};
-static const tn_record gpu_record = TN_RECORD(tn_gpu, gpu_columns);
-
-static const tn_column gpu_list_columns[] = {
-    TN_COLUMN_AS("table", tn_gpu_table, file, NULL),
-    TN_ROWS("gpus", tn_gpu_table, gpu, count, gpu_record, NULL),
-};
-static const tn_record gpu_list_record = TN_RECORD(tn_gpu_table, gpu_list_columns);
-
-static tn_status list_gpus(tn_common *common, tn_error *error) {
-    tn_gpu_table table;
-    TN_TRY(tn_gpu_table_load("gpus", &common->arena, &table, error));
-    if (common->json) return tn_output_json(&gpu_list_record, &table, error);
-    return tn_output_rows(&gpu_record, table.gpu, table.count, error);
-}
-
 static tn_status answer(void *asked, int *answer, tn_error *error) {
     tn_common *common = asked;
     const char *what = common->argument[0];
@@ -180,7 +146,9 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     TN_TRY(find(what, &wanted, error));
     const char *const *names = wanted->names;
     if (!wanted->folder && !names) return list_techniques(common, error);
-    if (names == gpus) return list_gpus(common, error);
+#ifdef TENFOLD_SATELLITES
+    if (names == gpus) return tn_list_gpus(common, error);
+#endif
     if (names == tn_format_names) return list_formats(common->json, error);
     if (wanted->folder) {
         const char **files;

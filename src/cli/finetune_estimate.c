@@ -5,8 +5,8 @@
 #include "cli/output.h"
 #include "finetune/batch.h"
 #include "finetune/estimate.h"
+#include "finetune/finetune_figures.h"
 #include "finetune/gpu.h"
-#include "plot/finetune_figures.h"
 #include "text/number.h"
 
 #include <math.h>
