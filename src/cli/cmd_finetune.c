@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "finetune/batch.h"
 #include "finetune/count.h"
+#include "finetune/finetune_figures.h"
 #include "finetune/gpu.h"
 #include "finetune/language_model.h"
 #include "text/number.h"
@@ -208,7 +209,7 @@ typedef struct {
 
 typedef struct {
     tn_common common;
-    const char *gpu, *table_name, *data;
+    const char *gpu, *table_name, *data, *plot;
     double memory_GB, sparsity, c0, c1, model_GB; /* NAN: not given */
     tn_option_list sequence, set;
     tn_language_model model;
@@ -480,6 +481,32 @@ static tn_status print_table(const batch_request *r, tn_error *error) {
 
 /* --- The command */
 
+/* A line for every sequence and sparsity among the rows. */
+static tn_status plot_batches(const batch_request *r, tn_arena *arena, tn_error *error) {
+    tn_batch_line *line;
+    tn_batch_measured *measured;
+    const char *heading;
+    size_t lines = 0, count = 0;
+    if (!r->plot) return TN_OK;
+    TN_TRY(TN_NEW(arena, r->rows, &line, error));
+    TN_TRY(TN_NEW(arena, r->rows, &measured, error));
+    for (size_t i = 0; i < r->rows; i++) {
+        const tn_batch_measured *of = &r->row[i].of;
+        uint64_t active;
+        size_t k = 0;
+        if (r->row[i].is_measured) measured[count++] = *of;
+        while (k < lines && (line[k].sparsity != of->sparsity || line[k].tokens != of->sequence)) k++;
+        if (k < lines) continue;
+        tn_batch_line *made = &line[lines++];
+        *made = (tn_batch_line){.sparsity = of->sparsity, .tokens = of->sequence};
+        TN_TRY(tn_language_active(&r->model, of->sparsity, &active, error));
+        TN_TRY(tn_language_count_of(&r->model, (uint64_t)of->sequence, active, &made->count, error));
+        TN_TRY(factor_of(r, "", arena, &made->factor, error));
+    }
+    TN_TRY(tn_arena_format(arena, &heading, error, "%s: the largest batch", r->model.name));
+    return tn_finetune_batch_figure(r->plot, heading, line, lines, measured, count, error);
+}
+
 static tn_status answer_batch(void *asked, int *answer, tn_error *error) {
     batch_request *r = asked;
     tn_arena *arena = &r->common.arena;
@@ -497,6 +524,7 @@ static tn_status answer_batch(void *asked, int *answer, tn_error *error) {
         TN_TRY(count_row(r, &r->row[i], arena, error));
         fits = fits || r->row[i].counted > 0 || r->row[i].of.batch > 0;
     }
+    TN_TRY(plot_batches(r, arena, error));
     *answer = fits ? 0 : 1;
     return r->common.json ? tn_output_json(&batch_record, r, error) : print_table(r, error);
 }
@@ -510,6 +538,7 @@ static const tn_option batch_options[] = {
      "share of the experts at work; default the file's active"},
     {"--gpu", TN_INTO(batch_request, gpu), "NAME", "only this GPU of the table; default all"},
     {"--memory-GB", TN_INTO(batch_request, memory_GB), "GB", "a GPU of this memory instead"},
+    {"--plot", TN_INTO(batch_request, plot), "FILE", "figure over memory, .png, .svg or .pdf"},
     {"--data", TN_INTO(batch_request, data), "FILE.csv",
      "measurements whose largest batches C0 and C1 are fitted to"},
     {"--gpus", TN_INTO(batch_request, table_name), "TABLE", "table of GPUs; default gpus"},

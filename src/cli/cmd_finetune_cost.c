@@ -237,10 +237,12 @@ static tn_status print_table(const request *r, tn_error *error) {
 
 static tn_status plot(const request *r, tn_arena *arena, tn_error *error) {
     const char *heading;
-    TN_TRY(tn_arena_format(arena, &heading, error, "%llu examples, %g %s%s%s%s%s",
-                           (unsigned long long)r->queries, r->epochs, r->epochs == 1 ? "epoch" : "epochs",
-                           r->data.count ? ": " : "", r->data.count ? r->data.group[0].model : "",
-                           r->data.count ? " on " : "", r->data.count ? r->data.group[0].dataset : ""));
+    char examples[32];
+    TN_TRY(tn_arena_format(arena, &heading, error, "%s examples, %g %s%s%s%s%s",
+                           tn_count_text(r->queries, examples), r->epochs,
+                           r->epochs == 1 ? "epoch" : "epochs", r->data.count ? ": " : "",
+                           r->data.count ? r->data.group[0].model : "", r->data.count ? " on " : "",
+                           r->data.count ? r->data.group[0].dataset : ""));
     return tn_finetune_cost_figure(r->plot, heading, r->bill, r->bills, error);
 }
 

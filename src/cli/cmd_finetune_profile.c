@@ -20,7 +20,7 @@ typedef struct {
     bool has_load;
     double fitted_concentration, remembered_share;
     uint64_t active;
-    tn_profile profile;
+    tn_step_profile profile;
 } request;
 
 /* ---- what is asked ---- */
@@ -60,39 +60,39 @@ static tn_status find_load(request *r, tn_arena *arena, tn_error *error) {
 /* ---- output ---- */
 
 static const tn_column stage_columns[] = {
-    TN_COLUMN(tn_profile_row, name, "stage"),
-    TN_COLUMN(tn_profile_row, seconds, "seconds", TN_DIGITS(3)),
-    TN_COLUMN(tn_profile_row, share, "share", TN_PERCENT),
-    TN_COLUMN_AS(NULL, tn_profile_row, share, "", TN_BAR),
+    TN_COLUMN(tn_step_profile_row, name, "stage"),
+    TN_COLUMN(tn_step_profile_row, seconds, "seconds", TN_DIGITS(3)),
+    TN_COLUMN(tn_step_profile_row, share, "share", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_step_profile_row, share, "", TN_BAR),
 };
-static const tn_record stage_record = TN_RECORD(tn_profile_row, stage_columns);
+static const tn_record stage_record = TN_RECORD(tn_step_profile_row, stage_columns);
 
 static const tn_column layer_columns[] = {
-    TN_COLUMN(tn_profile_row, name, "layers"),
-    TN_COLUMN(tn_profile_row, seconds, "seconds", TN_DIGITS(3)),
-    TN_COLUMN(tn_profile_row, share, "share", TN_PERCENT),
-    TN_COLUMN_AS(NULL, tn_profile_row, share, "", TN_BAR),
+    TN_COLUMN(tn_step_profile_row, name, "layers"),
+    TN_COLUMN(tn_step_profile_row, seconds, "seconds", TN_DIGITS(3)),
+    TN_COLUMN(tn_step_profile_row, share, "share", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_step_profile_row, share, "", TN_BAR),
 };
-static const tn_record layer_record = TN_RECORD(tn_profile_row, layer_columns);
+static const tn_record layer_record = TN_RECORD(tn_step_profile_row, layer_columns);
 
 static const tn_column kernel_columns[] = {
-    TN_COLUMN(tn_profile_row, layer, "layers"),
-    TN_COLUMN(tn_profile_row, name, "kernels"),
-    TN_COLUMN(tn_profile_row, launches, "launches", TN_FIXED(0)),
-    TN_COLUMN(tn_profile_row, seconds, "seconds", TN_DIGITS(3)),
-    TN_COLUMN(tn_profile_row, share, "share", TN_PERCENT),
-    TN_COLUMN(tn_profile_row, utilisation, "of peak", TN_PERCENT),
-    TN_COLUMN(tn_profile_row, bandwidth, "of bandwidth", TN_PERCENT),
-    TN_COLUMN(tn_profile_row, limit, "limited by"),
+    TN_COLUMN(tn_step_profile_row, layer, "layers"),
+    TN_COLUMN(tn_step_profile_row, name, "kernels"),
+    TN_COLUMN(tn_step_profile_row, launches, "launches", TN_FIXED(0)),
+    TN_COLUMN(tn_step_profile_row, seconds, "seconds", TN_DIGITS(3)),
+    TN_COLUMN(tn_step_profile_row, share, "share", TN_PERCENT),
+    TN_COLUMN(tn_step_profile_row, utilisation, "of peak", TN_PERCENT),
+    TN_COLUMN(tn_step_profile_row, bandwidth, "of bandwidth", TN_PERCENT),
+    TN_COLUMN(tn_step_profile_row, limit, "limited by"),
 };
-static const tn_record kernel_record = TN_RECORD(tn_profile_row, kernel_columns);
+static const tn_record kernel_record = TN_RECORD(tn_step_profile_row, kernel_columns);
 
 static const tn_column capacity_columns[] = {
-    TN_COLUMN(tn_profile_capacity, capacity, "capacity"),
-    TN_COLUMN(tn_profile_capacity, seconds, "seconds", TN_DIGITS(3)),
-    TN_COLUMN(tn_profile_capacity, dropped, "choices dropped", TN_PERCENT),
+    TN_COLUMN(tn_step_profile_capacity, capacity, "capacity"),
+    TN_COLUMN(tn_step_profile_capacity, seconds, "seconds", TN_DIGITS(3)),
+    TN_COLUMN(tn_step_profile_capacity, dropped, "choices dropped", TN_PERCENT),
 };
-static const tn_record capacity_record = TN_RECORD(tn_profile_capacity, capacity_columns);
+static const tn_record capacity_record = TN_RECORD(tn_step_profile_capacity, capacity_columns);
 
 static void put_shares(const void *at, tn_json *json) {
     const request *r = at;
@@ -137,7 +137,7 @@ static const tn_column answer_columns[] = {
 static const tn_record answer_record = TN_RECORD(request, answer_columns);
 
 static tn_status print_experts(const request *r, tn_error *error) {
-    const tn_profile *p = &r->profile;
+    const tn_step_profile *p = &r->profile;
     if (!p->routed) return TN_OK;
     tn_say("\nexperts: %.0f %% of the step", 100 * p->expert_share);
     if (r->remembered_share > 0)
@@ -157,7 +157,7 @@ static tn_status print_experts(const request *r, tn_error *error) {
 }
 
 static tn_status print_people(const request *r, tn_error *error) {
-    const tn_profile *p = &r->profile;
+    const tn_step_profile *p = &r->profile;
     tn_say("%s on %s, batch %llu, %.4g tokens: %.4g s a step, %.4g examples/s\n", r->model.name, r->gpu->name,
            (unsigned long long)r->batch, p->tokens, p->seconds, p->queries_per_s);
     tn_say("from counts and the GPU's figures; measured steps are within %.0f %% in 9 of 10\n\n",
@@ -188,8 +188,8 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
         return tn_fail(error, TN_INPUT, "--gpu must be given: a GPU of the table (tenfold list gpus)");
     if (r->batch == 0 || r->batch > 1000000000)
         return tn_fail(error, TN_INPUT, "--batch must be given, 1 to 1e9");
-    if (r->tokens == 0 || r->tokens > TN_LENGTHS_MOST)
-        return tn_fail(error, TN_INPUT, "--tokens takes 1 to %d tokens", TN_LENGTHS_MOST);
+    if (r->tokens == 0 || r->tokens > TN_QUERY_LENGTHS_MOST)
+        return tn_fail(error, TN_INPUT, "--tokens takes 1 to %d tokens", TN_QUERY_LENGTHS_MOST);
     if (!(r->spread >= 0 && r->spread <= 5))
         return tn_fail(error, TN_INPUT, "--spread is %g; it must be 0 (all alike) to 5", r->spread);
     TN_TRY(load_model(r, arena, error));
@@ -200,7 +200,7 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     if (!r->table.framework.given)
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = r->table.file},
                           "has no `framework`, from which steps are estimated");
-    tn_lengths lengths = {.median = (double)r->tokens, .spread = r->spread, .longest = INFINITY};
+    tn_query_lengths lengths = {.median = (double)r->tokens, .spread = r->spread, .longest = INFINITY};
     tn_finetune_work work = {.model = &r->model,
                              .framework = &r->table.framework,
                              .lengths = &lengths,

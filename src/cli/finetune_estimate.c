@@ -29,7 +29,7 @@ typedef struct {
 /* Estimates beside one group of measurements. */
 typedef struct {
     const char *gpu, *dataset;
-    tn_lengths lengths;
+    tn_query_lengths lengths;
     uint64_t points, within, in_range; /* in_range: measurements that lie in their estimate's range */
     double least_ratio, most_ratio, mean_error;
     bool all_in_range;
@@ -42,7 +42,7 @@ typedef struct {
     tn_language_model model;
     tn_gpu_table table;
     const char *name, *method;
-    tn_lengths lengths;
+    tn_query_lengths lengths;
     bool has_lengths, lengths_known;
     double tokens; /* of a query, at the middle; 0: not given */
     uint64_t active, parameters, trained_parameters, queries;
@@ -95,7 +95,7 @@ static tn_status tokens_of(const work *w, const char *dataset, uint64_t *tokens)
 }
 
 /* The lengths that were asked for, of this data set (NULL: of none); none is no error. */
-static tn_status lengths_of(work *w, const char *dataset, tn_lengths *lengths, bool *found) {
+static tn_status lengths_of(work *w, const char *dataset, tn_query_lengths *lengths, bool *found) {
     const tn_estimate_asked *asked = w->asked;
     uint64_t tokens;
     double longest = isnan(asked->longest) ? INFINITY : asked->longest;
@@ -103,14 +103,15 @@ static tn_status lengths_of(work *w, const char *dataset, tn_lengths *lengths, b
     if (asked->lengths && (asked->tokens.count || !isnan(asked->spread)))
         return tn_fail(w->error, TN_INPUT,
                        "--lengths says what --tokens and --spread say; give the one or the others");
-    if (!isnan(asked->longest)) TN_TRY(tn_need_positive("--longest", longest, TN_LENGTHS_MOST, w->error));
+    if (!isnan(asked->longest))
+        TN_TRY(tn_need_positive("--longest", longest, TN_QUERY_LENGTHS_MOST, w->error));
     if (!isnan(asked->spread) && !(asked->spread >= 0 && asked->spread <= 5))
         return tn_fail(w->error, TN_INPUT, "--spread is %g; it must be 0 (all alike) to 5", asked->spread);
     *found = asked->lengths || tokens;
     if (asked->lengths)
-        TN_TRY(tn_lengths_load(asked->lengths, longest, w->arena, lengths, w->error));
+        TN_TRY(tn_query_lengths_load(asked->lengths, longest, w->arena, lengths, w->error));
     else
-        *lengths = (tn_lengths){
+        *lengths = (tn_query_lengths){
             .median = (double)tokens, .spread = isnan(asked->spread) ? 0 : asked->spread, .longest = longest};
     lengths->packed = asked->packed;
     w->lengths_known = asked->lengths || asked->packed || !isnan(asked->spread);
@@ -142,7 +143,7 @@ static uint64_t at_least_one(uint64_t count) {
     return count ? count : 1;
 }
 
-static tn_finetune_work job(const work *w, const tn_lengths *lengths, uint64_t active) {
+static tn_finetune_work job(const work *w, const tn_query_lengths *lengths, uint64_t active) {
     return (tn_finetune_work){.model = &w->model,
                               .framework = &w->table.framework,
                               .lengths = lengths,
@@ -172,7 +173,7 @@ static tn_status estimate_way(work *w, const tn_finetune_work *of, const tn_gpu 
     if (batch.high > most) batch.high = most;
     made->batch_low = w->asked->batch ? NAN : (double)batch.low;
     made->batch_high = w->asked->batch ? NAN : (double)batch.high;
-    made->own_tokens = tn_lengths_mean(of->lengths);
+    made->own_tokens = tn_query_lengths_mean(of->lengths);
     made->gpus = all;
     made->parallel = all == 1 ? NULL : of->sharded ? "sharded" : "replicated";
     TN_TRY(w->asked->batch ? tn_finetune_estimate_step(of, gpu, batch.value, &made->of, w->error)
@@ -414,11 +415,12 @@ static const tn_column answer_columns[] = {
 static const tn_record answer_record = TN_RECORD(work, answer_columns);
 
 static void say_lengths(const work *w) {
-    const tn_lengths *l = &w->lengths;
-    double mean = tn_lengths_mean(l);
+    const tn_query_lengths *l = &w->lengths;
+    double mean = tn_query_lengths_mean(l);
     if (!w->has_lengths) return;
     if (l->count)
-        tn_say("%zu lengths: median %g tokens, at most %g", l->count, l->median, tn_lengths_longest(l, 1));
+        tn_say("%zu lengths: median %g tokens, at most %llu", l->count, l->median,
+               (unsigned long long)l->token[l->count - 1]);
     else
         tn_say("%g tokens an example%s", l->median, l->spread > 0 ? " (median)" : "");
     if (l->spread > 0) tn_say(", spread %g", l->spread);
@@ -459,9 +461,10 @@ static tn_status plot(const work *w) {
     for (size_t i = 0; i < w->lines; i++)
         if (!isnan(w->line[i].bill.usd.value)) bill[count++] = w->line[i].bill;
     if (count == 0) return TN_OK;
-    TN_TRY(tn_arena_format(w->arena, &heading, w->error, "%llu examples, %g %s: %s, %s, %g tokens",
-                           (unsigned long long)w->queries, w->epochs, w->epochs == 1 ? "epoch" : "epochs",
-                           w->name, w->method, w->tokens));
+    char examples[32];
+    TN_TRY(tn_arena_format(w->arena, &heading, w->error, "%s examples, %g %s: %s, %s, %g tokens",
+                           tn_count_text(w->queries, examples), w->epochs,
+                           w->epochs == 1 ? "epoch" : "epochs", w->name, w->method, w->tokens));
     return tn_finetune_cost_figure(w->asked->plot, heading, bill, count, w->error);
 }
 

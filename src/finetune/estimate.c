@@ -28,28 +28,29 @@ static double beside(double x, double y) {
     return fmax(x, y) + fmin(x, y) / 2;
 }
 
-void tn_effort_seconds(const tn_effort *effort, const tn_kernels *kernels, const tn_language_model *model,
-                       const tn_gpu *gpu, const tn_framework *framework, tn_effort_time *seconds) {
+void tn_effort_seconds(const tn_step_effort *effort, const tn_step_kernels *kernels,
+                       const tn_language_model *model, const tn_gpu *gpu, const tn_framework *framework,
+                       tn_step_effort_time *seconds) {
     double bytes_per_s = 1e9 * gpu->bandwidth_GBps * framework->bandwidth_share;
     double operations_per_s =
         1e12 * gpu->peak_TFLOPS * framework->compute_share * 16 / (double)model->training.compute_bits;
-    *seconds = (tn_effort_time){.host = 1e-6 * framework->host_us * effort->launches,
-                                .products = effort->operations / operations_per_s,
-                                .few_rows = effort->operations / operations_per_s *
-                                            framework->half_rate_rows / kernels->rows,
-                                .weights = effort->weight_bytes / bytes_per_s,
-                                .activations = effort->activation_bytes / bytes_per_s,
-                                .update = effort->update_bytes / bytes_per_s};
+    *seconds = (tn_step_effort_time){.host = 1e-6 * framework->host_us * effort->launches,
+                                     .products = effort->operations / operations_per_s,
+                                     .few_rows = effort->operations / operations_per_s *
+                                                 framework->half_rate_rows / kernels->rows,
+                                     .weights = effort->weight_bytes / bytes_per_s,
+                                     .activations = effort->activation_bytes / bytes_per_s,
+                                     .update = effort->update_bytes / bytes_per_s};
 }
 
-double tn_device_seconds(const tn_effort_time *of) {
+double tn_device_seconds(const tn_step_effort_time *of) {
     return of->products + of->few_rows + of->weights + of->activations + of->update;
 }
 
 /* The parts of a step with queries of `tokens` tokens. */
 static tn_status reckon(const tn_finetune_work *work, const tn_gpu *gpu, uint64_t batch, double tokens,
                         tn_finetune_estimate *estimate, tn_error *error) {
-    tn_kernels kernels;
+    tn_step_kernels kernels;
     tn_language_count count;
     tn_finetune_estimate made = {.tokens = tokens};
     double device = 0;
@@ -57,8 +58,8 @@ static tn_status reckon(const tn_finetune_work *work, const tn_gpu *gpu, uint64_
     TN_TRY(tn_language_count_of(work->model, 1, work->active, &count, error));
     for (size_t i = 0; i < kernels.count; i++)
         for (int stage = 0; stage < TN_STAGES; stage++) {
-            const tn_effort *effort = &kernels.kernel[i].stage[stage];
-            tn_effort_time of;
+            const tn_step_effort *effort = &kernels.kernel[i].stage[stage];
+            tn_step_effort_time of;
             tn_effort_seconds(effort, &kernels, work->model, gpu, work->framework, &of);
             made.kernels += effort->launches;
             made.host_s += of.host;
@@ -83,17 +84,17 @@ static const double usual_cut = 5;
  * their median is known, with the spread of usual data sets. */
 static tn_status reckon_said(const tn_finetune_work *work, const tn_gpu *gpu, uint64_t batch,
                              tn_finetune_estimate *estimate, tn_error *error) {
-    return reckon(work, gpu, batch, tn_lengths_padded(work->lengths, (double)batch), estimate, error);
+    return reckon(work, gpu, batch, tn_query_lengths_padded(work->lengths, (double)batch), estimate, error);
 }
 
 static tn_status reckon_slow(const tn_finetune_work *work, const tn_gpu *gpu, uint64_t batch,
                              tn_finetune_estimate *estimate, tn_error *error) {
-    tn_lengths lengths = *work->lengths;
+    tn_query_lengths lengths = *work->lengths;
     if (!work->lengths_known) {
         lengths.spread = work->framework->unknown_spread;
         lengths.longest = fmin(lengths.longest, usual_cut * lengths.median);
     }
-    return reckon(work, gpu, batch, tn_lengths_padded(&lengths, (double)batch), estimate, error);
+    return reckon(work, gpu, batch, tn_query_lengths_padded(&lengths, (double)batch), estimate, error);
 }
 
 /* By how much, as a logarithm, throughput rises from one to the other; at least 0. */
@@ -143,7 +144,7 @@ tn_status tn_finetune_estimate_largest(const tn_finetune_work *work, const tn_gp
 tn_status tn_finetune_largest_batch(const tn_finetune_work *work, double memory_GB, tn_batch_interval *batch,
                                     tn_error *error) {
     tn_language_count count;
-    double longest = tn_lengths_longest(work->lengths, work->queries);
+    double longest = tn_query_lengths_longest(work->lengths, work->queries);
     TN_TRY(tn_language_count_of(work->model, (uint64_t)ceil(longest), work->active, &count, error));
     if (work->sharded) {
         uint64_t all = (uint64_t)(gpus_of(work) * nodes_of(work));

@@ -44,7 +44,7 @@ TN_PUBLIC_BEGIN
 typedef struct tn_finetune_work {
     const tn_language_model *model;
     const tn_framework *framework;
-    const tn_lengths *lengths;
+    const tn_query_lengths *lengths;
     bool lengths_known;   /* false: of the lengths only the median is known */
     uint64_t active;      /* experts a token */
     double queries;       /* of the data set, of which the longest must fit */
@@ -74,12 +74,13 @@ tn_status tn_finetune_largest_batch(const tn_finetune_work *work, double memory_
                                     tn_error *error);
 
 /* Seconds of what a group of kernels asks for in a stage; few_rows: that products take longer as they have few rows. */
-typedef struct tn_effort_time {
+typedef struct tn_step_effort_time {
     double host, products, few_rows, weights, activations, update;
-} tn_effort_time;
-void tn_effort_seconds(const tn_effort *effort, const tn_kernels *kernels, const tn_language_model *model,
-                       const tn_gpu *gpu, const tn_framework *framework, tn_effort_time *seconds);
-double tn_device_seconds(const tn_effort_time *of); /* all but the host's, one after the other */
+} tn_step_effort_time;
+void tn_effort_seconds(const tn_step_effort *effort, const tn_step_kernels *kernels,
+                       const tn_language_model *model, const tn_gpu *gpu, const tn_framework *framework,
+                       tn_step_effort_time *seconds);
+double tn_device_seconds(const tn_step_effort_time *of); /* all but the host's, one after the other */
 
 TN_PUBLIC_END
 

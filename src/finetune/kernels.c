@@ -29,7 +29,7 @@ typedef struct {
     const tn_language_training *training;
     double tokens;  /* of the batch */
     double touched; /* experts of a layer */
-    tn_kernels *to;
+    tn_step_kernels *to;
 } setting;
 
 /* Of a forward pass: launches, multiply-adds, bytes of weights and of activations; trained: multiply-adds of weights that have
@@ -41,18 +41,18 @@ typedef struct {
 static void add(const setting *s, const char *layer, const char *name, bool again, forward f) {
     bool twice = again && s->training->checkpointing;
     if (f.launches == 0 && f.macs == 0 && f.weight_bytes == 0 && f.activation_bytes == 0) return;
-    tn_kernel *k = &s->to->kernel[s->to->count++];
-    *k = (tn_kernel){.layer = layer, .name = name};
-    const tn_effort once = {.launches = f.launches,
-                            .operations = 2 * f.macs,
-                            .weight_bytes = f.weight_bytes,
-                            .activation_bytes = f.activation_bytes};
+    tn_step_kernel *k = &s->to->kernel[s->to->count++];
+    *k = (tn_step_kernel){.layer = layer, .name = name};
+    const tn_step_effort once = {.launches = f.launches,
+                                 .operations = 2 * f.macs,
+                                 .weight_bytes = f.weight_bytes,
+                                 .activation_bytes = f.activation_bytes};
     k->stage[TN_STAGE_FORWARD] = once;
     if (twice) k->stage[TN_STAGE_AGAIN] = once;
-    k->stage[TN_STAGE_BACKWARD] = (tn_effort){.launches = 2 * f.launches,
-                                              .operations = 2 * f.macs + 2 * f.trained,
-                                              .weight_bytes = f.weight_bytes,
-                                              .activation_bytes = 2 * f.activation_bytes};
+    k->stage[TN_STAGE_BACKWARD] = (tn_step_effort){.launches = 2 * f.launches,
+                                                   .operations = 2 * f.macs + 2 * f.trained,
+                                                   .weight_bytes = f.weight_bytes,
+                                                   .activation_bytes = 2 * f.activation_bytes};
 }
 
 /* Products of matrices, unpacking and adapters of the layers of a kind; `matrices` of a layer are launched, of which a share
@@ -143,23 +143,23 @@ static void add_feed_forward(const setting *s, const tn_language_part *p) {
 
 static void add_update(const setting *s, const tn_language_count *count) {
     const tn_language_training *t = s->training;
-    tn_kernel *k = &s->to->kernel[s->to->count++];
+    tn_step_kernel *k = &s->to->kernel[s->to->count++];
     double bits =
         2.0 * (double)t->gradient_bits + 2.0 * (double)t->optimizer_bits + 2.0 * s->model->matrix_bits;
-    *k = (tn_kernel){.layer = "all trained", .name = "update"};
-    k->stage[TN_STAGE_UPDATE] =
-        (tn_effort){.launches = OPTIMIZER, .update_bytes = (double)count->trained_parameters * bits / BITS};
+    *k = (tn_step_kernel){.layer = "all trained", .name = "update"};
+    k->stage[TN_STAGE_UPDATE] = (tn_step_effort){
+        .launches = OPTIMIZER, .update_bytes = (double)count->trained_parameters * bits / BITS};
 }
 
 tn_status tn_kernels_of_step(const tn_language_model *model, double batch, double tokens, uint64_t active,
-                             const tn_expert_load *load, tn_kernels *kernels, tn_error *error) {
+                             const tn_expert_load *load, tn_step_kernels *kernels, tn_error *error) {
     const tn_language_feed_forward *f = &model->feed_forward;
     tn_language_count count;
     uint64_t whole = (uint64_t)ceil(tokens);
     TN_TRY(tn_language_count_of(model, whole, active, &count, error));
-    *kernels = (tn_kernels){.rows = batch * tokens * (double)active / (double)f->experts,
-                            .touched = (double)f->experts,
-                            .waits = f->experts > 1};
+    *kernels = (tn_step_kernels){.rows = batch * tokens * (double)active / (double)f->experts,
+                                 .touched = (double)f->experts,
+                                 .waits = f->experts > 1};
     if (load)
         kernels->touched = tn_expert_load_touched(load, batch * tokens);
     else if (f->experts > 1)

@@ -24,38 +24,38 @@
 
 TN_PUBLIC_BEGIN
 
-typedef enum tn_stage {
+typedef enum tn_step_stage {
     TN_STAGE_FORWARD,
     TN_STAGE_AGAIN,
     TN_STAGE_BACKWARD,
     TN_STAGE_UPDATE,
     TN_STAGES
-} tn_stage;
+} tn_step_stage;
 extern const char *const tn_stage_names[TN_STAGES]; /* "forward", "forward again", "backward", "optimizer" */
 
 /* What a stage asks of the host, of the multipliers and of the memory. */
-typedef struct tn_effort {
+typedef struct tn_step_effort {
     double launches, operations, weight_bytes, activation_bytes, update_bytes;
-} tn_effort;
+} tn_step_effort;
 
-typedef struct tn_kernel {
+typedef struct tn_step_kernel {
     const char *layer, *name; /* "experts", "products" */
-    tn_effort stage[TN_STAGES];
-} tn_kernel;
+    tn_step_effort stage[TN_STAGES];
+} tn_step_kernel;
 
 enum { TN_KERNELS_MOST = 24 };
 
-typedef struct tn_kernels {
+typedef struct tn_step_kernels {
     size_t count;
-    tn_kernel kernel[TN_KERNELS_MOST];
+    tn_step_kernel kernel[TN_KERNELS_MOST];
     double rows;    /* of a product: tokens of an expert */
     double touched; /* experts of a layer that some token chose */
     bool waits;     /* the host reads a router's choice back in every layer */
-} tn_kernels;
+} tn_step_kernels;
 
 /* Of a step of `batch` queries of `tokens` tokens, `active` experts a token, spread by `load` (NULL: evenly). */
 tn_status tn_kernels_of_step(const tn_language_model *model, double batch, double tokens, uint64_t active,
-                             const tn_expert_load *load, tn_kernels *kernels, tn_error *error);
+                             const tn_expert_load *load, tn_step_kernels *kernels, tn_error *error);
 
 /* Experts of `experts` that `choices` tokens touch, each choosing `active` of them. */
 double tn_experts_touched(double experts, double active, double choices);

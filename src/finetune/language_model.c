@@ -108,8 +108,8 @@ static const tn_field published_fields[] = {
     TN_KEY(REAL, tn_language_published, model_GB, "GB of the weights in the formula of the largest batch",
            TN_REQUIRED, TN_WITHIN(1e-6, 1e6)),
     TN_KEY(REAL, tn_language_published, expert_share,
-           "share of a step in layers of experts, as remembered of the publication; 0: not said", TN_DEFAULT("0"),
-           TN_WITHIN(0, 1)),
+           "share of a step in layers of experts, as remembered of the publication; 0: not said",
+           TN_DEFAULT("0"), TN_WITHIN(0, 1)),
 };
 static const tn_schema published_schema =
     TN_SCHEMA("language-model.published", tn_language_published, published_fields);

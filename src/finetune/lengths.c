@@ -12,8 +12,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-tn_status tn_lengths_load(const char *path, double longest, tn_arena *arena, tn_lengths *lengths,
-                          tn_error *error) {
+tn_status tn_query_lengths_load(const char *path, double longest, tn_arena *arena, tn_query_lengths *lengths,
+                                tn_error *error) {
     static const char *const names[] = {"tokens"};
     tn_csv csv;
     size_t column;
@@ -25,24 +25,25 @@ tn_status tn_lengths_load(const char *path, double longest, tn_arena *arena, tn_
                           "no lengths below the head row; a row a query is needed");
     TN_TRY(TN_NEW(arena, csv.rows, &token, error));
     for (size_t i = 0; i < csv.rows; i++) {
-        TN_TRY(tn_csv_count(&csv, i, column, 1, TN_LENGTHS_MOST, &token[i], error));
+        TN_TRY(tn_csv_count(&csv, i, column, 1, TN_QUERY_LENGTHS_MOST, &token[i], error));
         if ((double)token[i] > longest) token[i] = (uint64_t)longest;
     }
     qsort(token, csv.rows, sizeof *token, ascending);
-    *lengths = (tn_lengths){.median = ((double)token[(csv.rows - 1) / 2] + (double)token[csv.rows / 2]) / 2,
-                            .longest = longest,
-                            .count = csv.rows,
-                            .token = token};
+    *lengths =
+        (tn_query_lengths){.median = ((double)token[(csv.rows - 1) / 2] + (double)token[csv.rows / 2]) / 2,
+                           .longest = longest,
+                           .count = csv.rows,
+                           .token = token};
     return TN_OK;
 }
 
 /* The length that a share `at` of all queries does not exceed, by median and spread. */
-static double quantile(const tn_lengths *l, double at) {
+static double quantile(const tn_query_lengths *l, double at) {
     return fmin(l->longest, l->median * exp(l->spread * gsl_cdf_ugaussian_Pinv(at)));
 }
 
 /* The integral of the quantile of the longest of `batch`: its value at the middles of equal shares. */
-static double expected_longest(const tn_lengths *l, double batch) {
+static double expected_longest(const tn_query_lengths *l, double batch) {
     enum { SHARES = 2000 };
     double sum = 0;
     tn_gsl_quiet();
@@ -51,7 +52,7 @@ static double expected_longest(const tn_lengths *l, double batch) {
     return sum / SHARES;
 }
 
-double tn_lengths_padded(const tn_lengths *l, double batch) {
+double tn_query_lengths_padded(const tn_query_lengths *l, double batch) {
     if (l->packed) batch = 1;
     if (l->count == 0) return l->spread > 0 ? expected_longest(l, batch) : fmin(l->longest, l->median);
     double sum = 0, below = 0, count = (double)l->count;
@@ -63,12 +64,12 @@ double tn_lengths_padded(const tn_lengths *l, double batch) {
     return sum;
 }
 
-double tn_lengths_mean(const tn_lengths *lengths) {
-    return tn_lengths_padded(lengths, 1);
+double tn_query_lengths_mean(const tn_query_lengths *lengths) {
+    return tn_query_lengths_padded(lengths, 1);
 }
 
-double tn_lengths_longest(const tn_lengths *l, double queries) {
-    if (l->packed) return tn_lengths_mean(l);
+double tn_query_lengths_longest(const tn_query_lengths *l, double queries) {
+    if (l->packed) return tn_query_lengths_mean(l);
     if (l->count) return (double)l->token[l->count - 1];
     if (!(l->spread > 0)) return fmin(l->longest, l->median);
     tn_gsl_quiet();

@@ -7,12 +7,12 @@
 typedef struct {
     const tn_finetune_work *work;
     const tn_gpu *gpu;
-    tn_kernels kernels;
-    tn_effort_time time[TN_KERNELS_MOST][TN_STAGES];
+    tn_step_kernels kernels;
+    tn_step_effort_time time[TN_KERNELS_MOST][TN_STAGES];
     double seconds;
 } step;
 
-static double seconds_of(const tn_effort_time *of) {
+static double seconds_of(const tn_step_effort_time *of) {
     return of->host + tn_device_seconds(of);
 }
 
@@ -22,7 +22,7 @@ static void run_ahead(step *s, double host, double device) {
     double exceeding = 0, waited = fmax(0, host - device);
     for (size_t i = 0; i < s->kernels.count; i++)
         for (int stage = 0; stage < TN_STAGES; stage++) {
-            tn_effort_time *of = &s->time[i][stage];
+            tn_step_effort_time *of = &s->time[i][stage];
             of->host = fmax(0, of->host - tn_device_seconds(of));
             exceeding += of->host;
         }
@@ -34,7 +34,7 @@ static void put_times(step *s) {
     double host = 0, device = 0;
     for (size_t i = 0; i < s->kernels.count; i++)
         for (int stage = 0; stage < TN_STAGES; stage++) {
-            tn_effort_time *of = &s->time[i][stage];
+            tn_step_effort_time *of = &s->time[i][stage];
             tn_effort_seconds(&s->kernels.kernel[i].stage[stage], &s->kernels, s->work->model, s->gpu,
                               s->work->framework, of);
             host += of->host;
@@ -52,7 +52,7 @@ static tn_status reckon(const tn_finetune_work *work, const tn_gpu *gpu, uint64_
     return TN_OK;
 }
 
-static const char *limit_of(const tn_effort_time *of) {
+static const char *limit_of(const tn_step_effort_time *of) {
     const struct {
         double seconds;
         const char *name;
@@ -68,7 +68,7 @@ static const char *limit_of(const tn_effort_time *of) {
     return part[most].name;
 }
 
-static void add_times(tn_effort_time *to, const tn_effort_time *of) {
+static void add_times(tn_step_effort_time *to, const tn_step_effort_time *of) {
     to->host += of->host;
     to->products += of->products;
     to->few_rows += of->few_rows;
@@ -78,16 +78,16 @@ static void add_times(tn_effort_time *to, const tn_effort_time *of) {
 }
 
 /* The row of all groups and stages that belong to it. */
-static void put_row(const step *s, const char *layer, const char *name, int stage, tn_profile_row *row) {
-    tn_effort_time sum = {0};
+static void put_row(const step *s, const char *layer, const char *name, int stage, tn_step_profile_row *row) {
+    tn_step_effort_time sum = {0};
     double operations = 0, bytes = 0;
-    *row = (tn_profile_row){.layer = layer && name ? layer : NULL, .name = name ? name : layer};
+    *row = (tn_step_profile_row){.layer = layer && name ? layer : NULL, .name = name ? name : layer};
     for (size_t i = 0; i < s->kernels.count; i++) {
-        const tn_kernel *k = &s->kernels.kernel[i];
+        const tn_step_kernel *k = &s->kernels.kernel[i];
         if ((layer && strcmp(k->layer, layer) != 0) || (layer && name && strcmp(k->name, name) != 0))
             continue;
         for (int j = 0; j < TN_STAGES; j++) {
-            const tn_effort *e = &k->stage[j];
+            const tn_step_effort *e = &k->stage[j];
             if (stage >= 0 && j != stage) continue;
             add_times(&sum, &s->time[i][j]);
             row->stage_seconds[j] += seconds_of(&s->time[i][j]);
@@ -105,14 +105,14 @@ static void put_row(const step *s, const char *layer, const char *name, int stag
     row->limit = limit_of(&sum);
 }
 
-static void put_rows(const step *s, tn_profile *p) {
+static void put_rows(const step *s, tn_step_profile *p) {
     for (int stage = 0; stage < TN_STAGES; stage++) {
-        tn_profile_row *row = &p->stage[p->stages];
+        tn_step_profile_row *row = &p->stage[p->stages];
         put_row(s, NULL, tn_stage_names[stage], stage, row);
         if (row->seconds > 0) p->stages++;
     }
     for (size_t i = 0; i < s->kernels.count; i++) {
-        const tn_kernel *k = &s->kernels.kernel[i];
+        const tn_step_kernel *k = &s->kernels.kernel[i];
         if (i == 0 || strcmp(k->layer, s->kernels.kernel[i - 1].layer) != 0)
             put_row(s, k->layer, NULL, -1, &p->layer[p->layers++]);
         put_row(s, k->layer, k->name, -1, &p->kernel[p->kernels++]);
@@ -122,7 +122,7 @@ static void put_rows(const step *s, tn_profile *p) {
 /* Tokens that experts compute are `factor` of what they are sent: padded to a capacity, or the fullest's alone. */
 static double seconds_scaled(step s, double factor) {
     for (size_t i = 0; i < s.kernels.count; i++) {
-        tn_kernel *k = &s.kernels.kernel[i];
+        tn_step_kernel *k = &s.kernels.kernel[i];
         if (strcmp(k->layer, "experts") != 0 || strcmp(k->name, "router") == 0 ||
             strcmp(k->name, "norms") == 0)
             continue;
@@ -136,7 +136,7 @@ static double seconds_scaled(step s, double factor) {
 }
 
 static tn_status put_experts(const step *s, uint64_t batch, double tokens, const tn_expert_load *load,
-                             tn_profile *p, tn_error *error) {
+                             tn_step_profile *p, tn_error *error) {
     static const double capacities[TN_PROFILE_CAPACITIES] = {1, 1.25, 1.5, 2};
     const tn_finetune_work *work = s->work;
     step dense;
@@ -149,21 +149,21 @@ static tn_status put_experts(const step *s, uint64_t batch, double tokens, const
     p->imbalance = load ? tn_expert_load_imbalance(load) : 1;
     p->slowest_seconds = seconds_scaled(*s, p->imbalance);
     for (int i = 0; i < TN_PROFILE_CAPACITIES; i++)
-        p->capacity[i] = (tn_profile_capacity){capacities[i], seconds_scaled(*s, capacities[i]),
-                                               load ? tn_expert_load_dropped(load, capacities[i]) : 0};
+        p->capacity[i] = (tn_step_profile_capacity){capacities[i], seconds_scaled(*s, capacities[i]),
+                                                    load ? tn_expert_load_dropped(load, capacities[i]) : 0};
     return TN_OK;
 }
 
 tn_status tn_profile_step(const tn_finetune_work *work, const tn_gpu *gpu, uint64_t batch,
-                          const tn_expert_load *load, tn_profile *profile, tn_error *error) {
+                          const tn_expert_load *load, tn_step_profile *profile, tn_error *error) {
     step s;
-    double tokens = tn_lengths_padded(work->lengths, (double)batch);
+    double tokens = tn_query_lengths_padded(work->lengths, (double)batch);
     TN_TRY(reckon(work, gpu, batch, tokens, work->active, load, &s, error));
-    *profile = (tn_profile){.seconds = s.seconds,
-                            .queries_per_s = (double)batch / s.seconds,
-                            .tokens = tokens,
-                            .rows = s.kernels.rows,
-                            .touched = s.kernels.touched};
+    *profile = (tn_step_profile){.seconds = s.seconds,
+                                 .queries_per_s = (double)batch / s.seconds,
+                                 .tokens = tokens,
+                                 .rows = s.kernels.rows,
+                                 .touched = s.kernels.touched};
     put_rows(&s, profile);
     return put_experts(&s, batch, tokens, load, profile, error);
 }

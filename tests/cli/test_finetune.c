@@ -316,10 +316,12 @@ static void predictions(void **state) {
 static void figures(void **state) {
     (void)state;
     char picture[96];
-    const char *const commands[][12] = {{"finetune", "fit", path, "--plot", picture, NULL},
-                                        {"finetune", "cost", path, "--queries", "100", "--epochs", "1",
-                                         "--sparsity", "0.25", "--plot", picture, NULL}};
-    for (int i = 0; i < 2; i++) {
+    const char *const commands[][12] = {
+        {"finetune", "fit", path, "--plot", picture, NULL},
+        {"finetune", "cost", path, "--queries", "100", "--epochs", "1", "--sparsity", "0.25", "--plot",
+         picture, NULL},
+        {"finetune", "max-batch", "mixtral-8x7b", "--sequence", "79", "--plot", picture, NULL}};
+    for (int i = 0; i < 3; i++) {
         snprintf(picture, sizeof picture, "%s/figure%d.svg", test_folder, i);
         const char *const *a = commands[i];
         test_run run = test_program(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], NULL);

@@ -139,9 +139,9 @@ static void hold_published(const tn_gpu_table *table, bool known, hold *h) {
         const tn_finetune_group *group = &data.group[i];
         const tn_gpu *gpu;
         tn_language_model model;
-        tn_lengths lengths = {.median = strcmp(group->dataset, "CS") == 0 ? 79 : 174,
-                              .spread = known ? table->framework.unknown_spread : 0,
-                              .longest = INFINITY};
+        tn_query_lengths lengths = {.median = strcmp(group->dataset, "CS") == 0 ? 79 : 174,
+                                    .spread = known ? table->framework.unknown_spread : 0,
+                                    .longest = INFINITY};
         tn_finetune_work work = {
             .model = &model, .framework = &table->framework, .lengths = &lengths, .lengths_known = known};
         load(group->model, &model);
@@ -158,7 +158,7 @@ static void hold_published(const tn_gpu_table *table, bool known, hold *h) {
 static void hold_h200(const tn_gpu_table *table, bool known, hold *h) {
     const tn_gpu *gpu;
     tn_language_model model;
-    tn_lengths lengths = {.median = 79, .longest = INFINITY};
+    tn_query_lengths lengths = {.median = 79, .longest = INFINITY};
     tn_finetune_work work = {
         .model = &model, .framework = &table->framework, .lengths = &lengths, .lengths_known = known};
     char line[256], mode[16];
@@ -222,7 +222,7 @@ static void the_published_bill(void **state) {
     tn_gpu_table table;
     const tn_gpu *gpu;
     tn_language_model model;
-    tn_lengths lengths = {.median = 79, .longest = INFINITY};
+    tn_query_lengths lengths = {.median = 79, .longest = INFINITY};
     tn_batch_interval batch;
     tn_finetune_estimate of;
     (void)state;
@@ -249,7 +249,8 @@ static void estimates_are_monotone(void **state) {
     tn_gpu_table table;
     const tn_gpu *gpu;
     tn_language_model model, full;
-    tn_lengths lengths = {.median = 512, .longest = INFINITY}, more = {.median = 1024, .longest = INFINITY};
+    tn_query_lengths lengths = {.median = 512, .longest = INFINITY},
+                     more = {.median = 1024, .longest = INFINITY};
     (void)state;
     assert_int_equal(tn_gpu_table_load(test_source("models/prices/gpus.yaml"), &arena, &table, &error),
                      TN_OK);
@@ -293,7 +294,7 @@ static void several_gpus(void **state) {
     tn_language_count count;
     tn_batch_interval one, shard;
     tn_finetune_estimate alone, of;
-    tn_lengths lengths = {.median = 512, .longest = INFINITY};
+    tn_query_lengths lengths = {.median = 512, .longest = INFINITY};
     (void)state;
     assert_int_equal(tn_gpu_table_load(test_source("models/prices/gpus.yaml"), &arena, &table, &error),
                      TN_OK);

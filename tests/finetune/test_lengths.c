@@ -19,13 +19,13 @@ static tn_arena arena;
 static tn_error error;
 static char path[96];
 
-static tn_status load(const char *text, double longest, tn_lengths *lengths) {
+static tn_status load(const char *text, double longest, tn_query_lengths *lengths) {
     snprintf(path, sizeof path, "%s/lengths.csv", test_folder);
     FILE *stream = fopen(path, "w");
     assert_non_null(stream);
     fputs(text, stream);
     assert_int_equal(fclose(stream), 0);
-    return tn_lengths_load(path, longest, &arena, lengths, &error);
+    return tn_query_lengths_load(path, longest, &arena, lengths, &error);
 }
 
 /* Normal, by Box and Muller. */
@@ -42,7 +42,7 @@ static void padding_is_what_batches_drawn_have(void **state) {
     for (int s = 0; s < 3; s++)
         for (int c = 0; c < 2; c++)
             for (int batch = 1; batch <= 27; batch *= 3) {
-                tn_lengths lengths = {.median = 80, .spread = spreads[s], .longest = cuts[c]};
+                tn_query_lengths lengths = {.median = 80, .spread = spreads[s], .longest = cuts[c]};
                 double sum = 0;
                 for (int round = 0; round < ROUNDS; round++) {
                     double longest = 0;
@@ -50,16 +50,16 @@ static void padding_is_what_batches_drawn_have(void **state) {
                         longest = fmax(longest, fmin(cuts[c], 80 * exp(spreads[s] * normal(&dice))));
                     sum += longest;
                 }
-                double drawn = sum / ROUNDS, told = tn_lengths_padded(&lengths, batch);
+                double drawn = sum / ROUNDS, told = tn_query_lengths_padded(&lengths, batch);
                 if (fabs(told / drawn - 1) > 0.04)
                     print_error("%g %g %d: %g, %g\n", spreads[s], cuts[c], batch, told, drawn);
                 assert_true(fabs(told / drawn - 1) <= 0.04);
             }
     /* the mean of a log-normal distribution */
-    tn_lengths whole = {.median = 80, .spread = 0.7, .longest = INFINITY};
-    assert_true(fabs(tn_lengths_mean(&whole) / (80 * exp(0.7 * 0.7 / 2)) - 1) < 0.01);
-    tn_lengths alike = {.median = 80, .longest = INFINITY};
-    assert_true(tn_lengths_padded(&alike, 64) == 80 && tn_lengths_longest(&alike, 1e6) == 80);
+    tn_query_lengths whole = {.median = 80, .spread = 0.7, .longest = INFINITY};
+    assert_true(fabs(tn_query_lengths_mean(&whole) / (80 * exp(0.7 * 0.7 / 2)) - 1) < 0.01);
+    tn_query_lengths alike = {.median = 80, .longest = INFINITY};
+    assert_true(tn_query_lengths_padded(&alike, 64) == 80 && tn_query_lengths_longest(&alike, 1e6) == 80);
 }
 
 /* The longest of N: half of all data sets of that size have a shorter one. */
@@ -67,8 +67,8 @@ static void the_longest_of_a_data_set(void **state) {
     enum { ROUNDS = 4000, QUERIES = 200 };
     (void)state;
     uint64_t dice = 7;
-    tn_lengths lengths = {.median = 100, .spread = 0.5, .longest = INFINITY};
-    double told = tn_lengths_longest(&lengths, QUERIES);
+    tn_query_lengths lengths = {.median = 100, .spread = 0.5, .longest = INFINITY};
+    double told = tn_query_lengths_longest(&lengths, QUERIES);
     int shorter = 0;
     for (int round = 0; round < ROUNDS; round++) {
         double longest = 0;
@@ -77,27 +77,27 @@ static void the_longest_of_a_data_set(void **state) {
     }
     assert_true(abs(shorter - ROUNDS / 2) < ROUNDS / 20);
     lengths.longest = 120;
-    assert_true(tn_lengths_longest(&lengths, QUERIES) == 120);
+    assert_true(tn_query_lengths_longest(&lengths, QUERIES) == 120);
 }
 
 /* Of 10, 20 and 60 tokens the longer of two is 10 once in nine, 20 three times, 60 five times. */
 static void a_file(void **state) {
     (void)state;
-    tn_lengths lengths;
+    tn_query_lengths lengths;
     assert_int_equal(load("tokens\n20\n60\n10\n", INFINITY, &lengths), TN_OK);
     assert_true(lengths.count == 3 && lengths.median == 20);
-    assert_true(fabs(tn_lengths_mean(&lengths) - 30) < 1e-9);
-    assert_true(fabs(tn_lengths_padded(&lengths, 2) - (10 + 3 * 20 + 5 * 60) / 9.) < 1e-9);
-    assert_true(tn_lengths_longest(&lengths, 5) == 60);
+    assert_true(fabs(tn_query_lengths_mean(&lengths) - 30) < 1e-9);
+    assert_true(fabs(tn_query_lengths_padded(&lengths, 2) - (10 + 3 * 20 + 5 * 60) / 9.) < 1e-9);
+    assert_true(tn_query_lengths_longest(&lengths, 5) == 60);
     lengths.packed = true;
-    assert_true(fabs(tn_lengths_padded(&lengths, 2) - 30) < 1e-9 &&
-                fabs(tn_lengths_longest(&lengths, 5) - 30) < 1e-9);
+    assert_true(fabs(tn_query_lengths_padded(&lengths, 2) - 30) < 1e-9 &&
+                fabs(tn_query_lengths_longest(&lengths, 5) - 30) < 1e-9);
     assert_int_equal(load("tokens\n20\n60\n10\n", 40, &lengths), TN_OK);
-    assert_true(tn_lengths_longest(&lengths, 5) == 40);
+    assert_true(tn_query_lengths_longest(&lengths, 5) == 40);
 }
 
 static void refused(const char *text, const char *words, size_t line, size_t column) {
-    tn_lengths lengths;
+    tn_query_lengths lengths;
     assert_int_equal(load(text, INFINITY, &lengths), TN_INPUT);
     if (!strstr(error.message, words)) print_error("%s\n", error.message);
     assert_non_null(strstr(error.message, words));

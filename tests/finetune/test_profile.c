@@ -64,7 +64,7 @@ static void kernels_add_up(void **state) {
         for (uint64_t batch = 1; batch <= 64; batch *= 8) {
             tn_language_model model;
             tn_language_count count;
-            tn_kernels kernels;
+            tn_step_kernels kernels;
             load_model(cases[c].name, cases[c].set, &model);
             uint64_t active = model.feed_forward.active;
             const tn_language_training *t = &model.training;
@@ -73,7 +73,7 @@ static void kernels_add_up(void **state) {
                              TN_OK);
             double operations = 0, update = 0, weights = 0;
             for (size_t i = 0; i < kernels.count; i++) {
-                const tn_effort *stage = kernels.kernel[i].stage;
+                const tn_step_effort *stage = kernels.kernel[i].stage;
                 bool again = stage[TN_STAGE_AGAIN].launches + stage[TN_STAGE_AGAIN].operations +
                                  stage[TN_STAGE_AGAIN].weight_bytes + stage[TN_STAGE_AGAIN].activation_bytes >
                              0;
@@ -99,7 +99,7 @@ static void kernels_add_up(void **state) {
         }
 }
 
-static double sum_of(const tn_profile_row *row, size_t count) {
+static double sum_of(const tn_step_profile_row *row, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) sum += row[i].seconds;
     return sum;
@@ -114,8 +114,8 @@ static void profiles_are_steps(void **state) {
                 const tn_gpu *gpu;
                 tn_language_model model;
                 tn_finetune_estimate estimate;
-                tn_profile p;
-                tn_lengths lengths = {.median = 128, .spread = 0.5, .longest = INFINITY};
+                tn_step_profile p;
+                tn_query_lengths lengths = {.median = 128, .spread = 0.5, .longest = INFINITY};
                 tn_finetune_work work = {.model = &model,
                                          .framework = &table.framework,
                                          .lengths = &lengths,
@@ -147,8 +147,8 @@ static void limits_follow_the_batch(void **state) {
     (void)state;
     const tn_gpu *gpu;
     tn_language_model model;
-    tn_profile small, large;
-    tn_lengths lengths = {.median = 128, .longest = INFINITY};
+    tn_step_profile small, large;
+    tn_query_lengths lengths = {.median = 128, .longest = INFINITY};
     tn_finetune_work work = {.model = &model,
                              .framework = &table.framework,
                              .lengths = &lengths,
@@ -281,8 +281,8 @@ static void loads_cost_time(void **state) {
     const tn_gpu *gpu;
     tn_language_model model;
     tn_expert_load even, uneven;
-    tn_profile plain, p;
-    tn_lengths lengths = {.median = 128, .longest = INFINITY};
+    tn_step_profile plain, p;
+    tn_query_lengths lengths = {.median = 128, .longest = INFINITY};
     tn_finetune_work work = {.model = &model,
                              .framework = &table.framework,
                              .lengths = &lengths,
