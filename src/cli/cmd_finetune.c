@@ -142,10 +142,12 @@ static const tn_column count_columns[] = {
     COUNTED(optimizer_bytes, "optimizer", "bytes"),
     COUNTED(workspace_bytes, "workspace", "bytes"),
     COUNTED(reserve_bytes, "reserve", "bytes"),
-    COUNTED(activation_bytes, "activations of a query", "bytes"),
+    COUNTED(activation_bytes, "activations of an example", "bytes"),
+    COUNTED(kept_bytes, "kept by its layers", "bytes"),
+    COUNTED(layer_bytes, "its largest layer, run again", "bytes"),
     COUNTED(logit_bytes, "its logits among them", "bytes"),
-    COUNTED(forward_macs, "forward pass of a query", "multiply-adds"),
-    COUNTED(training_flops, "training step of a query", "FLOPs"),
+    COUNTED(forward_macs, "forward pass of an example", "multiply-adds"),
+    COUNTED(training_flops, "training step of an example", "FLOPs"),
 };
 static const tn_record count_record = TN_RECORD(count_answer, count_columns);
 
@@ -162,7 +164,7 @@ static tn_status answer_count(void *asked, int *answer, tn_error *error) {
     count_answer data = {.sequence = r->sequence};
     (void)answer;
     if (r->sequence == 0 || r->sequence > 1000000000)
-        return tn_fail(error, TN_INPUT, "--sequence must be given, 1 to 1e9 tokens a query");
+        return tn_fail(error, TN_INPUT, "--sequence must be given, 1 to 1e9 tokens an example");
     TN_TRY(tn_language_model_load(r->common.argument[0], r->set.item, r->set.count, &r->common.arena, &model,
                                   error));
     data.model = model.name;
@@ -175,7 +177,7 @@ static tn_status answer_count(void *asked, int *answer, tn_error *error) {
 }
 
 static const tn_option count_options[] = {
-    {"--sequence", TN_INTO(count_request, sequence), "TOKENS", "tokens of a query, as padded"},
+    {"--sequence", TN_INTO(count_request, sequence), "TOKENS", "tokens of an example"},
     {"--sparsity", TN_INTO(count_request, sparsity), "S",
      "share of the experts at work; default the file's active"},
     {"--set", TN_INTO(count_request, set), "KEY=VALUE", "overrides a key of the model; repeatable"},
@@ -253,7 +255,7 @@ static tn_status find_sequence(const batch_request *r, const char *dataset, doub
 static tn_status sequence_of(const batch_request *r, const char *dataset, double *tokens, tn_error *error) {
     TN_TRY(find_sequence(r, dataset, tokens, error));
     if (*tokens > 0) return TN_OK;
-    return tn_fail(error, TN_INPUT, "--sequence %s%sTOKENS must be given: tokens of a query, as padded",
+    return tn_fail(error, TN_INPUT, "--sequence %s%sTOKENS must be given: tokens of an example",
                    dataset ? dataset : "", dataset ? "=" : "");
 }
 
@@ -533,7 +535,7 @@ static const batch_request batch_defaults = {
     .table_name = "gpus", .memory_GB = NAN, .sparsity = NAN, .c0 = NAN, .c1 = NAN, .model_GB = NAN};
 static const tn_option batch_options[] = {
     {"--sequence", TN_INTO(batch_request, sequence), "[DATASET=]TOKENS",
-     "tokens of a query, as padded; repeatable"},
+     "tokens of an example; repeatable"},
     {"--sparsity", TN_INTO(batch_request, sparsity), "S",
      "share of the experts at work; default the file's active"},
     {"--gpu", TN_INTO(batch_request, gpu), "NAME", "only this GPU of the table; default all"},

@@ -146,7 +146,7 @@ static const tn_column place_columns[] = {
     TN_COLUMN_AS(NULL, place_row, dataset, "dataset"),
     TN_COLUMN(place_row, sparsity, "sparsity"),
     TN_COLUMN_AS("batch_size", place_row, batch, "batch"),
-    TN_COLUMN_AS("queries_per_s", place_row, rate.value, "queries/s"),
+    TN_COLUMN_AS("queries_per_s", place_row, rate.value, "examples/s"),
     TN_RANGE("interval", place_row, rate.low, "95 % interval"),
 };
 static const tn_record place_record = TN_RECORD(place_row, place_columns);
@@ -187,10 +187,10 @@ static const tn_column group_columns[] = {
     TN_WRITTEN("coefficients", put_coefficients, NULL),
     TN_WRITTEN("intervals", put_intervals, NULL),
     TN_WRITTEN("undetermined", put_undetermined, NULL),
-    TN_COLUMN(group_row, rmse, "rmse, queries/s"),
+    TN_COLUMN(group_row, rmse, "rmse, examples/s"),
     TN_COLUMN(group_row, relative_rmse, "relative", TN_IN("%", 100)),
     TN_COLUMN(group_row, points, "points"),
-    TN_COLUMN_AS("loo_rmse", group_row, cross.rmse, "left out, queries/s"),
+    TN_COLUMN_AS("loo_rmse", group_row, cross.rmse, "left out, examples/s"),
     TN_COLUMN_AS("loo_relative_rmse", group_row, cross.relative_rmse, "left out", TN_IN("%", 100)),
     TN_COLUMN_AS("loo_points", group_row, cross.points, NULL),
     TN_COLUMN(group_row, one_sparsity, NULL),
