@@ -14,33 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-tn_status tn_law_choice_find(const char *name, tn_law_choice *choice, tn_error *error) {
-    static const char *const names[] = {"best", "log", "step"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *choice = (tn_law_choice)i;
-            return TN_OK;
-        }
-    char told[128];
-    return tn_fail(error, TN_INPUT, "unknown law '%.60s'; %s", name,
-                   tn_suggestion(name, names, 3, told, sizeof told));
-}
-
-tn_status tn_study_and_choose(const tn_finetune_group *group, tn_law_choice choice, double c3,
-                              tn_arena *arena, tn_finetune_study *study, tn_finetune_law *law,
-                              tn_error *error) {
-    if (c3 == 0) {
-        tn_language_model model;
-        bool found;
-        TN_TRY(tn_language_model_find(group->model, arena, &model, &found, error));
-        if (found && model.published_at.line) c3 = model.published.c3;
-    }
-    TN_TRY(tn_finetune_study_group(group, c3, study, error));
-    *law = choice == TN_LAW_LOG ? TN_FINETUNE_LOG : choice == TN_LAW_STEP ? TN_FINETUNE_STEP : study->best;
-    if (study->fitted[*law]) return TN_OK;
-    return tn_finetune_fit_group(group, *law, c3, &study->fit[*law], error);
-}
-
 tn_status tn_model_memory(const char *name, tn_arena *arena, double *GB, tn_error *error) {
     tn_language_model model;
     tn_language_count count;
@@ -534,8 +507,7 @@ static tn_status answer_batch(void *asked, int *answer, tn_error *error) {
 static const batch_request batch_defaults = {
     .table_name = "gpus", .memory_GB = NAN, .sparsity = NAN, .c0 = NAN, .c1 = NAN, .model_GB = NAN};
 static const tn_option batch_options[] = {
-    {"--sequence", TN_INTO(batch_request, sequence), "[DATASET=]TOKENS",
-     "tokens of an example; repeatable"},
+    {"--sequence", TN_INTO(batch_request, sequence), "[DATASET=]TOKENS", "tokens of an example; repeatable"},
     {"--sparsity", TN_INTO(batch_request, sparsity), "S",
      "share of the experts at work; default the file's active"},
     {"--gpu", TN_INTO(batch_request, gpu), "NAME", "only this GPU of the table; default all"},

@@ -2,7 +2,7 @@
 #include "cli/cmd_finetune.h"
 #include "cli/output.h"
 #include "finetune/finetune_figures.h"
-#include "finetune/profile.h"
+#include "finetune/step.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "cli/cmd_finetune.h"
 #include "cli/output.h"
 #include "finetune/batch.h"
-#include "finetune/estimate.h"
 #include "finetune/finetune_figures.h"
 #include "finetune/gpu.h"
+#include "finetune/step.h"
 #include "text/number.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "finetune/data.h"
 #include "finetune/fit.h"
 #include "finetune/gpu.h"
-#include "finetune/profile.h"
+#include "finetune/step.h"
 
 #include <stddef.h>
 

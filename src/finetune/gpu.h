@@ -27,7 +27,7 @@ typedef struct tn_gpu {
     const char *price_source, *price_date; /* NULL: not said */
 } tn_gpu;
 
-/* What a framework makes of any of the GPUs (finetune/estimate.h, finetune/batch.h). Errors are relative standard
+/* What a framework makes of any of the GPUs (finetune/step.h, finetune/batch.h). Errors are relative standard
  * deviations of what was measured from what is estimated. */
 typedef struct tn_framework {
     double compute_share, bandwidth_share; /* of the peak that wide products reach, and of the bandwidth */

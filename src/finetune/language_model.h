@@ -79,7 +79,7 @@ extern const tn_schema tn_language_model_schema;
 /* Whether matrices are stored in fewer bits than products take, and are unpacked for them. */
 bool tn_language_is_packed(const tn_language_model *model);
 
-/* Loads a path or a bare name of models/, or the config.json of a checkpoint (finetune/hub_config.h), applies `set` in order, checks it. Lives in `arena`. A model that has none is
+/* Loads a path or a bare name of models/, or the config.json of a checkpoint (finetune/language_model.c), applies `set` in order, checks it. Lives in `arena`. A model that has none is
  * TN_INPUT. */
 tn_status tn_language_model_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
                                  tn_language_model *model, tn_error *error);

@@ -2,7 +2,7 @@
  * touched against drawing them. */
 #include "base/random.h"
 #include "finetune/data.h"
-#include "finetune/estimate.h"
+#include "finetune/step.h"
 #include "model/model.h"
 #include "support/shared.h"
 

@@ -1,7 +1,7 @@
 /* Inside a step: kernels add up to what is counted and to what is estimated, in every model, and use no more of a GPU than
  * it has; loads of experts against drawing tokens one by one. */
 #include "base/random.h"
-#include "finetune/profile.h"
+#include "finetune/step.h"
 #include "support/folder.h"
 #include "support/shared.h"
 
