@@ -103,8 +103,9 @@ static tn_status lengths_of(work *w, const char *dataset, tn_query_lengths *leng
     if (asked->lengths && (asked->tokens.count || !isnan(asked->spread)))
         return tn_fail(w->error, TN_INPUT,
                        "--lengths says what --tokens and --spread say; give the one or the others");
-    if (!isnan(asked->longest))
-        TN_TRY(tn_need_positive("--longest", longest, TN_QUERY_LENGTHS_MOST, w->error));
+    if (!isnan(asked->longest) && !(longest >= 1 && longest <= TN_QUERY_LENGTHS_MOST))
+        return tn_fail(w->error, TN_INPUT, "--longest is %g; it must be 1 to %d tokens", longest,
+                       TN_QUERY_LENGTHS_MOST);
     if (!isnan(asked->spread) && !(asked->spread >= 0 && asked->spread <= 5))
         return tn_fail(w->error, TN_INPUT, "--spread is %g; it must be 0 (all alike) to 5", asked->spread);
     *found = asked->lengths || tokens;
