@@ -312,7 +312,8 @@ tn_status tn_language_count_of(const tn_language_model *model, uint64_t sequence
     for (size_t i = 0; i < sizeof result / sizeof *result; i++) {
         if (result[i].from->overflow)
             return tn_fail(error, TN_OVERFLOW,
-                           "%s of model %s are beyond 64 bits; a size in its file is too large",
+                           "%s of model %s are beyond 64 bits; a size in its file, or tokens of an example, "
+                           "are too many",
                            result[i].what, model->name);
         *result[i].to = result[i].from->value;
     }

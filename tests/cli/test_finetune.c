@@ -693,10 +693,9 @@ static void lengths_of_examples(void **state) {
     refused(test_program("finetune", "cost", "llama3-8b", "--longest", "0.5", "--tokens", "3", "--examples",
                          "10", "--epochs", "1", NULL),
             "--longest is 0.5");
-    json_t *huge = test_program_json(1, "finetune", "cost", "llama3-8b", "--tokens", "1e6", "--spread", "5",
-                                     "--examples", "1e9", "--epochs", "1", "--gpu", "a100", "--json", NULL);
-    assert_int_equal(json_array_size(json_object_get(huge, "bills")), 0);
-    json_decref(huge);
+    refused(test_program("finetune", "cost", "llama3-8b", "--tokens", "1e6", "--spread", "5", "--examples",
+                         "1e9", "--epochs", "1", NULL),
+            "beyond 64 bits");
     refused(test_program("finetune", "cost", "llama3-8b", "--spread", "-1", "--tokens", "3", "--examples",
                          "10", "--epochs", "1", NULL),
             "--spread is -1");
