@@ -7,7 +7,7 @@ set multiplot layout rows, columns
 set grid linecolor rgb "#dddddd"
 set key bottom right noenhanced
 set xlabel "batch size"
-set ylabel "queries/s"
+set ylabel "examples/s"
 set xrange [0:*]
 array shade[4] = ["#3b75af", "#c0392b", "#21918c", "#8e44ad"]
 do for [g = 1:groups] {

@@ -5,13 +5,12 @@
 #include "base/memory.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "finetune/bill.h"
-#include "finetune/cross_validation.h"
+#include "finetune/fit.h"
 #include "finetune/gpu.h"
 #include "text/json.h"
 
 extern const tn_command tn_finetune_fit_command, tn_finetune_batch_command, tn_finetune_cost_command,
-    tn_finetune_predict_command, tn_finetune_count_command;
+    tn_finetune_predict_command, tn_finetune_count_command, tn_finetune_profile_command;
 
 /* --- Choosing a law. */
 
@@ -37,6 +36,9 @@ tn_status tn_need_positive(const char *what, double value, double most, tn_error
 /* Takes what --price says, [GPU=]USD each, instead of the table's prices. */
 tn_status tn_take_prices(const tn_option_list *given, tn_gpu_table *table, tn_error *error);
 
+/* Appends what --method full, lora or qlora (NULL: the file's own) sets in a model. */
+tn_status tn_take_method(const char *method, const char **set, size_t *count, tn_error *error);
+
 /* --- Output. */
 
 /* A GPU that has no bill. */
@@ -49,6 +51,9 @@ extern const tn_record tn_left_out_record;
 void tn_show_price_note(const tn_bill *bill, const char *before, tn_buffer *cell);
 /* What stands below bills for people: who has none, and, where prices are assumed, how to give one's own. */
 void tn_say_below_bills(const tn_left_out *left, size_t lefts, bool assumed);
+
+/* The GPUs that can be rented: `tenfold list gpus`. */
+tn_status tn_list_gpus(tn_common *common, tn_error *error);
 
 /* key: [low, high], or null where there is none. */
 void tn_json_put_interval(tn_json *json, const char *key, const tn_finetune_interval *interval);

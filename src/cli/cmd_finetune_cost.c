@@ -2,8 +2,8 @@
 #include "cli/cmd_finetune.h"
 #include "cli/finetune_estimate.h"
 #include "cli/output.h"
-#include "finetune/bill.h"
 #include "finetune/finetune_figures.h"
+#include "finetune/gpu.h"
 #include "finetune/transfer.h"
 #include "text/number.h"
 
@@ -12,11 +12,11 @@
 
 typedef struct {
     tn_common common;
-    const char *law_name, *gpu, *model, *dataset, *table_name, *plot, *method, *measured;
+    const char *law_name, *gpu, *model, *dataset, *gpus, *table_name, *plot, *method, *measured, *lengths;
     tn_option_list tokens, set, price;
-    uint64_t queries, batch;                           /* 0: not given */
-    double epochs, throughput, sparsity, c3, model_GB; /* NAN: not given */
-    bool unmeasured;
+    uint64_t queries, batch, gpu_count, nodes;                          /* 0: not given */
+    double epochs, throughput, sparsity, c3, model_GB, spread, longest; /* NAN: not given */
+    bool unmeasured, packed;
     tn_law_choice choice;
     tn_finetune_data data;
     tn_gpu_table table;
@@ -201,7 +201,7 @@ static void show_note(const void *row, tn_buffer *cell) {
 static const tn_column bill_columns[] = {
     TN_COLUMN(tn_bill, gpu, "gpu"),
     TN_COLUMN_AS("batch_size", tn_bill, batch, "batch", TN_FIXED(0)),
-    TN_COLUMN_AS("queries_per_s", tn_bill, queries_per_s.value, "queries/s", TN_FIXED(3)),
+    TN_COLUMN_AS("queries_per_s", tn_bill, queries_per_s.value, "examples/s", TN_FIXED(3)),
     TN_RANGE("queries_per_s_interval", tn_bill, queries_per_s.low, NULL),
     TN_COLUMN_AS("hours", tn_bill, hours.value, "hours", TN_FIXED(2)),
     TN_RANGE("hours_interval", tn_bill, hours.low, "95 % interval", TN_FIXED(2)),
@@ -210,7 +210,7 @@ static const tn_column bill_columns[] = {
     TN_COLUMN(tn_bill, usd_per_hour, "$/h", TN_FIXED(2)),
     TN_COLUMN(tn_bill, price_unverified, NULL),
     TN_COLUMN(tn_bill, price_origin, "price"),
-    TN_COLUMN(tn_bill, price_date, "of"),
+    TN_COLUMN(tn_bill, price_date, "of month"),
     TN_COLUMN(tn_bill, predicted, NULL),
     TN_WRITTEN(NULL, NULL, "note", .cell = show_note),
 };
@@ -237,8 +237,10 @@ static tn_status print_table(const request *r, tn_error *error) {
 
 static tn_status plot(const request *r, tn_arena *arena, tn_error *error) {
     const char *heading;
-    TN_TRY(tn_arena_format(arena, &heading, error, "%llu queries, %g epochs%s%s%s%s",
-                           (unsigned long long)r->queries, r->epochs, r->data.count ? ": " : "",
+    char examples[32];
+    TN_TRY(tn_arena_format(arena, &heading, error, "%s examples, %g %s%s%s%s%s",
+                           tn_count_text(r->queries, examples), r->epochs,
+                           r->epochs == 1 ? "epoch" : "epochs", r->data.count ? ": " : "",
                            r->data.count ? r->data.group[0].model : "", r->data.count ? " on " : "",
                            r->data.count ? r->data.group[0].dataset : ""));
     return tn_finetune_cost_figure(r->plot, heading, r->bill, r->bills, error);
@@ -246,7 +248,8 @@ static tn_status plot(const request *r, tn_arena *arena, tn_error *error) {
 
 /* Options of one form alone: estimates of a model, or laws of measurements. */
 static tn_status check_form(const request *r, bool model, tn_error *error) {
-    static const char *const of_models[] = {"--method", "--tokens", "--data", "--set"},
+    static const char *const of_models[] = {"--method", "--tokens",  "--data",   "--set",  "--lengths",
+                                            "--spread", "--longest", "--packed", "--nodes"},
                              *const of_data[] = {"--model",      "--dataset",  "--law",       "--c3",
                                                  "--unmeasured", "--model-GB", "--throughput"};
     const char *const *other = model ? of_data : of_models;
@@ -259,18 +262,40 @@ static tn_status check_form(const request *r, bool model, tn_error *error) {
     return TN_OK;
 }
 
+/* --gpus is how many GPUs a node has, or, as --table, the table of GPUs. */
+static tn_status read_gpus(request *r, bool model, tn_error *error) {
+    const uint64_t most = 65536;
+    bool number = r->gpus && tn_read_count(r->gpus, &r->gpu_count) == TN_NUMBER_OK;
+    if (r->gpus && !number) r->table_name = r->gpus;
+    if (number && !model)
+        return tn_fail(error, TN_INPUT, "--gpus %s goes with a model, not with measurements", r->gpus);
+    if ((number && (r->gpu_count == 0 || r->gpu_count > most)) || r->nodes > most)
+        return tn_fail(error, TN_INPUT, "--gpus and --nodes take 1 to %llu", (unsigned long long)most);
+    if (r->nodes && !number) return tn_fail(error, TN_INPUT, "--nodes needs --gpus N, GPUs of a node");
+    return TN_OK;
+}
+
 static tn_status answer(void *asked, int *answer, tn_error *error) {
     request *r = asked;
     tn_arena *arena = &r->common.arena;
     bool model = r->common.argument[0] && tn_estimate_names_model(r->common.argument[0]);
     TN_TRY(check_form(r, model, error));
-    if (r->queries == 0) return tn_fail(error, TN_INPUT, "--queries must be given, 1 or more");
+    if (r->queries == 0)
+        return tn_fail(error, TN_INPUT,
+                       "--queries (or --examples) must be given: examples of the data set, 1 or more");
+    TN_TRY(read_gpus(r, model, error));
     if (isnan(r->epochs)) return tn_fail(error, TN_INPUT, "--epochs must be given");
     TN_TRY(tn_need_positive("--epochs", r->epochs, 1e9, error));
     if (model)
         return tn_finetune_estimate_bill(&(tn_estimate_asked){.common = &r->common,
                                                               .model = r->common.argument[0],
-                                                              .gpus = r->gpu,
+                                                              .names = r->gpu,
+                                                              .lengths = r->lengths,
+                                                              .spread = r->spread,
+                                                              .longest = r->longest,
+                                                              .packed = r->packed,
+                                                              .gpus_per_node = r->gpu_count,
+                                                              .nodes = r->nodes,
                                                               .method = r->method,
                                                               .data = r->measured,
                                                               .table = r->table_name,
@@ -296,9 +321,12 @@ static const request defaults = {.law_name = "best",
                                  .throughput = NAN,
                                  .sparsity = NAN,
                                  .c3 = NAN,
-                                 .model_GB = NAN};
+                                 .model_GB = NAN,
+                                 .spread = NAN,
+                                 .longest = NAN};
 static const tn_option options[] = {
-    {"--queries", TN_INTO(request, queries), "N", "queries of the data set"},
+    {"--queries", TN_INTO(request, queries), "N", "examples (queries) of the data set"},
+    {"--examples", TN_INTO(request, queries), "N", "the same as --queries"},
     {"--epochs", TN_INTO(request, epochs), "N", "passes over them"},
     {"--model", TN_INTO(request, model), "NAME", "of the measurements"},
     {"--dataset", TN_INTO(request, dataset), "NAME", "of the measurements"},
@@ -310,13 +338,19 @@ static const tn_option options[] = {
     {"--c3", TN_INTO(request, c3), "V", "C3 of the log law; default that of the model file, else 1"},
     {"--unmeasured", TN_INTO(request, unmeasured), NULL, "also the table's other GPUs, predicted"},
     {"--model-GB", TN_INTO(request, model_GB), "GB", "the model's memory, for batches of unmeasured GPUs"},
-    {"--gpus", TN_INTO(request, table_name), "TABLE", "table of GPUs and prices; default gpus"},
-    {"--throughput", TN_INTO(request, throughput), "Q", "without MODEL or DATA.csv: queries per second"},
+    {"--gpus", TN_INTO(request, gpus), "N|TABLE", "of a model: GPUs of a node; or, as --table, the table"},
+    {"--nodes", TN_INTO(request, nodes), "M", "nodes of --gpus N each; default 1"},
+    {"--table", TN_INTO(request, table_name), "TABLE", "table of GPUs and prices; default gpus"},
+    {"--throughput", TN_INTO(request, throughput), "Q", "without MODEL or DATA.csv: examples per second"},
     {"--price", TN_INTO(request, price), "[GPU=]USD",
      "dollars an hour, instead of the table's; h100=2.5 of one GPU; repeatable"},
     {"--method", TN_INTO(request, method), "full|lora|qlora", "of a model; default that of its file"},
     {"--tokens", TN_INTO(request, tokens), "[DATASET=]N",
-     "of a model: tokens of a query, as padded; repeatable"},
+     "of a model: tokens of an example, or their median; repeatable"},
+    {"--spread", TN_INTO(request, spread), "S", "of log-normal lengths around that median; 0: all alike"},
+    {"--longest", TN_INTO(request, longest), "N", "tokens at which longer examples are cut"},
+    {"--lengths", TN_INTO(request, lengths), "FILE.csv", "instead: a column `tokens`, a row an example"},
+    {"--packed", TN_INTO(request, packed), NULL, "examples stand behind each other, nothing is padded"},
     {"--data", TN_INTO(request, measured), "DATA.csv",
      "of a model: measurements to set the estimates beside"},
     {"--set", TN_INTO(request, set), "KEY=VALUE", "overrides a key of the model; repeatable"},
@@ -328,8 +362,7 @@ const tn_command tn_finetune_cost_command = {
     .summary = "hours and dollars, cheapest GPU first",
     .usage =
         "MODEL --tokens N --queries N --epochs N [--gpu NAME,NAME] [--price GPU=USD] [--method "
-        "full|lora|qlora] [--data "
-        "DATA.csv]\n"
+        "full|lora|qlora] [--gpus N] [--data DATA.csv]\n"
         "DATA.csv --queries N --epochs N [--model NAME] [--dataset NAME] [--sparsity S] [--price GPU=USD]\n"
         "--queries N --epochs N --throughput Q --price USD",
     .arguments = {0, 1},

@@ -1,8 +1,10 @@
 /* tenfold finetune fit DATA.csv: a throughput law for every group of measurements. */
 #include "base/interrupt.h"
+#include "base/name_index.h"
 #include "cli/cmd_finetune.h"
 #include "cli/output.h"
 #include "finetune/finetune_figures.h"
+#include "finetune/language_model.h"
 #include "finetune/law.h"
 #include "text/number.h"
 
@@ -28,6 +30,35 @@ typedef struct {
     const char **why;
     tn_error first; /* the first of them in full */
 } request;
+
+/* --- Choosing a law. */
+
+tn_status tn_law_choice_find(const char *name, tn_law_choice *choice, tn_error *error) {
+    static const char *const names[] = {"best", "log", "step"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *choice = (tn_law_choice)i;
+            return TN_OK;
+        }
+    char told[128];
+    return tn_fail(error, TN_INPUT, "unknown law '%.60s'; %s", name,
+                   tn_suggestion(name, names, 3, told, sizeof told));
+}
+
+tn_status tn_study_and_choose(const tn_finetune_group *group, tn_law_choice choice, double c3,
+                              tn_arena *arena, tn_finetune_study *study, tn_finetune_law *law,
+                              tn_error *error) {
+    if (c3 == 0) {
+        tn_language_model model;
+        bool found;
+        TN_TRY(tn_language_model_find(group->model, arena, &model, &found, error));
+        if (found && model.published_at.line) c3 = model.published.c3;
+    }
+    TN_TRY(tn_finetune_study_group(group, c3, study, error));
+    *law = choice == TN_LAW_LOG ? TN_FINETUNE_LOG : choice == TN_LAW_STEP ? TN_FINETUNE_STEP : study->best;
+    if (study->fitted[*law]) return TN_OK;
+    return tn_finetune_fit_group(group, *law, c3, &study->fit[*law], error);
+}
 
 static const tn_finetune_fit *fit_of(const request *r, size_t group) {
     return &r->study[group].fit[r->law[group]];
@@ -146,7 +177,7 @@ static const tn_column place_columns[] = {
     TN_COLUMN_AS(NULL, place_row, dataset, "dataset"),
     TN_COLUMN(place_row, sparsity, "sparsity"),
     TN_COLUMN_AS("batch_size", place_row, batch, "batch"),
-    TN_COLUMN_AS("queries_per_s", place_row, rate.value, "queries/s"),
+    TN_COLUMN_AS("queries_per_s", place_row, rate.value, "examples/s"),
     TN_RANGE("interval", place_row, rate.low, "95 % interval"),
 };
 static const tn_record place_record = TN_RECORD(place_row, place_columns);
@@ -187,10 +218,10 @@ static const tn_column group_columns[] = {
     TN_WRITTEN("coefficients", put_coefficients, NULL),
     TN_WRITTEN("intervals", put_intervals, NULL),
     TN_WRITTEN("undetermined", put_undetermined, NULL),
-    TN_COLUMN(group_row, rmse, "rmse, queries/s"),
+    TN_COLUMN(group_row, rmse, "rmse, examples/s"),
     TN_COLUMN(group_row, relative_rmse, "relative", TN_IN("%", 100)),
     TN_COLUMN(group_row, points, "points"),
-    TN_COLUMN_AS("loo_rmse", group_row, cross.rmse, "left out, queries/s"),
+    TN_COLUMN_AS("loo_rmse", group_row, cross.rmse, "left out, examples/s"),
     TN_COLUMN_AS("loo_relative_rmse", group_row, cross.relative_rmse, "left out", TN_IN("%", 100)),
     TN_COLUMN_AS("loo_points", group_row, cross.points, NULL),
     TN_COLUMN(group_row, one_sparsity, NULL),

@@ -160,7 +160,7 @@ static void show_off(const void *at, tn_buffer *cell) {
 static const tn_column row_columns[] = {
     TN_COLUMN(struct row, sparsity, "sparsity"),
     TN_COLUMN_AS("batch_size", struct row, batch, "batch"),
-    TN_COLUMN_AS("queries_per_s", struct row, rate.value, "queries/s"),
+    TN_COLUMN_AS("queries_per_s", struct row, rate.value, "examples/s"),
     TN_RANGE("interval", struct row, rate.low, "95 % interval"),
     TN_COLUMN(struct row, measured, "measured"),
     TN_WRITTEN(NULL, NULL, "off, %", .cell = show_off),

@@ -1,7 +1,8 @@
-/* tenfold list models|devices|spaces|flows|formats|techniques */
+/* tenfold list models|devices|spaces|flows|formats|techniques|gpus */
 #include "base/memory.h"
 #include "base/name_index.h"
 #include "base/search_path.h"
+#include "cli/cmd_finetune.h"
 #include "cli/cmd_technique.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -19,9 +20,17 @@ typedef struct {
     const char *const *names; /* ended by NULL */
 } catalogue;
 
+#ifdef TENFOLD_SATELLITES
+/* Stands for the table of GPUs. */
+static const char *const gpus[] = {NULL};
+#endif
+
 static const catalogue catalogues[] = {
     {"models", "models", NULL},     {"devices", "models/devices", NULL}, {"spaces", "spaces", NULL},
     {"flows", NULL, tn_flow_names}, {"formats", NULL, tn_format_names},  {"techniques", NULL, NULL},
+#ifdef TENFOLD_SATELLITES
+    {"gpus", NULL, gpus},
+#endif
 };
 enum { CATALOGUES = sizeof catalogues / sizeof *catalogues };
 
@@ -137,6 +146,9 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
     TN_TRY(find(what, &wanted, error));
     const char *const *names = wanted->names;
     if (!wanted->folder && !names) return list_techniques(common, error);
+#ifdef TENFOLD_SATELLITES
+    if (names == gpus) return tn_list_gpus(common, error);
+#endif
     if (names == tn_format_names) return list_formats(common->json, error);
     if (wanted->folder) {
         const char **files;
@@ -149,8 +161,8 @@ static tn_status answer(void *asked, int *answer, tn_error *error) {
 
 const tn_command tn_command_list = {
     .name = "list",
-    .summary = "list what can be named: models, devices, spaces, flows, formats, techniques",
-    .usage = "models|devices|spaces|flows|formats|techniques",
+    .summary = "list what can be named: models, devices, spaces, flows, formats, techniques, gpus",
+    .usage = "models|devices|spaces|flows|formats|techniques|gpus",
     .arguments = {1, 1},
     .answer = answer,
 };

@@ -1,11 +1,12 @@
 #include "cli/finetune_estimate.h"
 
+#include "base/checked.h"
 #include "cli/cmd_finetune.h"
 #include "cli/output.h"
 #include "finetune/batch.h"
-#include "finetune/bill.h"
-#include "finetune/estimate.h"
 #include "finetune/finetune_figures.h"
+#include "finetune/gpu.h"
+#include "finetune/step.h"
 #include "text/number.h"
 
 #include <math.h>
@@ -17,17 +18,21 @@ enum { GPUS_MOST = 64 };
 /* A line of the answer: an estimate, or what a law fitted to measurements says. */
 typedef struct {
     tn_bill bill;
-    const char *basis, *batch_by, *note;
-    tn_finetune_estimate of; /* of an estimate */
+    const char *basis, *batch_by, *note, *parallel; /* parallel: how several GPUs share; NULL: one GPU */
+    tn_finetune_estimate of;                        /* of an estimate */
+    tn_batch_interval largest;                      /* by memory, of an estimate */
+    double batch_low, batch_high, own_tokens;       /* own: of a query, without padding */
+    uint64_t gpus;
     bool is_estimate;
 } line;
 
 /* Estimates beside one group of measurements. */
 typedef struct {
     const char *gpu, *dataset;
-    uint64_t tokens, points, within;
+    tn_query_lengths lengths;
+    uint64_t points, within, in_range; /* in_range: measurements that lie in their estimate's range */
     double least_ratio, most_ratio, mean_error;
-    bool in_range; /* every measurement lies in the estimate's range */
+    bool all_in_range;
 } comparison;
 
 typedef struct {
@@ -37,7 +42,10 @@ typedef struct {
     tn_language_model model;
     tn_gpu_table table;
     const char *name, *method;
-    uint64_t tokens, active, parameters, trained_parameters, queries;
+    tn_query_lengths lengths;
+    bool has_lengths, lengths_known;
+    double tokens; /* of a query, at the middle; 0: not given */
+    uint64_t active, parameters, trained_parameters, queries;
     double epochs, sparsity;
     tn_finetune_data data;
     size_t lines, lefts, comparisons;
@@ -55,28 +63,13 @@ bool tn_estimate_names_model(const char *name) {
 /* ---- what is asked ---- */
 
 static tn_status load_model(work *w) {
-    static const char *const methods[] = {"full", "lora", "qlora"};
     const tn_estimate_asked *asked = w->asked;
     const char *set[TN_OPTION_MOST + 4];
     size_t count = 0;
     const char *method = asked->method;
-    if (method) {
-        size_t place = 0;
-        while (place < 3 && strcmp(method, methods[place]) != 0) place++;
-        if (place == 3) return tn_fail(w->error, TN_INPUT, "--method %s; it is full, lora or qlora", method);
-        set[count++] = place == 0 ? "training.method=full" : "training.method=lora";
-        /* 4-bit blocks of 64 with scales of 8 bits, these with scales of 32 bits per 256 blocks. */
-        if (place == 2) set[count++] = "matrix_bits=4.127";
-    }
+    TN_TRY(tn_take_method(method, set, &count, w->error));
     for (size_t i = 0; i < asked->set.count; i++) set[count++] = asked->set.item[i];
     TN_TRY(tn_language_model_load(asked->model, set, count, w->arena, &w->model, w->error));
-    const tn_language_adapters *a = &w->model.training.adapters;
-    if (w->model.training.method == TN_TUNE_LORA && a->rank == 0)
-        return tn_fail(
-            w->error, TN_INPUT,
-            "%s says no adapters for --method lora; give --set training.adapters='{rank: 16, attention: "
-            "true, feed_forward: true}'",
-            w->model.name);
     w->name = w->model.name;
     w->method = method ? method : w->model.training.method == TN_TUNE_FULL ? "full" : "lora";
     return TN_OK;
@@ -101,6 +94,31 @@ static tn_status tokens_of(const work *w, const char *dataset, uint64_t *tokens)
     return TN_OK;
 }
 
+/* The lengths that were asked for, of this data set (NULL: of none); none is no error. */
+static tn_status lengths_of(work *w, const char *dataset, tn_query_lengths *lengths, bool *found) {
+    const tn_estimate_asked *asked = w->asked;
+    uint64_t tokens;
+    double longest = isnan(asked->longest) ? INFINITY : asked->longest;
+    TN_TRY(tokens_of(w, dataset, &tokens));
+    if (asked->lengths && (asked->tokens.count || !isnan(asked->spread)))
+        return tn_fail(w->error, TN_INPUT,
+                       "--lengths says what --tokens and --spread say; give the one or the others");
+    if (!isnan(asked->longest) && !(longest >= 1 && longest <= TN_QUERY_LENGTHS_MOST))
+        return tn_fail(w->error, TN_INPUT, "--longest is %g; it must be 1 to %d tokens", longest,
+                       TN_QUERY_LENGTHS_MOST);
+    if (!isnan(asked->spread) && !(asked->spread >= 0 && asked->spread <= 5))
+        return tn_fail(w->error, TN_INPUT, "--spread is %g; it must be 0 (all alike) to 5", asked->spread);
+    *found = asked->lengths || tokens;
+    if (asked->lengths)
+        TN_TRY(tn_query_lengths_load(asked->lengths, longest, w->arena, lengths, w->error));
+    else
+        *lengths = (tn_query_lengths){
+            .median = (double)tokens, .spread = isnan(asked->spread) ? 0 : asked->spread, .longest = longest};
+    lengths->packed = asked->packed;
+    w->lengths_known = asked->lengths || asked->packed || !isnan(asked->spread);
+    return TN_OK;
+}
+
 static tn_status count_model(work *w) {
     tn_language_count count;
     const tn_language_feed_forward *f = &w->model.feed_forward;
@@ -108,8 +126,9 @@ static tn_status count_model(work *w) {
     if (!isnan(w->asked->sparsity))
         TN_TRY(tn_language_active(&w->model, w->asked->sparsity, &w->active, w->error));
     w->sparsity = (double)w->active / (double)f->experts;
-    TN_TRY(tokens_of(w, NULL, &w->tokens));
-    TN_TRY(tn_language_count_of(&w->model, w->tokens ? w->tokens : 1, w->active, &count, w->error));
+    TN_TRY(lengths_of(w, NULL, &w->lengths, &w->has_lengths));
+    if (w->has_lengths) w->tokens = w->lengths.median;
+    TN_TRY(tn_language_count_of(&w->model, 1, w->active, &count, w->error));
     w->parameters = count.parameters;
     w->trained_parameters = count.trained_parameters;
     return TN_OK;
@@ -121,34 +140,90 @@ static void leave_out(work *w, const char *gpu, const char *why) {
     w->left[w->lefts++] = (tn_left_out){gpu, why};
 }
 
-static tn_status estimate(work *w, const tn_gpu *gpu) {
-    tn_language_count count;
-    TN_TRY(tn_language_count_of(&w->model, w->tokens, w->active, &count, w->error));
-    uint64_t largest = tn_batch_by_count(&count, gpu->memory_GB),
-             batch = w->asked->batch ? w->asked->batch : largest;
-    if (largest == 0) {
-        leave_out(w, gpu->name, "not even a batch of 1 fits its memory");
-        return TN_OK;
+static uint64_t at_least_one(uint64_t count) {
+    return count ? count : 1;
+}
+
+static tn_finetune_work job(const work *w, const tn_query_lengths *lengths, uint64_t active) {
+    return (tn_finetune_work){.model = &w->model,
+                              .framework = &w->table.framework,
+                              .lengths = lengths,
+                              .lengths_known = w->lengths_known,
+                              .active = active,
+                              .queries = (double)w->queries,
+                              .gpus = at_least_one(w->asked->gpus_per_node),
+                              .nodes = at_least_one(w->asked->nodes)};
+}
+
+/* The estimate of one way to use the GPUs; the batch, 0 where not even 1 fits, is that of each of them. */
+static tn_status estimate_way(work *w, const tn_finetune_work *of, const tn_gpu *gpu, line *made) {
+    uint64_t all = of->gpus * of->nodes, most = tn_ceil_div(w->queries, all);
+    TN_TRY(tn_finetune_largest_batch(of, gpu->memory_GB, &made->largest, w->error));
+    tn_batch_interval batch = made->largest;
+    if (w->asked->batch) {
+        batch.value = w->asked->batch;
+        made->batch_by = "given";
+        if (batch.value > batch.high) made->note = "more than its memory holds";
+    } else {
+        if (batch.high == 0) return TN_OK;
+        if (batch.value == 0) made->note = "may not fit";
+        if (batch.value == 0) batch.value = 1;
+        made->batch_by = "memory";
     }
-    if (batch > w->queries) batch = w->queries;
-    line *made = &w->line[w->lines];
-    *made = (line){.basis = "estimate",
-                   .batch_by = w->asked->batch ? "given" : "memory",
-                   .is_estimate = true,
-                   .note = batch > largest ? "more than its memory holds by count" : NULL};
-    TN_TRY(tn_finetune_estimate_step(&w->model, gpu, &w->table.framework, batch, w->tokens, w->active,
-                                     &made->of, w->error));
-    made->bill = tn_bill_of(gpu, (double)batch, made->of.queries_per_s);
-    made->bill.predicted = true;
-    if (gpu->usd_per_hour == 0 && !made->note) made->note = "the table has no price for it";
-    TN_TRY(tn_bill_reckon(&made->bill, (double)w->queries, w->epochs, w->error));
-    w->lines++;
+    if (batch.value > most) batch.value = most;
+    if (batch.high > most) batch.high = most;
+    made->batch_low = w->asked->batch ? NAN : (double)batch.low;
+    made->batch_high = w->asked->batch ? NAN : (double)batch.high;
+    made->own_tokens = tn_query_lengths_mean(of->lengths);
+    made->gpus = all;
+    made->parallel = all == 1 ? NULL : of->sharded ? "sharded" : "replicated";
+    TN_TRY(w->asked->batch ? tn_finetune_estimate_step(of, gpu, batch.value, &made->of, w->error)
+                           : tn_finetune_estimate_largest(of, gpu, &batch, &made->of, w->error));
+    made->bill = tn_bill_of(gpu, (double)batch.value, made->of.queries_per_s);
     return TN_OK;
+}
+
+/* Of several GPUs, how few of them would hold a batch of 1 in shards. */
+static tn_status say_too_small(work *w, const tn_gpu *gpu, tn_finetune_work of) {
+    const char *why = "not even a batch of 1 fits its memory, nor in 1,024 shards";
+    tn_batch_interval batch;
+    of.sharded = true;
+    of.nodes = 1;
+    for (of.gpus = 2; of.gpus <= 1024; of.gpus *= 2) {
+        TN_TRY(tn_finetune_largest_batch(&of, gpu->memory_GB, &batch, w->error));
+        if (batch.value == 0) continue;
+        TN_TRY(
+            tn_arena_format(w->arena, &why, w->error,
+                            "not even a batch of 1 fits its memory; sharded over %llu it does: --gpus %llu",
+                            (unsigned long long)of.gpus, (unsigned long long)of.gpus));
+        break;
+    }
+    leave_out(w, gpu->name, why);
+    return TN_OK;
+}
+
+static tn_status estimate(work *w, const tn_gpu *gpu) {
+    tn_finetune_work of = job(w, &w->lengths, w->active);
+    line way[2] = {{.basis = "estimate", .is_estimate = true}, {.basis = "estimate", .is_estimate = true}};
+    int best = 0;
+    TN_TRY(estimate_way(w, &of, gpu, &way[0]));
+    if (of.gpus * of.nodes > 1) {
+        of.sharded = true;
+        TN_TRY(estimate_way(w, &of, gpu, &way[1]));
+        best = way[1].of.queries_per_s.value > way[0].of.queries_per_s.value;
+    }
+    if (way[best].of.queries_per_s.value == 0) return say_too_small(w, gpu, of);
+    line *made = &w->line[w->lines++];
+    *made = way[best];
+    made->bill.predicted = true;
+    made->bill.usd_per_hour *= (double)made->gpus;
+    if (gpu->usd_per_hour == 0 && !made->note) made->note = "the table has no price for it";
+    return tn_bill_reckon(&made->bill, (double)w->queries, w->epochs, w->error);
 }
 
 static tn_status estimate_named(work *w) {
     bool seen[GPUS_MOST] = {false};
-    for (const char *at = w->asked->gpus; *at;) {
+    for (const char *at = w->asked->names; *at;) {
         size_t length = strcspn(at, ",");
         const char *name;
         const tn_gpu *gpu;
@@ -165,7 +240,7 @@ static tn_status estimate_named(work *w) {
 }
 
 static tn_status estimate_all(work *w) {
-    if (w->asked->gpus) return estimate_named(w);
+    if (w->asked->names) return estimate_named(w);
     for (size_t i = 0; i < w->table.count; i++) TN_TRY(estimate(w, &w->table.gpu[i]));
     return TN_OK;
 }
@@ -177,14 +252,15 @@ static tn_status compare_point(work *w, const tn_gpu *gpu, const tn_finetune_poi
     tn_finetune_estimate of;
     uint64_t active;
     TN_TRY(tn_language_active(&w->model, point->sparsity, &active, w->error));
-    TN_TRY(tn_finetune_estimate_step(&w->model, gpu, &w->table.framework, (uint64_t)point->batch, c->tokens,
-                                     active, &of, w->error));
+    tn_finetune_work job_of = job(w, &c->lengths, active);
+    job_of.gpus = job_of.nodes = 1;
+    TN_TRY(tn_finetune_estimate_step(&job_of, gpu, (uint64_t)point->batch, &of, w->error));
     double ratio = of.queries_per_s.value / point->queries_per_s;
     c->least_ratio = fmin(c->least_ratio, ratio);
     c->most_ratio = fmax(c->most_ratio, ratio);
     c->mean_error += fabs(ratio - 1);
     c->within += ratio <= factor && ratio >= 1 / factor;
-    c->in_range &=
+    c->in_range +=
         of.queries_per_s.low <= point->queries_per_s && point->queries_per_s <= of.queries_per_s.high;
     c->points++;
     return TN_OK;
@@ -194,14 +270,15 @@ static tn_status compare_group(work *w, const tn_finetune_group *group) {
     comparison *c = &w->comparison[w->comparisons];
     const tn_gpu *gpu;
     TN_TRY(tn_gpu_find(&w->table, group->gpu, &gpu, w->error));
-    *c =
-        (comparison){.gpu = group->gpu, .dataset = group->dataset, .least_ratio = INFINITY, .in_range = true};
-    TN_TRY(tokens_of(w, group->dataset, &c->tokens));
-    if (c->tokens == 0)
-        return tn_fail(w->error, TN_INPUT,
-                       "--tokens %s=TOKENS must be given: tokens of its queries, as padded", group->dataset);
+    *c = (comparison){.gpu = group->gpu, .dataset = group->dataset, .least_ratio = INFINITY};
+    bool found;
+    TN_TRY(lengths_of(w, group->dataset, &c->lengths, &found));
+    if (!found)
+        return tn_fail(w->error, TN_INPUT, "--tokens %s=TOKENS must be given: tokens of its queries",
+                       group->dataset);
     for (size_t i = 0; i < group->count; i++) TN_TRY(compare_point(w, gpu, &group->point[i], c));
     c->mean_error /= (double)c->points;
+    c->all_in_range = c->in_range == c->points;
     w->comparisons++;
     return TN_OK;
 }
@@ -231,8 +308,12 @@ static tn_status bill_group(work *w, const tn_finetune_group *group) {
         return TN_OK;
     }
     line *made = &w->line[w->lines++];
-    *made = (line){
-        .basis = "measured", .batch_by = w->asked->batch ? "given" : "measured", .note = group->dataset};
+    *made = (line){.basis = "measured",
+                   .batch_by = w->asked->batch ? "given" : "measured",
+                   .note = group->dataset,
+                   .batch_low = NAN,
+                   .batch_high = NAN,
+                   .gpus = 1};
     made->bill = tn_bill_of(gpu, largest, tn_finetune_fitted(fit, largest, w->sparsity));
     return tn_bill_reckon(&made->bill, (double)w->queries, w->epochs, w->error);
 }
@@ -255,26 +336,43 @@ static int by_cost(const void *a, const void *b) {
     return tn_bill_compare(&((const line *)a)->bill, &((const line *)b)->bill);
 }
 
+static void show_price(const void *row, tn_buffer *cell) {
+    const tn_bill *bill = &((const line *)row)->bill;
+    if (isnan(bill->usd_per_hour)) {
+        tn_buffer_text(cell, "-");
+        return;
+    }
+    tn_buffer_format(cell, "%.2f %s%s%s", bill->usd_per_hour,
+                     bill->price_unverified ? "assumed" : bill->price_origin, bill->price_date ? " " : "",
+                     bill->price_date ? bill->price_date : "");
+}
+
 static void show_note(const void *row, tn_buffer *cell) {
     const line *of = row;
-    tn_show_price_note(&of->bill, of->note ? of->note : "", cell);
+    tn_buffer_format(cell, "%s%s", of->is_estimate ? "" : "measured: ", of->note ? of->note : "");
 }
 
 static const tn_column line_columns[] = {
     TN_COLUMN_AS("gpu", line, bill.gpu, "gpu"),
-    TN_COLUMN(line, basis, "basis"),
+    TN_COLUMN(line, gpus, NULL),
+    TN_COLUMN(line, parallel, "shared out", TN_OPTIONAL),
+    TN_COLUMN(line, basis, NULL),
     TN_COLUMN_AS("batch_size", line, bill.batch, "batch", TN_FIXED(0)),
-    TN_COLUMN(line, batch_by, "by"),
-    TN_COLUMN_AS("queries_per_s", line, bill.queries_per_s.value, "queries/s"),
+    TN_RANGE("batch_interval", line, batch_low, "range", TN_FIXED(0)),
+    TN_COLUMN(line, batch_by, NULL),
+    TN_COLUMN_AS("queries_per_s", line, bill.queries_per_s.value, "examples/s", TN_DIGITS(3)),
     TN_RANGE("queries_per_s_interval", line, bill.queries_per_s.low, NULL),
-    TN_COLUMN_AS("hours", line, bill.hours.value, "hours"),
-    TN_RANGE("hours_interval", line, bill.hours.low, "range", TN_DIGITS(3)),
+    TN_COLUMN_AS("hours", line, bill.hours.value, "hours", TN_DIGITS(3)),
+    TN_RANGE("hours_interval", line, bill.hours.low, NULL),
     TN_COLUMN_AS("usd", line, bill.usd.value, "cost, $", TN_FIXED(2)),
     TN_RANGE("usd_interval", line, bill.usd.low, "range", TN_DIGITS(3)),
-    TN_COLUMN_AS("usd_per_hour", line, bill.usd_per_hour, "$/h", TN_FIXED(2)),
+    TN_COLUMN_AS("usd_per_hour", line, bill.usd_per_hour, NULL),
+    TN_WRITTEN(NULL, NULL, "$/h", .cell = show_price),
     TN_COLUMN_AS("price_unverified", line, bill.price_unverified, NULL),
-    TN_COLUMN_AS("price_origin", line, bill.price_origin, "price"),
-    TN_COLUMN_AS("price_date", line, bill.price_date, "of"),
+    TN_COLUMN_AS("price_origin", line, bill.price_origin, NULL),
+    TN_COLUMN_AS("price_date", line, bill.price_date, NULL),
+    TN_COLUMN_AS("padded_tokens", line, of.tokens, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN(line, own_tokens, NULL, TN_WHEN(line, is_estimate)),
     TN_COLUMN_AS("kernels_per_step", line, of.kernels, NULL, TN_WHEN(line, is_estimate)),
     TN_COLUMN_AS("seconds_per_step", line, of.seconds.value, NULL, TN_WHEN(line, is_estimate)),
     TN_COLUMN_AS("host_seconds", line, of.host_s, NULL, TN_WHEN(line, is_estimate)),
@@ -282,6 +380,7 @@ static const tn_column line_columns[] = {
     TN_COLUMN_AS("products_seconds", line, of.products_s, NULL, TN_WHEN(line, is_estimate)),
     TN_COLUMN_AS("activations_seconds", line, of.activations_s, NULL, TN_WHEN(line, is_estimate)),
     TN_COLUMN_AS("optimizer_seconds", line, of.optimizer_s, NULL, TN_WHEN(line, is_estimate)),
+    TN_COLUMN_AS("communication_seconds", line, of.communication_s, NULL, TN_WHEN(line, is_estimate)),
     TN_COLUMN(line, note, NULL),
     TN_WRITTEN(NULL, NULL, "note", .cell = show_note),
 };
@@ -290,20 +389,21 @@ static const tn_record line_record = TN_RECORD(line, line_columns);
 static const tn_column comparison_columns[] = {
     TN_COLUMN(comparison, gpu, "gpu"),
     TN_COLUMN(comparison, dataset, "data"),
-    TN_COLUMN(comparison, tokens, "tokens"),
+    TN_COLUMN_AS("tokens", comparison, lengths.median, "tokens"),
     TN_COLUMN(comparison, points, "measured"),
     TN_COLUMN(comparison, within, "within a factor of 1.5"),
     TN_COLUMN(comparison, least_ratio, "estimated / measured, least", TN_FIXED(2)),
     TN_COLUMN(comparison, most_ratio, "greatest", TN_FIXED(2)),
     TN_COLUMN_AS("mean_error", comparison, mean_error, "mean error", TN_PERCENT),
-    TN_COLUMN_AS("all_in_range", comparison, in_range, "all in its range"),
+    TN_COLUMN(comparison, in_range, "in their range"),
+    TN_COLUMN(comparison, all_in_range, NULL),
 };
 static const tn_record comparison_record = TN_RECORD(comparison, comparison_columns);
 
 static const tn_column answer_columns[] = {
     TN_COLUMN_AS("model", work, name, NULL),
     TN_COLUMN(work, method, NULL),
-    TN_COLUMN(work, tokens, NULL),
+    TN_AMOUNT("tokens", work, tokens, NULL),
     TN_COLUMN(work, parameters, NULL),
     TN_COLUMN(work, trained_parameters, NULL),
     TN_COLUMN(work, queries, NULL),
@@ -315,13 +415,34 @@ static const tn_column answer_columns[] = {
 };
 static const tn_record answer_record = TN_RECORD(work, answer_columns);
 
+static void say_lengths(const work *w) {
+    const tn_query_lengths *l = &w->lengths;
+    double mean = tn_query_lengths_mean(l);
+    if (!w->has_lengths) return;
+    if (l->count)
+        tn_say("%zu lengths: median %g tokens, at most %llu", l->count, l->median,
+               (unsigned long long)l->token[l->count - 1]);
+    else
+        tn_say("%g tokens an example%s", l->median, l->spread > 0 ? " (median)" : "");
+    if (l->spread > 0) tn_say(", spread %g", l->spread);
+    if (l->packed)
+        tn_say(", packed: %.4g each, nothing is padded", mean);
+    else if (!w->lengths_known)
+        tn_say("; ranges go from no padding to that of usual data (--spread, --lengths)");
+    else if (w->lines && w->line[0].is_estimate && w->line[0].of.tokens > 1.005 * mean)
+        tn_say("; %.0f %% of what %s computes is padding", 100 * (1 - mean / w->line[0].of.tokens),
+               w->line[0].bill.gpu);
+    tn_say("\n");
+}
+
 static tn_status print_people(const work *w) {
     char parameters[32], trained[32];
     tn_say("%s, %s: %s parameters, %s trained", w->name, w->method, tn_count_text(w->parameters, parameters),
            tn_count_text(w->trained_parameters, trained));
-    if (w->tokens) tn_say("; %llu tokens a query", (unsigned long long)w->tokens);
-    tn_say("\n\n");
-    TN_TRY(tn_output_rows(&line_record, w->line, w->lines, w->error));
+    tn_say("\n");
+    say_lengths(w);
+    tn_say("\n");
+    if (w->lines) TN_TRY(tn_output_rows(&line_record, w->line, w->lines, w->error));
     bool assumed = false;
     for (size_t i = 0; i < w->lines; i++) assumed |= w->line[i].bill.price_unverified;
     tn_say_below_bills(w->left, w->lefts, assumed);
@@ -341,9 +462,10 @@ static tn_status plot(const work *w) {
     for (size_t i = 0; i < w->lines; i++)
         if (!isnan(w->line[i].bill.usd.value)) bill[count++] = w->line[i].bill;
     if (count == 0) return TN_OK;
-    TN_TRY(tn_arena_format(w->arena, &heading, w->error, "%llu queries, %g epochs: %s, %s, %llu tokens",
-                           (unsigned long long)w->queries, w->epochs, w->name, w->method,
-                           (unsigned long long)w->tokens));
+    char examples[32];
+    TN_TRY(tn_arena_format(w->arena, &heading, w->error, "%s examples, %g %s: %s, %s, %g tokens",
+                           tn_count_text(w->queries, examples), w->epochs,
+                           w->epochs == 1 ? "epoch" : "epochs", w->name, w->method, w->tokens));
     return tn_finetune_cost_figure(w->asked->plot, heading, bill, count, w->error);
 }
 
@@ -360,12 +482,12 @@ tn_status tn_finetune_estimate_bill(const tn_estimate_asked *asked, int *answer,
     if (!w.table.framework.given)
         return tn_fail_at(error, TN_INPUT, (tn_position){.file = w.table.file},
                           "has no `framework`, from which throughputs are estimated");
-    if (w.tokens == 0 && !asked->data)
-        return tn_fail(error, TN_INPUT, "--tokens N is missing: tokens of a query, as padded");
-    size_t most = w.table.count + TN_FINETUNE_MOST_GROUPS;
+    if (!w.has_lengths && !asked->data)
+        return tn_fail(error, TN_INPUT, "--tokens N is missing: tokens of an example, or their median");
+    size_t most = w.table.count + TN_FINETUNE_MOST_GROUPS + GPUS_MOST;
     TN_TRY(TN_NEW(w.arena, most, &w.line, error));
     TN_TRY(TN_NEW(w.arena, most, &w.left, error));
-    if (w.tokens) TN_TRY(estimate_all(&w));
+    if (w.has_lengths) TN_TRY(estimate_all(&w));
     TN_TRY(beside_measurements(&w));
     qsort(w.line, w.lines, sizeof *w.line, by_cost);
     TN_TRY(plot(&w));

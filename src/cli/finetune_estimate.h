@@ -7,10 +7,15 @@
 
 typedef struct tn_estimate_asked {
     tn_common *common;
-    const char *model, *gpus, *method, *data, *table, *plot; /* NULL: not given; gpus: names between commas */
-    tn_option_list tokens, set, price;                       /* tokens: N or DATASET=N; price: [GPU=]USD */
-    uint64_t queries, batch;                                 /* batch 0: by memory */
-    double epochs, sparsity;                                 /* sparsity NAN: the model's own */
+    const char *model, *names, *method, *data, *table,
+        *plot;                         /* NULL: not given; names: of GPUs, between commas */
+    tn_option_list tokens, set, price; /* tokens: N or DATASET=N; price: [GPU=]USD */
+    const char *lengths;               /* a CSV file of lengths; NULL: not given */
+    double spread, longest;            /* of lengths; NAN: not given */
+    bool packed;                       /* queries are not padded */
+    uint64_t queries, batch;           /* batch 0: by memory */
+    uint64_t gpus_per_node, nodes;     /* 0: one */
+    double epochs, sparsity;           /* sparsity NAN: the model's own */
 } tn_estimate_asked;
 
 /* Whether `name` is a model and no file of measurements. */

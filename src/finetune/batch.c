@@ -1,7 +1,7 @@
 #include "finetune/batch.h"
 
 #include "base/guard.h"
-#include "finetune/student.h"
+#include "finetune/law.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlinear.h>
@@ -28,6 +28,40 @@ static double free_bytes(const tn_language_count *c, double memory_GB) {
 
 uint64_t tn_batch_by_count(const tn_language_count *count, double memory_GB) {
     return whole(free_bytes(count, memory_GB) / (double)count->activation_bytes);
+}
+
+tn_batch_factor tn_framework_factor(const tn_framework *f, bool lengths_known) {
+    const double nine_of_ten = 1.645; /* of a normal distribution lie within */
+    if (lengths_known) return (tn_batch_factor){f->kept_factor, nine_of_ten * f->kept_error};
+    return (tn_batch_factor){f->kept_factor * f->unknown_longest,
+                             nine_of_ten * hypot(f->kept_error, f->unknown_error)};
+}
+
+tn_batch_interval tn_batch_by_memory(const tn_language_count *count, double memory_GB,
+                                     const tn_batch_factor *factor) {
+    double batch = free_bytes(count, memory_GB) / ((double)count->activation_bytes * factor->value);
+    double wide = exp(factor->half_width);
+    return (tn_batch_interval){whole(batch), whole(batch / wide), whole(batch * wide)};
+}
+
+double tn_batch_implied_factor(const tn_language_count *count, double memory_GB, double batch) {
+    double left = free_bytes(count, memory_GB);
+    return left > 0 ? left / ((double)count->activation_bytes * (batch + 0.5)) : NAN;
+}
+
+bool tn_batch_calibrate(const double *implied, size_t count, tn_batch_factor *factor) {
+    const double prior_deviation = 0.2, prior_weight = 3;
+    double mean = 0, square = 0, used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(implied[i])) mean += log(implied[i]), used++;
+    if (used == 0) return false;
+    mean /= used;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(implied[i])) square += (log(implied[i]) - mean) * (log(implied[i]) - mean);
+    double degrees = used - 1 + prior_weight;
+    double variance = (square + prior_weight * prior_deviation * prior_deviation) / degrees;
+    *factor = (tn_batch_factor){exp(mean), tn_student_half_width(variance * (1 + 1 / used), degrees)};
+    return true;
 }
 
 double tn_batch_implied_sequence(const tn_language_count *count_of_one_token, double memory_GB,

@@ -17,9 +17,12 @@
  *   state space  norm's input and output, twice the inner width, convolved, step size, scanned, gated, and
  *                step rank and two states
  *   experts      norm's input and output, router's logits; per active expert its input, every inner product
- *                (gate, up, activated, multiplied; or up, activated) and its output
+ *                (gate, up, activated, multiplied; or up, activated) and its output; where a router chooses also
+ *                the gathered rows, the output times the router's weight, and the running sum
  *   adapters     the adapter's own inner product, and a copy of its input where input_bits says so
- * With checkpointing a layer keeps its input, and the largest layer is whole while it runs backward.
+ * With checkpointing a layer keeps its input. A step needs most memory either while the loss is made, when logits stand
+ * beside what is kept, or while the largest layer, run forward again, is whole: the larger of the two counts. On an H200
+ * the counts meet measured slopes of peak memory over batch within 8 % (tests/finetune/test_count.c).
  */
 #ifndef TN_FINETUNE_COUNT_H
 #define TN_FINETUNE_COUNT_H
@@ -32,17 +35,35 @@
 
 TN_PUBLIC_BEGIN
 
+/* What the layers of a kind come to: of one layer and one token, where nothing else is said. */
+typedef struct tn_language_part {
+    uint64_t layers;
+    uint64_t matrix_parameters; /* all experts' */
+    uint64_t matrix_macs, other_macs,
+        adapter_macs;      /* of the forward pass; other: scores, the scan, a router */
+    uint64_t trained_macs; /* of them those whose weights have gradients */
+    uint64_t norm_bytes, gathered_bytes,
+        adapter_bytes;   /* kept, where everything is: by the norm, around experts, by adapters */
+    uint64_t kept_bytes; /* all of it */
+} tn_language_part;
+enum { TN_PART_ATTENTION, TN_PART_STATE_SPACE, TN_PART_FEED_FORWARD, TN_LANGUAGE_PARTS };
+
 typedef struct tn_language_count {
     uint64_t parameters, active_parameters; /* active: that one token meets */
     uint64_t trained_parameters;            /* all, or the adapters' */
     uint64_t matrix_parameters;             /* stored with matrix_bits; the others with other_bits */
     uint64_t weight_bytes;                  /* of the model as stored, and its adapters */
+    uint64_t layer_weight_bytes;            /* of it the matrices of the largest layer, all its experts */
     uint64_t gradient_bytes, optimizer_bytes;
     uint64_t
         workspace_bytes; /* the largest matrix unpacked to activation_bits, where it is stored in fewer */
     uint64_t reserve_bytes;
-    uint64_t activation_bytes;             /* of one query, logits included */
-    uint64_t logit_bytes;                  /* of it */
+    tn_language_part part[TN_LANGUAGE_PARTS];
+    uint64_t head_macs;        /* of the output projection, a token */
+    uint64_t activation_bytes; /* of one query at the step's peak */
+    uint64_t kept_bytes;       /* of it: what layers keep */
+    uint64_t layer_bytes;      /* the largest layer whole, where layers run forward again; else 0 */
+    uint64_t logit_bytes;      /* with the loss's copies and their gradient */
     uint64_t forward_macs, training_flops; /* of one query */
 } tn_language_count;
 

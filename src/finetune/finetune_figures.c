@@ -112,9 +112,68 @@ tn_status tn_finetune_cost_figure(const char *path, const char *heading, const t
     for (size_t i = 0; i < count; i++) {
         tn_finetune_interval usd = bill[i].usd;
         if (!isfinite(usd.low) || !isfinite(usd.high)) usd.low = usd.high = usd.value;
-        tn_buffer_format(&sheet.data, "%zu %.17g %.17g %.17g ", i + 1, usd.value, usd.low, usd.high);
+        tn_buffer_format(&sheet.data, "%zu %.17g %.17g %.17g %d ", i + 1, usd.value, usd.low, usd.high,
+                         bill[i].predicted);
         tn_figure_cell(&sheet.data, bill[i].gpu);
         tn_buffer_text(&sheet.data, "\n");
     }
     return draw(path, "finetune-cost", &sheet, error);
+}
+
+tn_status tn_finetune_profile_figure(const char *path, const char *heading, const tn_step_profile *profile,
+                                     tn_error *error) {
+    figure_text sheet = {0};
+    double most = 0;
+    char name[16], text[128];
+    tn_define_text(&sheet.definition, "heading", heading);
+    tn_buffer_format(&sheet.definition, "rows = %zu\n", profile->kernels);
+    for (int stage = 0; stage < TN_STAGES; stage++) {
+        tn_snprintf(name, sizeof name, "stage_%d", stage);
+        tn_define_text(&sheet.definition, name, tn_stage_names[stage]);
+    }
+    for (size_t i = 0; i < profile->kernels; i++) {
+        const tn_step_profile_row *row = &profile->kernel[i];
+        most = fmax(most, 1e3 * row->seconds);
+        tn_snprintf(text, sizeof text, "%s: %s", row->layer, row->name);
+        tn_figure_cell(&sheet.data, text);
+        for (int stage = 0; stage < TN_STAGES; stage++)
+            tn_buffer_format(&sheet.data, " %.17g", 1e3 * row->stage_seconds[stage]);
+        tn_buffer_format(&sheet.data, " %.17g ", 1e3 * row->seconds);
+        tn_snprintf(text, sizeof text, "%.0f %%, %s", 100 * row->share, row->limit);
+        tn_figure_cell(&sheet.data, text);
+        tn_buffer_text(&sheet.data, "\n");
+    }
+    tn_define_real(&sheet.definition, "most", most);
+    return draw(path, "finetune-profile", &sheet, error);
+}
+
+tn_status tn_finetune_batch_figure(const char *path, const char *heading, const tn_batch_line *line,
+                                   size_t lines, const tn_batch_measured *measured, size_t count,
+                                   tn_error *error) {
+    const double least_GB = 16, most_GB = 192;
+    figure_text sheet = {0};
+    char name[32], text[96];
+    tn_define_text(&sheet.definition, "heading", heading);
+    tn_buffer_format(&sheet.definition, "lines = %zu\nmeasured = %zu\narray label[%zu]\n", lines, count,
+                     lines);
+    for (size_t i = 0; i < lines; i++) {
+        tn_snprintf(name, sizeof name, "label[%zu]", i + 1);
+        tn_snprintf(text, sizeof text, "%g tokens, sparsity %g", line[i].tokens, line[i].sparsity);
+        tn_define_text(&sheet.definition, name, text);
+        for (int k = 0; k <= CURVE; k++) {
+            double GB = least_GB + (most_GB - least_GB) * k / CURVE;
+            tn_batch_interval at = tn_batch_by_memory(&line[i].count, GB, &line[i].factor);
+            tn_buffer_format(&sheet.data, "%.17g %llu %llu %llu\n", GB, (unsigned long long)at.value,
+                             (unsigned long long)at.low, (unsigned long long)at.high);
+        }
+        tn_buffer_text(&sheet.data, "\n\n");
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t of = 0;
+        while (of + 1 < lines &&
+               (line[of].sparsity != measured[i].sparsity || line[of].tokens != measured[i].sequence))
+            of++;
+        tn_buffer_format(&sheet.data, "%.17g %.17g %zu\n", measured[i].memory_GB, measured[i].batch, of + 1);
+    }
+    return draw(path, "finetune-batch", &sheet, error);
 }

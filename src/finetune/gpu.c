@@ -6,8 +6,12 @@
 #include "roofline/roofline.h"
 #include "text/yaml.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* ---- the table ---- */
 
 static const char folder[] = "models/prices";
 static const char *const kind_names[] = {"gpu-table", NULL};
@@ -25,8 +29,7 @@ typedef struct {
 } price;
 
 typedef struct {
-    double compute_share, bandwidth_share, host_us_per_kernel;
-    tn_real_list compute_share_range, bandwidth_share_range, host_us_per_kernel_range;
+    tn_framework made;
     uint32_t origin; /* tn_origin */
     const char *source;
     tn_position at;
@@ -34,6 +37,7 @@ typedef struct {
 
 typedef struct {
     const char *name, *device, *precision;
+    double link_GBps;
     figures figures;
     price price;
     tn_position device_at, figures_at, price_at;
@@ -70,6 +74,8 @@ static const tn_field row_fields[] = {
     TN_KEY(TEXT, row, device, "roofline device whose memory, peak and bandwidth this GPU has",
            TN_SEEN(row, device_at)),
     TN_KEY(TEXT, row, precision, "the device's precision whose peak counts", TN_DEFAULT("bf16")),
+    TN_KEY(REAL, row, link_GBps, "to the GPUs of its node, one direction", TN_DEFAULT("32"),
+           TN_WITHIN(0.001, 1e6)),
     TN_KEY(MAPPING, row, figures, "instead of device: the figures themselves", .sub = &figures_schema,
            TN_SEEN(row, figures_at)),
     TN_KEY(MAPPING, row, price, "without one, the GPU is left out of bills", .sub = &price_schema,
@@ -77,17 +83,25 @@ static const tn_field row_fields[] = {
 };
 static const tn_schema row_schema = TN_SCHEMA("gpu-table.gpu", row, row_fields);
 
-#define SHARE(name, meaning)                                                                                 \
-    TN_KEY(REAL, framework, name, meaning, TN_REQUIRED, TN_WITHIN(1e-6, 1)),                                 \
-        TN_KEY(REAL_LIST, framework, name##_range, "its least and greatest", TN_REQUIRED,                    \
-               TN_WITHIN(1e-6, 1))
+#define FIGURE(key, member, meaning, least, most)                                                            \
+    TN_KEY_AS(key, REAL, framework, made.member, meaning, TN_REQUIRED, TN_WITHIN(least, most))
 static const tn_field framework_fields[] = {
-    SHARE(compute_share, "of the peak that a step's products reach"),
-    SHARE(bandwidth_share, "of the bandwidth that its kernels reach"),
-    TN_KEY(REAL, framework, host_us_per_kernel, "microseconds that the host takes to launch a kernel",
-           TN_REQUIRED, TN_WITHIN(1e-3, 1e6)),
-    TN_KEY(REAL_LIST, framework, host_us_per_kernel_range, "its least and greatest", TN_REQUIRED,
-           TN_WITHIN(1e-3, 1e6)),
+    FIGURE("compute_share", compute_share, "of the peak that a step's widest products reach", 1e-6, 1),
+    FIGURE("half_rate_rows", half_rate_rows,
+           "rows (tokens of an expert) at which a product reaches half of that share", 0, 1e6),
+    FIGURE("bandwidth_share", bandwidth_share, "of the bandwidth that kernels reach", 1e-6, 1),
+    FIGURE("network_GBps", network_GBps, "a GPU's share of its node's way to other nodes, one direction",
+           1e-3, 1e6),
+    FIGURE("host_us_per_kernel", host_us, "microseconds that the host takes to launch a kernel", 1e-3, 1e6),
+    FIGURE("time_error", time_error, "relative standard deviation of measured steps from estimated ones", 0,
+           1),
+    FIGURE("kept_factor", kept_factor, "bytes that a step keeps over what is counted", 0.1, 100),
+    FIGURE("kept_error", kept_error, "its relative standard deviation", 0, 1),
+    FIGURE("unknown_spread", unknown_spread,
+           "of a data set of which only the median is known: spread of its lengths, for time", 0, 5),
+    FIGURE("unknown_longest", unknown_longest,
+           "of such a data set: its longest query over the median, for memory", 1, 100),
+    FIGURE("unknown_error", unknown_error, "relative standard deviation of that", 0, 1),
     TN_KEY(CHOICE, framework, origin, "where the figures come from", TN_DEFAULT("unverified"),
            TN_ONE_OF(tn_origin_names)),
     TN_KEY(TEXT, framework, source, "what they were taken from"),
@@ -129,7 +143,7 @@ static tn_status from_device(const row *from, tn_arena *arena, tn_gpu *gpu, tn_e
 }
 
 static tn_status make(const row *from, tn_position at, tn_arena *arena, tn_gpu *gpu, tn_error *error) {
-    *gpu = (tn_gpu){.name = from->name, .device = from->device};
+    *gpu = (tn_gpu){.name = from->name, .device = from->device, .link_GBps = from->link_GBps};
     if ((from->device_at.line != 0) == (from->figures_at.line != 0))
         return tn_fail_at(error, TN_INPUT, at, "gpu %s needs a device or figures, and only one of them",
                           from->name);
@@ -158,31 +172,6 @@ static tn_status make(const row *from, tn_position at, tn_arena *arena, tn_gpu *
     return TN_OK;
 }
 
-/* [least, greatest] around the value. */
-static tn_status make_range(const tn_real_list *list, double value, const char *key, tn_position at,
-                            double range[2], tn_error *error) {
-    if (list->count != 2 || !(list->item[0] <= value && value <= list->item[1]))
-        return tn_fail_at(error, TN_INPUT, at, "%s_range must be [least, greatest] around %s", key, key);
-    range[0] = list->item[0];
-    range[1] = list->item[1];
-    return TN_OK;
-}
-
-static tn_status make_framework(const framework *from, tn_framework *made, tn_error *error) {
-    if (!from->at.line) return TN_OK;
-    *made = (tn_framework){.compute_share = from->compute_share,
-                           .bandwidth_share = from->bandwidth_share,
-                           .host_us = from->host_us_per_kernel,
-                           .source = from->source,
-                           .given = true};
-    TN_TRY(make_range(&from->compute_share_range, made->compute_share, "compute_share", from->at,
-                      made->compute_share_range, error));
-    TN_TRY(make_range(&from->bandwidth_share_range, made->bandwidth_share, "bandwidth_share", from->at,
-                      made->bandwidth_share_range, error));
-    return make_range(&from->host_us_per_kernel_range, made->host_us, "host_us_per_kernel", from->at,
-                      made->host_us_range, error);
-}
-
 tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *table, tn_error *error) {
     const char *path;
     tn_yaml *root;
@@ -196,27 +185,37 @@ tn_status tn_gpu_table_load(const char *name, tn_arena *arena, tn_gpu_table *tab
     TN_TRY(TN_NEW(arena, made.count, &made.gpu, error));
     for (size_t i = 0; i < made.count; i++)
         TN_TRY(make(&rows[i], list->key[i]->at, arena, &made.gpu[i], error));
-    TN_TRY(make_framework(&file.framework, &made.framework, error));
+    if (file.framework.at.line) {
+        made.framework = file.framework.made;
+        made.framework.source = file.framework.source;
+        made.framework.given = true;
+    }
     *table = made;
     return TN_OK;
 }
 
+/* "h100" of H100-80GB: the name up to its memory. */
+static bool is_short_name(const tn_gpu *gpu, const char *name) {
+    size_t length = strcspn(gpu->name, "-");
+    return strlen(name) == length && strncasecmp(gpu->name, name, length) == 0;
+}
+
 tn_status tn_gpu_find(const tn_gpu_table *table, const char *name, const tn_gpu **gpu, tn_error *error) {
     const char *near = NULL;
+    const tn_gpu *of_device = NULL, *shortened = NULL;
     for (size_t i = 0; i < table->count; i++) {
-        if (strcmp(table->gpu[i].name, name) == 0) {
-            *gpu = &table->gpu[i];
+        const tn_gpu *of = &table->gpu[i];
+        if (strcasecmp(of->name, name) == 0) {
+            *gpu = of;
             return TN_OK;
         }
-        if (strcasecmp(table->gpu[i].name, name) == 0 ||
-            (table->gpu[i].device && strcasecmp(table->gpu[i].device, name) == 0)) {
-            *gpu = &table->gpu[i];
-            return TN_OK;
-        }
-        const char *of_device = table->gpu[i].device ? table->gpu[i].device : table->gpu[i].name;
-        const char *const nearer[] = {near ? near : table->gpu[i].name, table->gpu[i].name, of_device};
+        if (!of_device && of->device && strcasecmp(of->device, name) == 0) of_device = of;
+        if (!shortened && is_short_name(of, name)) shortened = of;
+        const char *const nearer[] = {near ? near : of->name, of->name, of->device ? of->device : of->name};
         near = tn_suggest(name, nearer, 3);
     }
+    *gpu = of_device ? of_device : shortened;
+    if (*gpu) return TN_OK;
     return tn_fail_at(error, TN_INPUT, (tn_position){.file = table->file},
                       "no gpu called '%s' in this table; %s%s%s", name,
                       near ? "did you mean '" : "add a row for it", near ? near : "", near ? "'?" : "");
@@ -234,4 +233,47 @@ tn_status tn_gpu_set_price(tn_gpu_table *table, const char *name, double usd_per
         gpu->price_source = gpu->price_date = NULL;
     }
     return TN_OK;
+}
+
+/* ---- bills ---- */
+
+tn_bill tn_bill_of(const tn_gpu *gpu, double batch, tn_finetune_interval queries_per_s) {
+    return (tn_bill){.gpu = gpu->name,
+                     .batch = batch,
+                     .queries_per_s = queries_per_s,
+                     .usd_per_hour = gpu->usd_per_hour > 0 ? gpu->usd_per_hour : NAN,
+                     .price_unverified = gpu->price_unverified,
+                     .price_origin = gpu->price_origin,
+                     .price_date = gpu->price_date};
+}
+
+tn_status tn_bill_reckon(tn_bill *bill, double queries, double epochs, tn_error *error) {
+    const tn_finetune_interval *rate = &bill->queries_per_s;
+    if (!(rate->value > 0))
+        return tn_fail(error, TN_INPUT, "a throughput of %g queries/s at batch %g; it must be positive",
+                       rate->value, bill->batch);
+    double work = queries * epochs / 3600;
+    bill->hours = (tn_finetune_interval){work / rate->value, work / rate->high, work / rate->low};
+    if (rate->low <= 0) bill->hours.high = INFINITY;
+    bill->usd =
+        (tn_finetune_interval){bill->hours.value * bill->usd_per_hour, bill->hours.low * bill->usd_per_hour,
+                               bill->hours.high * bill->usd_per_hour};
+    return TN_OK;
+}
+
+int tn_bill_compare(const tn_bill *x, const tn_bill *y) {
+    bool none_x = isnan(x->usd.value), none_y = isnan(y->usd.value);
+    if (none_x != none_y) return none_x - none_y;
+    if (x->price_unverified != y->price_unverified) return x->price_unverified - y->price_unverified;
+    double u = none_x ? x->hours.value : x->usd.value, v = none_x ? y->hours.value : y->usd.value;
+    if (u != v) return u < v ? -1 : 1;
+    return strcmp(x->gpu, y->gpu);
+}
+
+static int by_cost(const void *a, const void *b) {
+    return tn_bill_compare(a, b);
+}
+
+void tn_bill_sort(tn_bill *bill, size_t count) {
+    qsort(bill, count, sizeof *bill, by_cost);
 }

@@ -43,7 +43,9 @@ typedef struct tn_language_training {
     uint32_t method; /* tn_tuning */
     tn_language_adapters adapters;
     bool checkpointing; /* only layer inputs are kept, each layer runs forward again */
+    bool keeps_all;     /* layers run forward again, and yet everything is kept */
     uint64_t activation_bits;
+    uint64_t compute_bits; /* of the operands of products; 32 run at half the peak of 16 (TF32) */
     uint64_t gradient_bits, optimizer_bits; /* per trained parameter */
     uint64_t logit_bits; /* kept per token and vocabulary entry, with the loss's copies and gradient */
     double reserve_GB;   /* what the context, libraries and fragmentation take */
@@ -52,12 +54,15 @@ typedef struct tn_language_training {
 /* Coefficients of arXiv 2408.04693; `given` where the file has them. */
 typedef struct tn_language_published {
     double c0, c1, c3, model_GB;
+    double expert_share; /* of a step in layers of experts, as remembered; 0: not said */
 } tn_language_published;
 
 typedef struct tn_language_model {
     const char *name, *title, *source;
     uint32_t kind, origin; /* tn_origin */
     uint64_t hidden, vocabulary;
+    uint64_t outputs;          /* of the output projection; 0: the vocabulary */
+    uint64_t other_parameters; /* in none of the layers: positions, types, a pooler */
     bool tied_embeddings;
     double matrix_bits,
         other_bits; /* of a parameter, as stored: matrices of layers; norms, embeddings, router */
@@ -71,7 +76,10 @@ typedef struct tn_language_model {
 
 extern const tn_schema tn_language_model_schema;
 
-/* Loads a path or a bare name of models/, applies `set` in order, checks it. Lives in `arena`. A model that has none is
+/* Whether matrices are stored in fewer bits than products take, and are unpacked for them. */
+bool tn_language_is_packed(const tn_language_model *model);
+
+/* Loads a path or a bare name of models/, or the config.json of a checkpoint (finetune/language_model.c), applies `set` in order, checks it. Lives in `arena`. A model that has none is
  * TN_INPUT. */
 tn_status tn_language_model_load(const char *name, const char *const *set, size_t set_count, tn_arena *arena,
                                  tn_language_model *model, tn_error *error);

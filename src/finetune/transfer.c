@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* A GPU that was not measured: deviates by 15 %, which weighs as two GPUs that were held out. */
+static const double new_gpu_deviation = 0.15, new_gpu_weight = 2;
+
 /* The point as seen from the reference GPU. */
 static tn_finetune_point seen(tn_finetune_point point, const tn_gpu *gpu, const tn_gpu *reference) {
     point.log_bandwidth = log(gpu->bandwidth_GBps / reference->bandwidth_GBps);
@@ -47,6 +50,8 @@ tn_status tn_transfer_fit(const tn_finetune_data *data, const tn_gpu_table *tabl
     tn_error cause = {0};
     tn_status status = tn_step_fit(all, count, NULL, &made.estimate, &cause);
     if (status != TN_OK) return tn_fail_at(error, status, data->group[0].at, "%s", cause.message);
+    made.spread = new_gpu_deviation;
+    made.spread_degrees = new_gpu_weight;
     *transfer = made;
     return TN_OK;
 }
@@ -57,7 +62,9 @@ tn_finetune_interval tn_transfer_predict(const tn_transfer *transfer, const tn_g
         seen((tn_finetune_point){.batch = batch, .sparsity = sparsity}, gpu, transfer->reference);
     double gradient[TN_STEP_PARAMETERS];
     double value = exp(tn_step_log_throughput(transfer->estimate.parameter, &point, gradient));
-    double factor = exp(hypot(tn_step_half_width(&transfer->estimate, gradient), 2 * transfer->spread));
+    double run = tn_step_run_half_width(&transfer->estimate, value, gradient);
+    double factor =
+        exp(hypot(run, tn_student_half_width(transfer->spread * transfer->spread, transfer->spread_degrees)));
     return (tn_finetune_interval){value, value / factor, value * factor};
 }
 
@@ -96,7 +103,9 @@ tn_status tn_transfer_hold_out(const tn_finetune_data *data, const tn_gpu_table 
         *made = tn_transfer_compare(&from, gpu, left);
         square += made->relative_rmse * made->relative_rmse;
     }
-    transfer->spread = *count ? sqrt(square / (double)*count) : 0;
+    transfer->spread_degrees = (double)*count + new_gpu_weight;
+    transfer->spread =
+        sqrt((square + new_gpu_weight * new_gpu_deviation * new_gpu_deviation) / transfer->spread_degrees);
     return TN_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static tn_arena arena;
@@ -101,17 +102,63 @@ static void tiny_by_hand(void **state) {
     assert_int_equal(count.forward_macs, macs);
     /* forward and input gradient of everything, weight gradient of matrices (scores have none) */
     assert_int_equal(count.training_flops, 2 * (3 * macs - 3 * 8 * 3));
-    /* per token: attention 8 + 8 + (8 + 4 + 4 + 8) and scores and softmax 2 heads x 3; experts 8 + 8 + 4 + (8
-     * + 16
-     * + 16 + 8); logits 96 bits an entry */
-    uint64_t elements = 8 + 8 + 24 + 2 * 2 * 3 + 8 + 8 + 4 + 48;
+    /* per token: attention 8 + 8 + (8 + 4 + 4 + 8) and scores and softmax 2 heads x 3; experts 8 + 8 + 4 + (5 x
+     * 8: gathered, its input, output, weighted, summed; 16 + 16); logits 96 bits an entry */
+    uint64_t elements = 8 + 8 + 24 + 2 * 2 * 3 + 8 + 8 + 4 + 72;
     assert_int_equal(count.activation_bytes, 3 * (2 * elements + 10 * 12));
     assert_int_equal(count.logit_bytes, 3 * 10 * 12);
     model.training.checkpointing = true;
     count_at(3, 1);
-    /* two layer inputs of 8, and the larger layer (8 + 8 + 4 + 48 = 68 elements) whole */
-    assert_int_equal(count.activation_bytes, 3 * (2 * (16 + 68) + 10 * 12));
+    /* two layer inputs of 8, and the larger of the larger layer (8 + 8 + 4 + 72 = 92 elements) and the logits */
+    assert_int_equal(count.kept_bytes, 3 * 2 * 16);
+    assert_int_equal(count.layer_bytes, 3 * 2 * 92);
+    assert_int_equal(count.activation_bytes, 3 * 2 * (16 + 92));
     assert_int_equal(count.training_flops, 2 * (4 * macs - 3 * 80 - 3 * 8 * 3));
+    uint64_t kept = 3 * (2 * elements), logits = 3 * 10 * 12;
+    model.training.keeps_all = true;
+    count_at(3, 1);
+    assert_int_equal(count.activation_bytes, kept + logits);
+    model.training.keeps_all = false;
+    model.vocabulary = 10000;
+    count_at(3, 1);
+    assert_int_equal(count.activation_bytes, 3 * (2 * 16 + 10000 * 12));
+}
+
+/* Peak memory over batch of an 8-expert model on an H200: the slope between 512 and 768 queries of 79 tokens, where
+ * activations decide the peak, against the count of a query. */
+static void measured_peak_memory(void **state) {
+    (void)state;
+    const char *path = test_shared_or_skip("data/finetune/h200_moe_seq79.csv");
+    FILE *stream = fopen(path, "r");
+    assert_non_null(stream);
+    double peak[2][3][2] = {0}; /* full or lora, top-k 2 or 8, batch 512 or 768 */
+    char line[256], mode[16];
+    while (fgets(line, sizeof line, stream)) {
+        unsigned k, batch;
+        double GB;
+        if (sscanf(line, "H200,%15[^,],8,2048,7168,%*u,79,%u,%u,%*f,%*f,%lf", mode, &k, &batch, &GB) != 4)
+            continue;
+        if (batch == 512 || batch == 768) peak[mode[0] == 'l'][k == 8][batch == 768] = GB;
+    }
+    fclose(stream);
+    load("dense-7b", NULL);
+    model.hidden = 2048;
+    model.tied_embeddings = true;
+    model.attention =
+        (tn_language_attention){.layers = 8, .heads = 16, .kv_heads = 16, .head_size = 128, .flash = true};
+    model.feed_forward =
+        (tn_language_feed_forward){.layers = 8, .size = 7168, .matrices = 3, .experts = 8, .active = 2};
+    model.training.adapters = (tn_language_adapters){.rank = 16, .feed_forward = true, .bits = 16};
+    for (int lora = 0; lora < 2; lora++)
+        for (int dense = 0; dense < (lora ? 1 : 2); dense++) {
+            model.training.method = lora ? TN_TUNE_LORA : TN_TUNE_FULL;
+            count_at(79, dense ? 8 : 2);
+            double slope = 1e9 * (peak[lora][dense][1] - peak[lora][dense][0]) / 256;
+            print_message("%s, %d experts a token: %.1f MB a query measured, %.1f counted\n",
+                          lora ? "lora" : "full", dense ? 8 : 2, slope / 1e6,
+                          (double)count.activation_bytes / 1e6);
+            assert_true(slope > 0 && fabs((double)count.activation_bytes / slope - 1) < 0.08);
+        }
 }
 
 /* More experts at work keep and compute more, in proportion. */
@@ -191,6 +238,7 @@ int main(void) {
         cmocka_unit_test_teardown(six_operations_a_parameter, clear),
         cmocka_unit_test_teardown(mixtral_adapters, clear),
         cmocka_unit_test_teardown(tiny_by_hand, clear),
+        cmocka_unit_test_teardown(measured_peak_memory, clear),
         cmocka_unit_test_teardown(sparsity_scales_the_experts, clear),
         cmocka_unit_test_teardown(sizes_beyond_64_bits, clear),
         cmocka_unit_test_teardown(what_is_refused, clear),

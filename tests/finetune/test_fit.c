@@ -1,8 +1,8 @@
 /* Fits to measurements whose law is known: coefficients come back, intervals hold what they promise, machines
  * that follow other laws are fitted within a few per cent, bad runs do little, too little data is refused. */
-#include "finetune/cross_validation.h"
 #include "finetune/fit.h"
 #include "support/finetune.h"
+#include "support/shared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +95,7 @@ static void units_do_not_matter(void **state) {
 }
 
 /* Of intervals that should hold the truth in 95 of 100 cases, nearly that many do. */
-static void intervals_hold_the_truth(void **state) {
+static void intervals_hold_what_follows_the_law(void **state) {
     (void)state;
     uint64_t dice = 11;
     int held = 0, all = 0, narrow = 0;
@@ -116,14 +116,14 @@ static void intervals_hold_the_truth(void **state) {
         fit_step();
         for (double b = 1; b <= 96; b *= 4) {
             tn_finetune_interval at = tn_finetune_fitted(&fit, b, 0.25);
-            double truth = b / test_step_seconds(&law, b, 0.25);
+            double truth = b / test_step_seconds(&law, b, 0.25) * exp(0.02 * test_noise(&dice));
             held += at.low <= truth && truth <= at.high;
-            narrow += at.high / at.low < 1.2;
+            narrow += at.high / at.low < 1.3;
             all++;
         }
     }
-    print_message("%d of %d intervals hold the truth, %d are narrower than 20 %%\n", held, all, narrow);
-    assert_true(held >= 0.88 * all);
+    print_message("%d of %d intervals hold the next run, %d are narrower than 30 %%\n", held, all, narrow);
+    assert_true(held >= 0.92 * all);
     assert_true(narrow >= all / 2);
 }
 
@@ -244,9 +244,10 @@ static void log_law_by_hand(void **state) {
     /* variance 1/6 of one degree of freedom, Student's 97.5 % point 12.706205 */
     double half = 12.7062047361747 * sqrt(1.0 / 6 * 5 / 6);
     assert_true(fabs(fit.coefficient[TN_LOG_C4].high - fit.coefficient[TN_LOG_C4].value - half) < 1e-6);
+    /* of the next run: the line's own variance and that of a run */
     tn_finetune_interval at = tn_finetune_fitted(&fit, 4, 1);
     assert_true(fabs(at.value - 11.0 / 3) < 1e-12);
-    assert_true(fabs(at.high - at.value - 12.7062047361747 * sqrt(1.0 / 18)) < 1e-6);
+    assert_true(fabs(at.high - at.value - 12.7062047361747 * sqrt(1.0 / 18 + 1.0 / 6)) < 1e-6);
     /* C3 only scales C2 */
     tn_finetune_fit given = fit;
     assert_int_equal(tn_finetune_fit_points(points, count, TN_FINETUNE_LOG, 0, &fit, &error), TN_OK);
@@ -354,11 +355,49 @@ static void many_points_are_left_out_in_parts(void **state) {
     assert_true(study.cross[TN_FINETUNE_STEP].rmse > study.fit[TN_FINETUNE_STEP].rmse);
 }
 
+/* Every published measurement predicted from the others of its group: the 95 % interval of a next run holds it in 92 of 100
+ * at least, and in 56 of the 61 of the groups that a curve's own interval held worst (43 of them). */
+static void intervals_hold_the_next_run(void **state) {
+    (void)state;
+    tn_arena arena = {0};
+    tn_finetune_data data;
+    size_t all = 0, held = 0, hard = 0, hard_held = 0;
+    assert_int_equal(
+        tn_finetune_load(test_shared_or_skip("data/finetune/measured_throughput.csv"), &arena, &data, &error),
+        TN_OK);
+    for (size_t g = 0; g < data.count; g++) {
+        const tn_finetune_group *group = &data.group[g];
+        bool mixtral = strncmp(group->model, "mixtral", 7) == 0, math = strcmp(group->dataset, "MATH") == 0;
+        bool is_hard = mixtral ? !math && strcmp(group->gpu, "A100-40GB") != 0 : math;
+        for (size_t left = 0; left < group->count; left++) {
+            tn_finetune_point rest[MOST];
+            size_t kept = 0;
+            for (size_t i = 0; i < group->count; i++)
+                if (i != left) rest[kept++] = group->point[i];
+            assert_int_equal(tn_finetune_fit_points(rest, kept, TN_FINETUNE_STEP, 0, &fit, &error), TN_OK);
+            const tn_finetune_point *p = &group->point[left];
+            tn_finetune_interval at = tn_finetune_fitted(&fit, p->batch, p->sparsity);
+            bool in = at.low <= p->queries_per_s && p->queries_per_s <= at.high;
+            all++;
+            held += in;
+            hard += is_hard;
+            hard_held += is_hard && in;
+        }
+    }
+    print_message("%zu of %zu left out are held, %zu of the %zu\n", held, all, hard_held, hard);
+    assert_int_equal(all, 96);
+    assert_int_equal(hard, 61);
+    assert_true(held * 100 >= all * 92);
+    assert_true(hard_held >= 56);
+    tn_arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(law_comes_back),
         cmocka_unit_test(units_do_not_matter),
-        cmocka_unit_test(intervals_hold_the_truth),
+        cmocka_unit_test(intervals_hold_what_follows_the_law),
+        cmocka_unit_test(intervals_hold_the_next_run),
         cmocka_unit_test(other_machines_are_fitted),
         cmocka_unit_test(short_sequences_on_a_fast_gpu),
         cmocka_unit_test(one_bad_run_does_little),

@@ -1,7 +1,6 @@
 /* The laws against their formulas written anew, their derivatives against differences, and what they promise:
  * throughput rises with the batch, saturates, falls with the sparsity. */
 #include "finetune/law.h"
-#include "finetune/step_law.h"
 #include "support/finetune.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * for malloc, those of GSL and libyaml too: each failure is TN_MEMORY, none a crash or a leak. */
 #include "base/memory.h"
 #include "finetune/batch.h"
-#include "finetune/cross_validation.h"
+#include "finetune/fit.h"
 #include "finetune/gpu.h"
 #include "finetune/language_model.h"
 #include "finetune/transfer.h"

@@ -1,5 +1,5 @@
 /* GPUs that follow the scaling are predicted from each other; bills; the table of GPUs. */
-#include "finetune/bill.h"
+#include "finetune/gpu.h"
 #include "finetune/transfer.h"
 #include "support/finetune.h"
 #include "support/shared.h"
@@ -88,7 +88,7 @@ static void one_gpu_leaves_the_exponents_open(void **state) {
     double truth = 16 / seconds_on(&gpus[2], 0.5, 0.8, 16, 1);
     assert_true(at.high / at.low > 1.5 && at.low < truth && truth < at.high);
     tn_finetune_interval own = tn_transfer_predict(&transfer, &gpus[0], 16, 1);
-    assert_true(own.high / own.low < 1.1);
+    assert_true(own.high / own.low < at.high / at.low);
 }
 
 /* What holding out says is what a fit to the others and a comparison say. */
@@ -107,10 +107,49 @@ static void holding_out(void **state) {
     assert_true(errors[2].relative_rmse ==
                 tn_transfer_compare(&other, &gpus[2], &all.group[2]).relative_rmse);
     double square = 0;
-    for (size_t i = 0; i < count; i++) square += errors[i].relative_rmse * errors[i].relative_rmse / GPUS;
-    assert_true(fabs(transfer.spread - sqrt(square)) < 1e-12);
+    for (size_t i = 0; i < count; i++) square += errors[i].relative_rmse * errors[i].relative_rmse;
+    /* with a prior of 15 % that weighs as two GPUs */
+    assert_true(fabs(transfer.spread - sqrt((square + 2 * 0.15 * 0.15) / (GPUS + 2))) < 1e-12);
+    assert_true(transfer.spread_degrees == GPUS + 2);
     tn_finetune_interval after = tn_transfer_predict(&transfer, &gpus[1], 8, 1);
-    assert_true(after.value == before.value && after.high > before.high && after.low < before.low);
+    assert_true(after.value == before.value && after.high < before.high && after.low > before.low);
+}
+
+/* Mixtral on the published GPUs, each predicted from the others: the interval of a next run holds 9 of 10 of every GPU's
+ * points, the H100's too, whose peak is three times the others'. */
+static void a_new_gpu_is_held(void **state) {
+    (void)state;
+    tn_finetune_data data, rest;
+    tn_gpu_table shipped;
+    assert_int_equal(
+        tn_finetune_load(test_shared_or_skip("data/finetune/measured_throughput.csv"), &arena, &data, &error),
+        TN_OK);
+    assert_int_equal(tn_gpu_table_load(test_source("models/prices/gpus.yaml"), &arena, &shipped, &error),
+                     TN_OK);
+    assert_int_equal(tn_finetune_keep(&data, NULL, "mixtral-8x7b", "CS", &error), TN_OK);
+    for (size_t g = 0; g < data.count; g++) {
+        const tn_finetune_group *group = &data.group[g];
+        const tn_gpu *gpu;
+        tn_transfer transfer;
+        tn_transfer_error *errors;
+        size_t count, held = 0;
+        double widest = 1;
+        assert_int_equal(tn_gpu_find(&shipped, group->gpu, &gpu, &error), TN_OK);
+        assert_int_equal(tn_finetune_without(&data, group->gpu, &arena, &rest, &error), TN_OK);
+        assert_int_equal(tn_transfer_fit(&rest, &shipped, &arena, &transfer, &error), TN_OK);
+        assert_int_equal(tn_transfer_hold_out(&rest, &shipped, &arena, &transfer, &errors, &count, &error),
+                         TN_OK);
+        for (size_t i = 0; i < group->count; i++) {
+            const tn_finetune_point *p = &group->point[i];
+            tn_finetune_interval at = tn_transfer_predict(&transfer, gpu, p->batch, p->sparsity);
+            held += at.low <= p->queries_per_s && p->queries_per_s <= at.high;
+            widest = fmax(widest, at.high / at.low);
+        }
+        print_message("%s: %zu of %zu, the widest a factor of %.2f\n", group->gpu, held, group->count,
+                      widest);
+        assert_true(10 * held >= 9 * group->count);
+        assert_true(widest < 3);
+    }
 }
 
 static void batch_follows_memory(void **state) {
@@ -191,6 +230,7 @@ int main(void) {
         cmocka_unit_test_teardown(exponents_come_back, clear),
         cmocka_unit_test_teardown(one_gpu_leaves_the_exponents_open, clear),
         cmocka_unit_test_teardown(holding_out, clear),
+        cmocka_unit_test_teardown(a_new_gpu_is_held, clear),
         cmocka_unit_test_teardown(batch_follows_memory, clear),
         cmocka_unit_test_teardown(transfers_that_are_refused, clear),
         cmocka_unit_test_teardown(published_bills, clear),
