@@ -1,6 +1,7 @@
 #include "search/chunk.h"
 
 #include "base/checked.h"
+#include "base/digest.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -260,7 +261,7 @@ tn_status tn_chunk_record_read(const tn_space *space, uint64_t number, const voi
 }
 
 void tn_chunk_record_digest(const char *identity, uint64_t number, const void *bytes, size_t length,
-                            unsigned char digest[TN_DIGEST_BYTES]) {
+                            unsigned char *digest) {
     unsigned char place[8];
     for (int i = 0; i < 8; i++) place[i] = (unsigned char)(number >> 8 * i);
     const tn_digest_part part[] = {{identity, strlen(identity)}, {place, sizeof place}, {bytes, length}};

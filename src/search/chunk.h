@@ -3,7 +3,6 @@
 #define TN_SEARCH_CHUNK_H
 
 #include "base/buffer.h"
-#include "base/digest.h"
 #include "base/error.h"
 #include "base/public.h"
 #include "front/archive.h"
@@ -92,6 +91,6 @@ tn_status tn_chunk_record_read(const tn_space *space, uint64_t number, const voi
                                tn_outcome *found, uint64_t kept[2], tn_error *error);
 
 void tn_chunk_record_digest(const char *identity, uint64_t number, const void *bytes, size_t length,
-                            unsigned char digest[TN_DIGEST_BYTES]);
+                            unsigned char *digest);
 
 #endif
