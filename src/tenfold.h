@@ -16,7 +16,7 @@
  * This header compiles as C17 and as C++. Headers that it doesn't reach are neither installed nor exported.
  *
  * A way in, by what you have:
- *   a network or layer       tensor/einsum.h, tensor/weight.h -> flow/search.h, flow/named.h, flow/training.h
+ *   a network or layer       tensor/einsum.h, tensor/weight.h -> flow/search.h, flow/named.h, program/training.h
  *   a model file             model/model.h -> price/price.h (one design), run/validate.h (execute it)
  *   a space file             space/space.h -> results/sweep.h -> results/result.h -> plot/sweep_figures.h
  *   a hardware question      device/block.h, device/multiply.h, kernel/pipeline.h, kernel/systolic.h,
@@ -45,7 +45,6 @@
 #include "finetune/step.h"
 #include "finetune/transfer.h"
 #include "flow/named.h"
-#include "flow/program.h"
 #include "flow/search.h"
 #include "flow/tree.h"
 #include "kernel/pipeline.h"
@@ -60,6 +59,7 @@
 #include "plot/scatter.h"
 #include "plot/sweep_figures.h"
 #include "price/price.h"
+#include "program/program.h"
 #include "ranks/rank_plan.h"
 #include "results/dominance.h"
 #include "results/merge.h"

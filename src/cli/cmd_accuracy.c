@@ -3,9 +3,9 @@
 #include "base/guard.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "learn/accuracy_study.h"
+#include "learn/study_figures.h"
 #include "space/space.h"
-#include "train/accuracy_study.h"
-#include "train/study_figures.h"
 
 #include <stdio.h>
 #include <string.h>

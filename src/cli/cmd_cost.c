@@ -1,5 +1,5 @@
-/* tenfold cost (MODEL | DIR --point ID) */
-#include "cli/cmd_cost.h"
+/* tenfold cost (MODEL | DIR --point ID): the columns of its answer, its tables for people, the command. */
+#include "cli/cost.h"
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -12,379 +12,415 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void make_phases(tn_cost *cost) {
+#define BYTES_PER_MIB 1048576.0
+#define IN_MIB        TN_IN("MiB", 1 / BYTES_PER_MIB)
+
+/* ---- columns ---- */
+
+static const tn_column phase_columns[] = {
+    TN_COLUMN(tn_cost_phase, name, "phase"),
+    TN_COLUMN(tn_cost_phase, macs, "MACs"),
+    TN_COLUMN_AS(NULL, tn_cost_phase, vector_flops, "vector FLOPs"),
+    TN_COLUMN(tn_cost_phase, flops, "FLOPs"),
+    TN_COLUMN_AS(NULL, tn_cost_phase, share, "share", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_cost_phase, share, "", TN_BAR),
+};
+static const tn_record phase_record = TN_RECORD(tn_cost_phase, phase_columns);
+
+static const tn_column layer_macs_columns[] = {
+    TN_COLUMN_AS("forward", tn_cost_layer, of.macs[TN_FORWARD], NULL),
+    TN_COLUMN_AS("input_gradient", tn_cost_layer, of.macs[TN_INPUT_GRADIENT], NULL),
+    TN_COLUMN_AS("weight_gradient", tn_cost_layer, of.macs[TN_WEIGHT_GRADIENT], NULL),
+};
+static const tn_record layer_macs_record = TN_RECORD(tn_cost_layer, layer_macs_columns);
+
+static const tn_column layer_flops_columns[] = {
+    TN_COLUMN_AS("forward", tn_cost_layer, of.flops[TN_FORWARD], NULL),
+    TN_COLUMN_AS("input_gradient", tn_cost_layer, of.flops[TN_INPUT_GRADIENT], NULL),
+    TN_COLUMN_AS("weight_gradient", tn_cost_layer, of.flops[TN_WEIGHT_GRADIENT], NULL),
+};
+static const tn_record layer_flops_record = TN_RECORD(tn_cost_layer, layer_flops_columns);
+
+static const tn_column layer_columns[] = {
+    TN_COLUMN_AS("name", tn_cost_layer, of.name, NULL),
+    TN_COLUMN_AS(NULL, tn_cost_layer, shown, "layer"),
+    TN_COLUMN_AS(NULL, tn_cost_layer, count, "x"),
+    TN_COLUMN_AS("kind", tn_cost_layer, of.kind, "kind"),
+    TN_COLUMN_AS("format", tn_cost_layer, of.format, "format"),
+    TN_COLUMN_AS("weight", tn_cost_layer, of.weight_name, NULL),
+    TN_LIST("ranks", tn_cost_layer, of.rank, of.rank_count, NULL),
+    TN_LIST("useful_ranks", tn_cost_layer, of.useful_rank, of.rank_count, NULL),
+    TN_COLUMN_AS(NULL, tn_cost_layer, ranks, "rank"),
+    TN_COLUMN_AS(NULL, tn_cost_layer, of.flow, "flow"),
+    TN_COLUMN_AS("tokens", tn_cost_layer, of.tokens, NULL),
+    TN_COLUMN_AS("parameters", tn_cost_layer, of.parameters, "parameters"),
+    TN_COLUMN_AS("degrees_of_freedom", tn_cost_layer, of.degrees_of_freedom, NULL),
+    TN_GROUP("macs", layer_macs_record, NULL),
+    TN_GROUP("flops", layer_flops_record, NULL),
+    TN_COLUMN_AS(NULL, tn_cost_layer, of.macs[TN_FORWARD], "forward MACs"),
+    TN_COLUMN_AS(NULL, tn_cost_layer, of.macs[TN_INPUT_GRADIENT], "input grad. MACs"),
+    TN_COLUMN_AS(NULL, tn_cost_layer, of.macs[TN_WEIGHT_GRADIENT], "weight grad. MACs"),
+    TN_COLUMN_AS("peak_elements", tn_cost_layer, of.peak_elements, NULL),
+    TN_COLUMN_AS(NULL, tn_cost_layer, greatest_peak_elements, "peak elements"),
+    TN_COLUMN_AS("saved_elements", tn_cost_layer, of.saved_elements, "saved elements"),
+    TN_COLUMN_AS("flow", tn_cost_layer, of.flow, NULL),
+};
+static const tn_record layer_record = TN_RECORD(tn_cost_layer, layer_columns);
+
+static const tn_column memory_columns[] = {
+    TN_COLUMN(tn_cost_memory, key, NULL),
+    TN_COLUMN_AS(NULL, tn_cost_memory, name, "what"),
+    TN_COLUMN_AS(NULL, tn_cost_memory, elements, "elements"),
+    TN_COLUMN(tn_cost_memory, bytes, "bytes"),
+    TN_COLUMN_AS(NULL, tn_cost_memory, bytes, "size", IN_MIB, TN_FIXED(3)),
+};
+static const tn_record memory_record = TN_RECORD(tn_cost_memory, memory_columns);
+
+static const tn_column resource_columns[] = {
+    TN_COLUMN(tn_cost_resource, name, "resource"),
+    TN_COLUMN(tn_cost_resource, used, "used"),
+    TN_COLUMN(tn_cost_resource, available, "available"),
+    TN_COLUMN(tn_cost_resource, share, "share", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_cost_resource, share, "", TN_BAR),
+};
+static const tn_record resource_record = TN_RECORD(tn_cost_resource, resource_columns);
+
+static const tn_column kernel_columns[] = {
+    TN_COLUMN_AS("name", tn_cost_kernel, of.name, "kernel"),
+    TN_COLUMN_AS("count", tn_cost_kernel, of.count, "x"),
+    TN_COLUMN_AS("lanes", tn_cost_kernel, of.lanes, "lanes"),
+    TN_COLUMN_AS("operations", tn_cost_kernel, of.operations, "operations"),
+    TN_COLUMN_AS("busy_cycles", tn_cost_kernel, of.busy_cycles, "busy cycles"),
+    TN_COLUMN_AS("critical_cycles", tn_cost_kernel, of.critical_cycles, NULL),
+    TN_COLUMN_AS(NULL, tn_cost_kernel, critical_share, "on critical path", TN_PERCENT),
+    TN_COLUMN_AS("utilisation", tn_cost_kernel, of.utilisation, "busy", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_cost_kernel, of.utilisation, "", TN_BAR),
+    TN_COLUMN_AS("filled", tn_cost_kernel, of.filled, NULL),
+};
+static const tn_record kernel_record = TN_RECORD(tn_cost_kernel, kernel_columns);
+
+static const tn_column fused_columns[] = {
+    TN_COLUMN(tn_fused_line, layer, "product of"),
+    TN_COLUMN(tn_fused_line, operations, "does as it writes"),
+};
+static const tn_record fused_record = TN_RECORD(tn_fused_line, fused_columns);
+
+static const tn_column waited_columns[] = {
+    TN_COLUMN(tn_waited, data_cycles, NULL),
+    TN_COLUMN(tn_waited, kernel_cycles, NULL),
+    TN_COLUMN_AS("memory_port_cycles", tn_waited, port_cycles, NULL),
+    TN_COLUMN(tn_waited, order_cycles, NULL),
+    TN_COLUMN_AS("external_memory_cycles", tn_waited, external_cycles, NULL),
+    TN_COLUMN_AS("memory_port", tn_waited, port, NULL),
+};
+static const tn_record waited_record = TN_RECORD(tn_waited, waited_columns);
+
+static const tn_column latency_columns[] = {
+    TN_COLUMN_AS("cycles_per_step", tn_cost, why.price.cycles_per_step, NULL),
+    TN_COLUMN_AS("seconds_per_step", tn_cost, why.price.seconds_per_step, NULL),
+    TN_COLUMN_AS("steps_per_epoch", tn_cost, step.steps_per_epoch, NULL),
+    TN_COLUMN(tn_cost, seconds_per_epoch, NULL),
+    TN_COLUMN_AS("clock_MHz", tn_cost, why.clock_MHz, NULL),
+    TN_COLUMN_AS("floor_cycles", tn_cost, why.floor_cycles, NULL),
+    TN_COLUMN_AS("bound", tn_cost, why.bound, NULL),
+    TN_OBJECT("critical_path_waits", tn_cost, why.waited, waited_record, NULL),
+};
+static const tn_record latency_record = TN_RECORD(tn_cost, latency_columns);
+
+static const tn_column part_columns[] = {
+    TN_COLUMN(tn_cost_energy, name, "part"),
+    TN_COLUMN(tn_cost_energy, joules, "energy", TN_IN("mJ", 1e3)),
+    TN_COLUMN_AS(NULL, tn_cost_energy, least, "least", TN_IN("mJ", 1e3)),
+    TN_COLUMN_AS(NULL, tn_cost_energy, most, "most", TN_IN("mJ", 1e3)),
+    TN_COLUMN_AS(NULL, tn_cost_energy, share, "share", TN_PERCENT),
+    TN_COLUMN_AS(NULL, tn_cost_energy, share, "", TN_BAR),
+};
+static const tn_record part_record = TN_RECORD(tn_cost_energy, part_columns);
+
+static const tn_column range_columns[] = {
+    TN_RANGE("joules_per_step", tn_cost, energy[TN_COST_ALL].least, NULL),
+    TN_RANGE("static_joules", tn_cost, energy[TN_ENERGY_STATIC].least, NULL),
+    TN_RANGE("dynamic_joules", tn_cost, energy[TN_COST_DYNAMIC].least, NULL),
+};
+static const tn_record range_record = TN_RECORD(tn_cost, range_columns);
+
+/* What a user may want to replace by measured figures. */
+#define FIGURE(member, title, of_unit)                                                                       \
+    TN_COLUMN_AS(#member, tn_device_energy, member.value, title, .unit = (of_unit))
+static const tn_column coefficient_columns[] = {
+    FIGURE(static_W, "drawn at rest", "W"),
+    FIGURE(voltage_V, "voltage of the logic", "V"),
+    FIGURE(toggle, "switching while busy", "of 1"),
+    FIGURE(idle_toggle, "switching while idle", "of 1"),
+    FIGURE(lut_pF, "capacitance of a LUT", "pF"),
+    FIGURE(ff_pF, "of a flip-flop", "pF"),
+    FIGURE(dsp_pF, "of a DSP block", "pF"),
+    FIGURE(bram18_pF, "of a BRAM18", "pF"),
+    FIGURE(uram_pF, "of an URAM", "pF"),
+    FIGURE(bram_pJ_per_bit, "access to block RAM", "pJ/bit"),
+    FIGURE(uram_pJ_per_bit, "to UltraRAM", "pJ/bit"),
+    FIGURE(lutram_pJ_per_bit, "to LUTRAM", "pJ/bit"),
+};
+static const tn_record coefficient_record = TN_RECORD(tn_device_energy, coefficient_columns);
+
+static const tn_column energy_columns[] = {
+    TN_COLUMN_AS("joules_per_step", tn_cost, why.price.joules_per_step, NULL),
+    TN_COLUMN_AS("watts", tn_cost, why.price.watts, NULL),
+    TN_COLUMN_AS("static_joules", tn_cost, why.price.static_joules_per_step, NULL),
+    TN_COLUMN_AS("dynamic_joules", tn_cost, energy[TN_COST_DYNAMIC].joules, NULL),
+    TN_GROUP("range", range_record, NULL),
+    TN_ROWS_HERE("joules", tn_cost, energy, TN_ENERGY_PARTS, part_record, NULL, TN_KEYED),
+    TN_OBJECT("coefficients", tn_cost, coefficients, coefficient_record, NULL),
+};
+static const tn_record energy_record = TN_RECORD(tn_cost, energy_columns);
+
+static void put_fits(const void *at, tn_json *json) {
+    tn_json_bool(json, ((const tn_flow_price *)at)->price.misfits == 0);
+}
+
+static void show_fits(const void *at, tn_buffer *cell) {
+    tn_buffer_text(cell, ((const tn_flow_price *)at)->price.misfits ? "no" : "yes");
+}
+
+static void show_flow(const void *at, tn_buffer *cell) {
+    const tn_flow_price *flow = at;
+    tn_buffer_format(cell, "%s%s", flow->name, flow->as_given ? " (as given)" : "");
+}
+
+static const tn_column flow_columns[] = {
+    TN_WRITTEN(NULL, NULL, "flow", .cell = show_flow),
+    TN_COLUMN(tn_flow_price, name, NULL),
+    TN_COLUMN(tn_flow_price, as_given, NULL),
+    TN_COLUMN(tn_flow_price, macs, "MACs a step"),
+    TN_COLUMN(tn_flow_price, saved_elements, "saved elements"),
+    TN_COLUMN(tn_flow_price, peak_elements, "peak elements"),
+    TN_COLUMN_AS("cycles_per_step", tn_flow_price, price.cycles_per_step, "cycles a step"),
+    TN_COLUMN_AS("seconds_per_step", tn_flow_price, price.seconds_per_step, "time", TN_IN("ms", 1e3)),
+    TN_COLUMN_AS("joules_per_step", tn_flow_price, price.joules_per_step, "energy", TN_IN("mJ", 1e3)),
+    TN_COLUMN_AS("on_chip_bytes", tn_flow_price, price.on_chip_bytes, "on chip", IN_MIB, TN_FIXED(2)),
+    TN_WRITTEN("fits", put_fits, "fits", .cell = show_fits),
+};
+static const tn_record flow_record = TN_RECORD(tn_flow_price, flow_columns);
+
+static const tn_column clock_columns[] = {
+    TN_COLUMN_AS("clock_MHz", tn_clock_price, clock_MHz, "clock", TN_IN("MHz", 1)),
+    TN_COLUMN(tn_clock_price, cycles_per_step, "cycles a step"),
+    TN_COLUMN_AS("seconds_per_step", tn_clock_price, seconds_per_step, "time", TN_IN("ms", 1e3)),
+    TN_COLUMN(tn_clock_price, dsp, "DSP"),
+};
+static const tn_record clock_record = TN_RECORD(tn_clock_price, clock_columns);
+
+static const tn_column misfit_columns[] = {
+    TN_NAME("resource", tn_misfit, resource, tn_resource_names, NULL),
+    TN_COLUMN(tn_misfit, needed, NULL),
+    TN_COLUMN(tn_misfit, available, NULL),
+    TN_ARRAY("largest", tn_misfit, largest, count, NULL),
+    TN_ARRAY("amounts", tn_misfit, amount, count, NULL),
+};
+static const tn_record misfit_record = TN_RECORD(tn_misfit, misfit_columns);
+
+static const tn_column remedy_columns[] = {
+    TN_COLUMN(tn_remedy, change, NULL),
+    TN_COLUMN(tn_remedy, was, NULL),
+    TN_COLUMN_AS("seconds_per_step", tn_remedy, price.seconds_per_step, NULL),
+};
+static const tn_record remedy_record = TN_RECORD(tn_remedy, remedy_columns);
+
+static const tn_column change_columns[] = {
+    TN_COLUMN(tn_change, before, NULL),
+    TN_COLUMN(tn_change, after, NULL),
+};
+static const tn_record change_record = TN_RECORD(tn_change, change_columns);
+static const tn_column real_change_columns[] = {
+    TN_COLUMN(tn_real_change, before, NULL),
+    TN_COLUMN(tn_real_change, after, NULL),
+};
+static const tn_record real_change_record = TN_RECORD(tn_real_change, real_change_columns);
+
+/* Of each quantity what it was and what it is. */
+#define CHANGED(member, heading, ...)                                                                        \
+    TN_OBJECT(#member, tn_technique_price, member, change_record, NULL),                                     \
+        TN_COLUMN_AS(NULL, tn_technique_price, member.before, heading, __VA_ARGS__),                         \
+        TN_COLUMN_AS(NULL, tn_technique_price, member.after, "then", __VA_ARGS__)
+static const tn_column technique_columns[] = {
+    TN_COLUMN(tn_technique_price, name, "technique"),
+    TN_COLUMN(tn_technique_price, keys, NULL),
+    CHANGED(macs, "MACs", TN_IN("M", 1e-6), TN_FIXED(2)),
+    CHANGED(saved_bytes, "kept", TN_IN("KiB", 1.0 / 1024), TN_FIXED(1)),
+    CHANGED(peak_bytes, "peak", TN_IN("KiB", 1.0 / 1024), TN_FIXED(1)),
+    CHANGED(cycles_per_step, "cycles", .unit = NULL),
+    TN_OBJECT("joules_per_step", tn_technique_price, joules_per_step, real_change_record, NULL),
+    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.before, "energy", TN_IN("mJ", 1e3),
+                 .style = TN_NUMBER_SIGNIFICANT, .digits = 4),
+    TN_COLUMN_AS(NULL, tn_technique_price, joules_per_step.after, "then", TN_IN("mJ", 1e3),
+                 .style = TN_NUMBER_SIGNIFICANT, .digits = 4),
+};
+static const tn_record technique_record = TN_RECORD(tn_technique_price, technique_columns);
+
+static const tn_column cost_columns[] = {
+    TN_COLUMN_AS("model", tn_cost, step.name, NULL),
+    TN_COLUMN_AS("device", tn_cost, why.device, NULL),
+    TN_COLUMN_AS("parameters", tn_cost, step.parameters, NULL),
+    TN_COLUMN_AS("bytes", tn_cost, memory[0].bytes, NULL),
+    TN_COLUMN_AS("degrees_of_freedom", tn_cost, step.degrees_of_freedom, NULL),
+    TN_COLUMN_AS("batch", tn_cost, step.batch, NULL),
+    TN_COLUMN_AS("sequence", tn_cost, step.sequence, NULL),
+    TN_COLUMN_AS("precision", tn_cost, step.precision, NULL),
+    TN_NAME("optimizer", tn_cost, step.optimizer, tn_optimizer_names, NULL),
+    TN_ROWS_HERE("phases", tn_cost, phase, TN_PHASES, phase_record, NULL, TN_KEYED),
+    TN_ROWS("layers", tn_cost, layer, step.layers, layer_record, NULL),
+    TN_ROWS_HERE("memory", tn_cost, memory, TN_COST_MEMORIES, memory_record, NULL, TN_KEYED),
+    TN_ROWS_HERE("resources", tn_cost, resource, TN_RESOURCES, resource_record, NULL, TN_KEYED),
+    TN_COLUMN_AS("on_chip_bytes", tn_cost, why.price.on_chip_bytes, NULL),
+    TN_COLUMN_AS("off_chip_bytes", tn_cost, why.price.off_chip_bytes, NULL),
+    TN_COLUMN_AS("off_chip_bytes_per_step", tn_cost, why.price.off_chip_bytes_per_step, NULL),
+    TN_GROUP("latency", latency_record, NULL),
+    TN_GROUP("energy", energy_record, NULL),
+    TN_ROWS("kernels", tn_cost, kernel, why.kernels, kernel_record, NULL),
+    TN_ROWS("fused", tn_cost, why.fused, why.fused_lines, fused_record, NULL),
+    TN_ROWS("memories", tn_cost, why.memory, why.memories, tn_cost_memory_record, NULL),
+    TN_ROWS_HERE("grouping", tn_cost, grouping, TN_GROUPINGS, tn_cost_grouping_record, NULL),
+    TN_ROWS("flows", tn_cost, flow, flows, flow_record, NULL, .in_place = true),
+    TN_ROWS("clocks", tn_cost, clock, clocks, clock_record, NULL, .in_place = true),
+    TN_ROWS("techniques", tn_cost, technique, techniques, technique_record, NULL),
+    TN_COLUMN(tn_cost, fits, NULL),
+    TN_ROWS("misfits", tn_cost, why.misfit, why.misfits, misfit_record, NULL),
+    TN_ROWS("remedies", tn_cost, remedies.remedy, remedies.count, remedy_record, NULL),
+    TN_LIST("unverified", tn_cost, why.unverified, why.unverified_count, NULL),
+    TN_COLUMN(tn_cost, figure, NULL, TN_OPTIONAL),
+};
+const tn_record tn_cost_record = TN_RECORD(tn_cost, cost_columns);
+
+/* ---- people ---- */
+
+static void print_title(const tn_cost *cost) {
     const tn_step *step = &cost->step;
-    double sum = 0;
-    for (int i = 0; i < TN_PHASES; i++) sum += (double)step->flops[i];
-    for (int i = 0; i < TN_PHASES; i++)
-        cost->phase[i] = (tn_cost_phase){.name = tn_phase_names[i],
-                                         .macs = step->macs[i],
-                                         .vector_flops = step->flops[i] - 2 * step->macs[i],
-                                         .flops = step->flops[i],
-                                         .share = sum > 0 ? (double)step->flops[i] / sum : 0};
-}
-
-static void make_memory(tn_cost *cost) {
-    const tn_step *step = &cost->step;
-    const tn_cost_memory rows[TN_COST_MEMORIES] = {
-        {"parameter_bytes", "parameters", step->parameters, step->parameter_bytes},
-        {"gradient_bytes", "gradients", step->gradient_elements, step->gradient_bytes},
-        {"optimizer_bytes", "optimizer state", step->optimizer_elements, step->optimizer_bytes},
-        {"activation_bytes", "saved activations", step->activation_elements, step->activation_bytes},
-        {"peak_bytes", "most live at once", step->peak_elements, step->peak_bytes},
-    };
-    for (int i = 0; i < TN_COST_MEMORIES; i++) cost->memory[i] = rows[i];
-}
-
-static void make_resources(tn_cost *cost) {
-    for (int i = 0; i < TN_RESOURCES; i++) {
-        uint64_t need = tn_resource_amount(&cost->why.price.used, (tn_resource)i);
-        uint64_t have = tn_resource_amount(&cost->why.available, (tn_resource)i);
-        double share = have ? (double)need / (double)have : need ? NAN : 0;
-        cost->resource[i] = (tn_cost_resource){tn_resource_names[i], need, have, share};
-    }
-}
-
-static double dynamic_joules(const double joules[TN_ENERGY_PARTS]) {
-    double sum = 0;
-    for (int i = 0; i < TN_ENERGY_PARTS; i++)
-        if (i != TN_ENERGY_STATIC) sum += joules[i];
-    return sum;
-}
-
-double tn_cost_joules(const double joules[TN_ENERGY_PARTS]) {
-    return joules[TN_ENERGY_STATIC] + dynamic_joules(joules);
-}
-
-static void make_energy(tn_cost *cost) {
     const tn_explanation *why = &cost->why;
-    const double *mid = why->joules, *least = why->least_joules, *most = why->most_joules;
-    double whole = why->price.joules_per_step;
-    for (int i = 0; i < TN_ENERGY_PARTS; i++)
-        cost->energy[i] = (tn_cost_energy){tn_energy_names[i], mid[i], least[i], most[i], 0};
-    cost->energy[TN_COST_DYNAMIC] =
-        (tn_cost_energy){"all dynamic", dynamic_joules(mid), dynamic_joules(least), dynamic_joules(most), 0};
-    cost->energy[TN_COST_ALL] =
-        (tn_cost_energy){"all", whole, tn_cost_joules(least), tn_cost_joules(most), 0};
-    for (int i = 0; i < TN_COST_ENERGIES; i++)
-        cost->energy[i].share = whole > 0 ? cost->energy[i].joules / whole : 0;
-    cost->coefficients = *why->coefficients;
+    char text[3][32];
+    tn_say("%s on %s at %g MHz\n", step->name, why->device, why->clock_MHz);
+    tn_say("batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s, %s steps an epoch\n", step->batch, step->sequence,
+           step->precision,
+           step->inference ? "inference (a step is a forward pass)" : tn_optimizer_names[step->optimizer],
+           tn_count_text(step->steps_per_epoch, text[0]));
+    tn_say("%s parameters (%s), %s multiply-adds a %s\n", tn_count_text(step->parameters, text[0]),
+           tn_bytes_text((double)cost->memory[0].bytes, text[1]),
+           tn_count_text(tn_step_macs(step->macs), text[2]), step->inference ? "step" : "training step");
+    tn_say("a step takes %s cycles = %.4g ms, %.4g mJ at %.3g W; an epoch %.4g s, %.4g J: %s\n",
+           tn_count_text(why->price.cycles_per_step, text[0]), 1e3 * why->price.seconds_per_step,
+           1e3 * why->price.joules_per_step, why->price.watts, cost->seconds_per_epoch,
+           why->price.joules_per_step * (double)step->steps_per_epoch, cost->fits ? "fits" : "DOES NOT FIT");
 }
 
-static tn_status make_kernels(tn_cost *cost, tn_arena *arena, tn_error *error) {
-    const tn_explanation *why = &cost->why;
-    double cycles = (double)why->price.cycles_per_step;
-    TN_TRY(TN_NEW(arena, why->kernels, &cost->kernel, error));
-    for (uint32_t i = 0; i < why->kernels; i++)
-        cost->kernel[i] = (tn_cost_kernel){why->kernel[i],
-                                           cycles > 0 ? (double)why->kernel[i].critical_cycles / cycles : 0};
-    return TN_OK;
-}
-
-/* ---- layers: those of a repeated block that cost the same share a line ---- */
-
-/* "encoder2.query" gives "encoder" and ".query"; false for layers outside blocks. */
-static bool split_name(const char *name, size_t *block, const char **rest) {
-    *rest = strchr(name, '.');
-    if (!*rest) return false;
-    *block = (size_t)(*rest - name);
-    while (*block > 0 && name[*block - 1] >= '0' && name[*block - 1] <= '9') --*block;
-    return true;
-}
-
-static bool same_block_layer(const char *a, const char *b) {
-    size_t block_a, block_b;
-    const char *rest_a, *rest_b;
-    return split_name(a, &block_a, &rest_a) && split_name(b, &block_b, &rest_b) && block_a == block_b &&
-           strncmp(a, b, block_a) == 0 && strcmp(rest_a, rest_b) == 0;
-}
-
-static bool same_cost(const tn_step_layer *a, const tn_step_layer *b) {
-    return a->parameters == b->parameters && a->saved_elements == b->saved_elements &&
-           memcmp(a->macs, b->macs, sizeof a->macs) == 0 && memcmp(a->flops, b->flops, sizeof a->flops) == 0;
-}
-
-/* "12" where all bonds inside have that rank, else every rank: "1x12x8x1". */
-static void put_ranks(const uint64_t *rank, uint32_t count, tn_buffer *text) {
-    uint64_t greatest = 1;
-    bool equal = true;
-    for (uint32_t i = 0; i < count; i++)
-        if (rank[i] > greatest) greatest = rank[i];
-    for (uint32_t i = 0; i < count; i++) equal &= rank[i] == greatest || rank[i] == 1;
-    if (equal) tn_buffer_format(text, "%" PRIu64, greatest);
-    for (uint32_t i = 0; i < count && !equal; i++)
-        tn_buffer_format(text, "%s%" PRIu64, i ? "x" : "", rank[i]);
-}
-
-/* The ranks as requested, and the useful ones where they are lower. */
-static tn_status name_ranks(tn_cost_layer *layer, tn_arena *arena, tn_error *error) {
-    const tn_step_layer *of = &layer->of;
-    tn_buffer text = {0};
-    if (of->rank_count == 0) return TN_OK;
-    put_ranks(of->rank, of->rank_count, &text);
-    if (memcmp(of->rank, of->useful_rank, of->rank_count * sizeof *of->rank) != 0) {
-        tn_buffer_text(&text, ", useful ");
-        put_ranks(of->useful_rank, of->rank_count, &text);
-    }
-    tn_status status = text.status == TN_OK
-                           ? tn_arena_copy_text(arena, text.data, text.length, &layer->ranks, error)
-                           : tn_fail(error, text.status, "no memory for a layer's ranks");
-    tn_buffer_free(&text);
-    return status;
-}
-
-/* The layer `at`, if no line has it yet, and those that share its line. */
-static tn_status make_line(tn_cost *cost, uint32_t at, bool *placed, tn_arena *arena, tn_error *error) {
-    tn_cost_layer *line = &cost->layer[at];
-    size_t block;
-    const char *rest;
-    for (uint32_t i = at; i < cost->step.layers; i++) {
-        const tn_step_layer *other = &cost->layer[i].of;
-        if (i != at && !(same_block_layer(line->of.name, other->name) && same_cost(&line->of, other)))
-            continue;
-        placed[i] = true;
-        line->count++;
-        if (other->peak_elements > line->greatest_peak_elements)
-            line->greatest_peak_elements = other->peak_elements;
-    }
-    line->shown = line->of.name;
-    TN_TRY(name_ranks(line, arena, error));
-    if (line->count == 1 || !split_name(line->of.name, &block, &rest)) return TN_OK;
-    return tn_arena_format(arena, &line->shown, error, "%.*s*%s", (int)block, line->of.name, rest);
-}
-
-static tn_status make_layers(tn_cost *cost, tn_arena *arena, tn_error *error) {
-    const tn_step *step = &cost->step;
-    bool *placed;
-    TN_TRY(TN_NEW(arena, step->layers, &cost->layer, error));
-    TN_TRY(TN_NEW(arena, step->layers, &placed, error));
-    for (uint32_t i = 0; i < step->layers; i++) cost->layer[i].of = step->layer[i];
-    for (uint32_t i = 0; i < step->layers; i++)
-        if (!placed[i]) TN_TRY(make_line(cost, i, placed, arena, error));
-    return TN_OK;
-}
-
-/* Makes what is made of the given. */
-static tn_status cost_prepare(tn_cost *cost, tn_arena *arena, tn_error *error) {
-    make_phases(cost);
-    make_memory(cost);
-    make_resources(cost);
-    make_energy(cost);
-    cost->seconds_per_epoch = cost->why.price.seconds_per_step * (double)cost->step.steps_per_epoch;
-    cost->fits = cost->why.price.misfits == 0;
-    TN_TRY(make_kernels(cost, arena, error));
-    return make_layers(cost, arena, error);
-}
-
-/* The memories of `tenfold cost`. */
-
-#define bytes_per_MiB 1048576.0
-
-/* The largest are shown, the rest in one line: a design with separate buffers has hundreds. */
-enum { SHOWN = 16 };
-
-static uint64_t bram18_of(const tn_memory_line *line) {
-    return line->placed.blocks.bram18 + 2 * line->placed.blocks.bram36;
-}
-
-static double use_of(double stored_bits, double capacity_bits) {
-    return capacity_bits > 0 ? 100 * stored_bits / capacity_bits : 0;
-}
-
-/* Greatest capacity first; of equals the order of the step. */
-static int by_capacity(const void *left, const void *right) {
-    const tn_memory_line *a = *(const tn_memory_line *const *)left,
-                         *b = *(const tn_memory_line *const *)right;
-    if (a->placed.capacity_bits != b->placed.capacity_bits)
-        return a->placed.capacity_bits > b->placed.capacity_bits ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
-static void put_bram18(const void *at, tn_json *json) {
-    tn_json_count(json, bram18_of(at));
-}
-
-static void show_bram18(const void *at, tn_buffer *cell) {
-    char text[32];
-    tn_buffer_text(cell, tn_count_text(bram18_of(at), text));
-}
-
-static void show_style(const void *at, tn_buffer *cell) {
-    const tn_place *place = &((const tn_memory_line *)at)->placed.place;
-    tn_buffer_format(cell, "%s, %s", tn_memory_style_names[place->style], tn_array_split_names[place->split]);
-}
-
-static void show_shape(const void *at, tn_buffer *cell) {
-    const tn_placed *placed = &((const tn_memory_line *)at)->placed;
-    tn_buffer_format(cell, "%" PRIu64 " x %" PRIu64 " x %" PRIu64, placed->memories, placed->width_bits,
-                     placed->depth);
-}
-
-static void show_use(const void *at, tn_buffer *cell) {
-    const tn_placed *placed = &((const tn_memory_line *)at)->placed;
-    tn_buffer_format(cell, "%.1f", use_of(placed->stored_bits, placed->capacity_bits));
-}
-
-static const tn_column use_columns[] = {
-    TN_COLUMN(tn_array_use, layer, NULL),        TN_COLUMN(tn_array_use, phase, NULL),
-    TN_COLUMN(tn_array_use, as, NULL),           TN_COLUMN(tn_array_use, blocks, NULL),
-    TN_COLUMN(tn_array_use, block_cycles, NULL),
-};
-static const tn_record use_record = TN_RECORD(tn_array_use, use_columns);
-
-static void show_product(const uint64_t *factor, uint32_t count, tn_buffer *cell) {
-    for (uint32_t k = 0; k < count; k++) tn_buffer_format(cell, "%s%" PRIu64, k ? "x" : "", factor[k]);
-}
-
-static void show_axes(const void *at, tn_buffer *cell) {
-    const tn_array_layout *of = at;
-    show_product(of->size, of->axes, cell);
-    for (uint32_t k = 0; k < of->axes; k++) tn_buffer_format(cell, "%s%s", k ? ", " : " (", of->axis[k]);
-    tn_buffer_text(cell, of->axes ? ")" : "1");
-}
-
-static void show_word(const void *at, tn_buffer *cell) {
-    const tn_array_layout *of = at;
-    show_product(of->word, of->axes, cell);
-}
-
-static void show_skew(const void *at, tn_buffer *cell) {
-    const tn_array_layout *of = at;
-    if (of->banks > 1) show_product(of->skew, of->axes, cell);
-}
-
-static void show_cycles(const void *at, tn_buffer *cell) {
-    const tn_array_layout *of = at;
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < of->uses; i++)
-        if (of->use[i].block_cycles > most) most = of->use[i].block_cycles;
-    if (most) tn_buffer_format(cell, "%" PRIu64, most);
-}
-
-static const tn_column layout_columns[] = {
-    TN_COLUMN_AS("array", tn_array_layout, name, "array"),
-    TN_WRITTEN(NULL, NULL, "axes", .cell = show_axes),
-    TN_LIST("axes", tn_array_layout, axis, axes, NULL),
-    TN_LIST("size", tn_array_layout, size, axes, NULL),
-    TN_WRITTEN(NULL, NULL, "word", .cell = show_word),
-    TN_LIST("word", tn_array_layout, word, axes, NULL),
-    TN_COLUMN(tn_array_layout, banks, "banks"),
-    TN_WRITTEN(NULL, NULL, "skew", .cell = show_skew),
-    TN_LIST("skew", tn_array_layout, skew, axes, NULL),
-    TN_LIST("divide", tn_array_layout, divide, axes, NULL),
-    TN_COLUMN(tn_array_layout, slices, NULL),
-    TN_COLUMN(tn_array_layout, words, "words"),
-    TN_COLUMN(tn_array_layout, padded_elements, "elements with padding"),
-    TN_COLUMN(tn_array_layout, depth, "rows"),
-    TN_WRITTEN(NULL, NULL, "cycles a block, at most", .cell = show_cycles),
-    TN_ROWS("uses", tn_array_layout, use, uses, use_record, NULL),
-};
-static const tn_record layout_record = TN_RECORD(tn_array_layout, layout_columns);
-
-static const tn_column line_columns[] = {
-    TN_COLUMN(tn_memory_line, name, "memory of"),
-    TN_COLUMN(tn_memory_line, role, "role"),
-    TN_COLUMN(tn_memory_line, arrays, "arrays"),
-    TN_NAME("style", tn_memory_line, placed.place.style, tn_memory_style_names, NULL),
-    TN_NAME("split", tn_memory_line, placed.place.split, tn_array_split_names, NULL),
-    TN_WRITTEN(NULL, NULL, "style", .cell = show_style),
-    TN_COLUMN_AS("group", tn_memory_line, placed.place.group, NULL),
-    TN_COLUMN_AS("accesses", tn_memory_line, placed.accesses, "words a cycle"),
-    TN_COLUMN_AS("memories", tn_memory_line, placed.memories, NULL),
-    TN_COLUMN_AS("width_bits", tn_memory_line, placed.width_bits, NULL),
-    TN_COLUMN_AS("depth", tn_memory_line, placed.depth, NULL),
-    TN_WRITTEN(NULL, NULL, "memories x bits x words", .cell = show_shape),
-    TN_WRITTEN("bram18", put_bram18, "BRAM18", .cell = show_bram18),
-    TN_COLUMN_AS("uram", tn_memory_line, placed.blocks.uram, "URAM"),
-    TN_COLUMN_AS("lutram", tn_memory_line, placed.blocks.lutram, "LUTRAM, LUT"),
-    TN_COLUMN_AS("stored_bits", tn_memory_line, placed.stored_bits, NULL),
-    TN_COLUMN_AS("capacity_bits", tn_memory_line, placed.capacity_bits, NULL),
-    TN_WRITTEN(NULL, NULL, "used, %", .cell = show_use),
-    TN_ROWS("layouts", tn_memory_line, layout, layouts, layout_record, NULL),
-};
-const tn_record tn_cost_memory_record = TN_RECORD(tn_memory_line, line_columns);
-
-static void add_rest(tn_table *table, const tn_memory_line *const *line, uint32_t count) {
-    uint64_t arrays = 0, bram18 = 0, uram = 0, lutram = 0;
-    double stored = 0, capacity = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        arrays += line[i]->arrays;
-        bram18 += bram18_of(line[i]);
-        uram += line[i]->placed.blocks.uram;
-        lutram += line[i]->placed.blocks.lutram;
-        stored += line[i]->placed.stored_bits;
-        capacity += line[i]->placed.capacity_bits;
-    }
-    tn_table_format(table, "%" PRIu32 " more", count);
-    tn_table_text(table, "");
-    tn_table_count(table, arrays);
-    for (int i = 0; i < 3; i++) tn_table_text(table, "");
-    tn_table_count(table, bram18);
-    tn_table_count(table, uram);
-    tn_table_count(table, lutram);
-    tn_table_format(table, "%.1f", use_of(stored, capacity));
-}
-
-/* Of each memory's largest array; nothing where layouts are ideal. */
-static tn_status print_layouts(const tn_memory_line *const *line, uint32_t count, tn_error *error) {
+static tn_status print_layers(const tn_cost *cost, tn_error *error) {
     tn_table table;
-    uint32_t told = 0;
-    for (uint32_t i = 0; i < count; i++) told += line[i]->largest != NULL;
-    if (told == 0) return TN_OK;
-    tn_say_heading("Layouts (of each memory's largest array; --json has all)");
-    tn_record_head(&layout_record, NULL, &table);
-    for (uint32_t i = 0; i < count; i++)
-        if (line[i]->largest) tn_record_cells(&layout_record, line[i]->largest, NULL, &table);
+    tn_say_heading("Layers (each; * stands for every repetition, with the greatest peak)");
+    tn_record_head(&layer_record, NULL, &table);
+    for (uint32_t i = 0; i < cost->step.layers; i++)
+        if (cost->layer[i].count) tn_record_cells(&layer_record, &cost->layer[i], NULL, &table);
     return tn_table_end(&table, error);
 }
 
-static tn_status print_lines(const tn_explanation *why, tn_error *error) {
-    tn_arena arena = {0};
-    const tn_memory_line **line;
-    tn_table table;
-    TN_TRY(TN_NEW(&arena, why->memories, &line, error));
-    for (uint32_t i = 0; i < why->memories; i++) line[i] = &why->memory[i];
-    qsort(line, why->memories, sizeof *line, by_capacity);
-    uint32_t shown = why->memories > SHOWN ? SHOWN - 1 : why->memories;
-    tn_say_heading("Memories (named after their largest array)");
-    tn_record_head(&tn_cost_memory_record, NULL, &table);
-    for (uint32_t i = 0; i < shown; i++) tn_record_cells(&tn_cost_memory_record, line[i], NULL, &table);
-    if (shown < why->memories) add_rest(&table, line + shown, why->memories - shown);
-    tn_status status = tn_table_end(&table, error);
-    if (status == TN_OK) status = print_layouts(line, shown, error);
-    tn_arena_free(&arena);
-    return status;
+static tn_status print_budget(const tn_cost *cost, tn_error *error) {
+    const tn_price *price = &cost->why.price;
+    tn_say_heading("Budget");
+    TN_TRY(tn_output_rows(&resource_record, cost->resource, TN_RESOURCES, error));
+    tn_say("on-chip memory blocks taken: %.2f MiB", (double)price->on_chip_bytes / BYTES_PER_MIB);
+    if (price->off_chip_bytes)
+        tn_say("; off chip: %.2f MiB, %.2f MiB moved a step", (double)price->off_chip_bytes / BYTES_PER_MIB,
+               (double)price->off_chip_bytes_per_step / BYTES_PER_MIB);
+    tn_say("\n");
+    return TN_OK;
 }
 
-static void show_grouping(const void *at, tn_buffer *cell) {
-    const tn_grouping *line = at;
-    tn_buffer_format(cell, "%s%s", line->name, line->exact ? " (least possible)" : "");
+static tn_status print_timeline(const tn_cost *cost, tn_error *error) {
+    char floor[32];
+    tn_say_heading("Time of a step by kernel");
+    TN_TRY(tn_output_rows(&kernel_record, cost->kernel, cost->why.kernels, error));
+    if (cost->why.fused_lines) {
+        tn_say_heading("Fused into products' write-back");
+        TN_TRY(tn_output_rows(&fused_record, cost->why.fused, cost->why.fused_lines, error));
+    }
+    tn_say("%s\nfloor, all DSP blocks multiplying all the time: %s cycles\n", cost->why.bound,
+           tn_count_text(cost->why.floor_cycles, floor));
+    return TN_OK;
 }
 
-static void show_grouping_use(const void *at, tn_buffer *cell) {
-    const tn_grouping *line = at;
-    tn_buffer_format(cell, "%.1f", use_of(line->stored_bits, line->capacity_bits));
+static tn_status print_energy(const tn_cost *cost, tn_error *error) {
+    tn_say_heading("Energy of a step, and its range over the unverified figures");
+    TN_TRY(tn_output_rows(&part_record, cost->energy, TN_COST_ENERGIES, error));
+    tn_say_heading("Figures that it is made with (C V^2 of what switches)");
+    return tn_output_lines(&coefficient_record, &cost->coefficients, error);
 }
 
-static const tn_column grouping_columns[] = {
-    TN_WRITTEN(NULL, NULL, "", .cell = show_grouping),
-    TN_COLUMN(tn_grouping, name, NULL),
-    TN_COLUMN(tn_grouping, bram18, "BRAM18"),
-    TN_COLUMN(tn_grouping, uram, "URAM"),
-    TN_COLUMN(tn_grouping, lutram, "LUTRAM, LUT"),
-    TN_COLUMN(tn_grouping, stored_bits, NULL),
-    TN_COLUMN(tn_grouping, capacity_bits, "taken", TN_IN("MiB", 1 / (8 * bytes_per_MiB)), TN_FIXED(2)),
-    TN_WRITTEN(NULL, NULL, "used, %", .cell = show_grouping_use),
-    TN_COLUMN(tn_grouping, fits, "fits"),
-    TN_COLUMN(tn_grouping, exact, NULL),
-};
-const tn_record tn_cost_grouping_record = TN_RECORD(tn_grouping, grouping_columns);
-
-tn_status tn_cost_print_memories(const tn_cost *cost, tn_error *error) {
-    TN_TRY(print_lines(&cost->why, error));
-    tn_say_heading("Memories by grouping and placement");
-    return tn_output_rows(&tn_cost_grouping_record, cost->grouping, TN_GROUPINGS, error);
+/* Single changes that were priced; what is done already is none of them. */
+static void print_remedies(const tn_remedies *of) {
+    enum { SHOWN = 6 };
+    char text[32];
+    if (of->count == 0) {
+        tn_say("To fit: none of %zu single changes is enough%s", of->tried,
+               of->cut ? " (of a step this long no more are tried)" : "");
+        if (of->closest.change)
+            tn_say("; %s (is %s) comes nearest, to %.3g times what the device has", of->closest.change,
+                   of->closest.was, of->closest.ratio);
+        tn_say(".\n");
+        return;
+    }
+    tn_say("To fit: one of these changes, the fastest design first\n");
+    for (size_t i = 0; i < of->count && i < SHOWN; i++)
+        tn_say("  --set %s (is %s): %s a step\n", of->remedy[i].change, of->remedy[i].was,
+               tn_si_text(of->remedy[i].price.seconds_per_step, "s", text));
 }
+
+static void print_misfits(const tn_explanation *why, const tn_remedies *remedies) {
+    char need[32], have[32];
+    if (why->misfits == 0) return;
+    tn_say_heading("Does not fit");
+    for (uint32_t i = 0; i < why->misfits; i++) {
+        const tn_misfit *misfit = &why->misfit[i];
+        tn_say("%s: needs %s, has %s. Largest:", tn_resource_names[misfit->resource],
+               tn_count_text(misfit->needed, need), tn_count_text(misfit->available, have));
+        for (uint32_t k = 0; k < misfit->count; k++)
+            tn_say("%s %s (%s)", k ? "," : "", misfit->largest[k], tn_count_text(misfit->amount[k], need));
+        tn_say(".\n");
+    }
+    print_remedies(remedies);
+}
+
+static void print_unverified(const tn_explanation *why) {
+    if (why->unverified_count == 0) return;
+    tn_say("\nunverified figures of the device file that this rests on:");
+    for (uint32_t i = 0; i < why->unverified_count; i++) tn_say("%s %s", i ? "," : "", why->unverified[i]);
+    tn_say("\n");
+}
+
+tn_status tn_cost_print(const tn_cost *cost, tn_error *error) {
+    print_title(cost);
+    TN_TRY(print_layers(cost, error));
+    tn_say_heading("Phases");
+    TN_TRY(tn_output_rows(&phase_record, cost->phase, TN_PHASES, error));
+    tn_say_heading("Memory (contents; blocks round it up)");
+    TN_TRY(tn_output_rows(&memory_record, cost->memory, TN_COST_MEMORIES, error));
+    TN_TRY(print_budget(cost, error));
+    TN_TRY(tn_cost_print_memories(cost, error));
+    TN_TRY(print_timeline(cost, error));
+    TN_TRY(print_energy(cost, error));
+    tn_say_heading("Clocks that the operators meet (placement and routing apart)");
+    TN_TRY(tn_output_rows(&clock_record, cost->clock, cost->clocks, error));
+    if (cost->flows) {
+        tn_say_heading("Flows of the tensor-format linear layers under these kernels");
+        TN_TRY(tn_output_rows(&flow_record, cost->flow, cost->flows, error));
+    }
+    if (cost->techniques) {
+        tn_say_heading("What each technique changes, one behind the other");
+        TN_TRY(tn_output_rows(&technique_record, cost->technique, cost->techniques, error));
+    }
+    print_misfits(&cost->why, &cost->remedies);
+    print_unverified(&cost->why);
+    if (cost->figure) tn_say("\ntimeline drawn in %s\n", cost->figure);
+    return TN_OK;
+}
+
+/* ---- the command ---- */
 
 typedef struct {
     tn_common common;
@@ -420,7 +456,7 @@ static tn_status price(const tn_target *target, tn_program_cache *cache, tn_aren
     TN_TRY(tn_grouping_compare(&priced, cost->grouping, error));
     TN_TRY(tn_flow_prices(design, cache, cost->flow, &cost->flows, error));
     TN_TRY(tn_technique_prices(design, cache, arena, &cost->technique, &cost->techniques, error));
-    return cost_prepare(cost, arena, error);
+    return tn_cost_prepare(cost, arena, error);
 }
 
 /* Before anything is computed. */

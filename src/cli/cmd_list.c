@@ -9,7 +9,7 @@
 #include "cli/technique_questions.h"
 #include "design/changes.h"
 #include "flow/named.h"
-#include "model/transformation.h"
+#include "step/transformation.h"
 #include "tensor/weight.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* tenfold recommend DIR: the recommended design of a sweep in plain words. */
 #include "cli/cmd_recommend.h"
 
-#include "cli/cmd_cost.h"
 #include "cli/commands.h"
+#include "cli/cost.h"
 #include "cli/output.h"
 #include "design/explain.h"
 #include "front/knee.h"

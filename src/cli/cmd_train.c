@@ -3,9 +3,9 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "train/generated.h"
+#include "learn/generated.h"
+#include "learn/training.h"
 #include "train/train_case.h"
-#include "train/training.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* What `tenfold order` answers about one network: rows, the columns that they print by, tables (cli/cmd_order.h). */
+/* What `tenfold order` answers about one network: rows, the columns that they print by, tables (cli/order.h). */
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "cli/cmd_order.h"
+#include "cli/order.h"
 #include "cli/output.h"
 #include "tensor/einsum.h"
 #include "text/json.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* `tenfold order --batch` (cli/cmd_order.h). */
+/* `tenfold order --batch` (cli/order.h). */
 
 enum { MACS, LARGEST, SECONDS, ADDED };
 static const char *const added[ADDED] = {"macs", "largest_intermediate", "seconds"};

@@ -5,10 +5,10 @@
 #include "device/device_data.h"
 #include "kernel/kernel.h"
 #include "model/graph.h"
-#include "model/program_cache.h"
-#include "model/transformation.h"
 #include "price/plan.h"
 #include "price/work.h"
+#include "step/program_cache.h"
+#include "step/transformation.h"
 
 #include <string.h>
 
@@ -173,7 +173,7 @@ static uint64_t cycles_of(const tn_matmul *kernel, uint64_t batch, uint64_t rows
     return fits ? time.cycles : too_many;
 }
 
-/* A merge and what reverse mode makes of it, in the order of its operands (flow/program.c):
+/* A merge and what reverse mode makes of it, in the order of its operands (program/program.c):
  * c = a b, rows x reduction x columns; da = dc b; db = dc a. */
 static uint64_t merge_price(void *user, const tn_product_shape *shape) {
     const tn_matmul *kernel = user;

@@ -105,7 +105,7 @@ typedef struct tn_real_change {
 } tn_real_change;
 
 /* What each technique of a design changes: first the format of everything, then the transformations that its model asks
- * for (model/transformation.h), in the order in which they are applied, then what its memories and kernels are.
+ * for (step/transformation.h), in the order in which they are applied, then what its memories and kernels are.
  *
  * A technique that rewrites no list of operations: */
 typedef struct tn_design_choice {

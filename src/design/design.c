@@ -1,8 +1,8 @@
 #include "design/design.h"
 
 #include "model/layer_weight.h"
-#include "model/transformation.h"
 #include "price/workload.h"
+#include "step/transformation.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -26,7 +26,7 @@ typedef struct tn_design {
     const tn_device *device; /* NULL: none, so it has a step and no price */
     tn_build build;
     uint32_t
-        left_out; /* so many of the model's transformations (model/transformation.h), the last ones, are left out */
+        left_out; /* so many of the model's transformations (step/transformation.h), the last ones, are left out */
     bool
         trims_ranks; /* a changed weight keeps no rank above what its modes can fill, as a sweep's designs do */
 } tn_design;

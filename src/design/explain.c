@@ -3,9 +3,9 @@
 #include "base/c_locale.h"
 #include "base/checked.h"
 #include "device/device_data.h"
-#include "model/fusion.h"
 #include "price/price_parts.h"
 #include "price/workload_kernels.h"
+#include "step/fusion.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -37,7 +37,7 @@ typedef enum tn_array_kind { TN_ARRAY_LANES, TN_ARRAY_SYSTOLIC } tn_array_kind;
 typedef enum tn_buffers { TN_BUFFERS_SEPARATE, TN_BUFFERS_POOLED } tn_buffers;
 
 /* Bias, activation and residual as passes of their own; the two that are added, or all, done as a product's results are
- * written (model/fusion.h, price/workload_data.h). */
+ * written (step/fusion.h, price/workload_data.h). */
 typedef enum tn_fusion { TN_FUSION_NONE, TN_FUSION_ADDITIONS, TN_FUSION_WRITE_BACK, TN_FUSIONS } tn_fusion;
 
 /* What may run side by side (price/tasks.h). */

@@ -48,7 +48,7 @@ typedef enum tn_flow_name {
     TN_FLOW_BIDIRECTIONAL_PUBLISHED, /* the same forward; the backward order of the publication (TT, d = 3) */
     TN_FLOW_OPTIMAL,                 /* least MACs over all trees */
     TN_FLOWS,                        /* those that are trees */
-    /* Points of the front of training flows (flow/training.h) of the weight's network: of total MACs, saved
+    /* Points of the front of training flows (program/training.h) of the weight's network: of total MACs, saved
      * elements and peak, fewest MACs first. Which values are kept and which recomputed is part of each. */
     TN_FLOW_TRAINING_OPTIMAL = TN_FLOWS, /* the first: fewest MACs of forward and all gradients */
     TN_FLOW_TRAINING_LEAST_SAVED, /* fewest elements kept from the forward phase; of equals, fewest MACs */

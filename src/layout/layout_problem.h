@@ -5,8 +5,8 @@
 #define TN_LAYOUT_LAYOUT_PROBLEM_H
 
 #include "base/memory.h"
-#include "flow/program.h"
 #include "kernel/issue.h"
+#include "program/program.h"
 
 #include <stdbool.h>
 #include <stdint.h>

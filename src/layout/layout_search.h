@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "flow/program.h"
 #include "layout/layout_problem.h"
+#include "program/program.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,10 +4,10 @@
 #ifndef TN_LAYOUT_TENSOR_LAYOUT_H
 #define TN_LAYOUT_TENSOR_LAYOUT_H
 
-#include "flow/program.h"
 #include "kernel/kernel.h"
 #include "layout/layout_problem.h"
 #include "model/step.h"
+#include "program/program.h"
 
 /* Axes of one element are left out. */
 typedef struct tn_tensor_layout {
@@ -88,7 +88,7 @@ tn_status tn_layouts_find(const tn_program *program, const tn_kernel_edges *edge
 tn_status tn_open_layouts_cycles(const tn_program *program, const tn_matmul *kernel, tn_banking banking,
                                  const tn_layout_demand *demand, uint64_t *cycles, tn_error *error);
 
-/* Where a part of a weight's gradient lies, and what was cut out for it (model/sparse_update.c): as the whole does, along the
+/* Where a part of a weight's gradient lies, and what was cut out for it (step/sparse_update.c): as the whole does, along the
  * cut index as far as the part goes. So an update goes row by row through the parameter, a gradient of its part and
  * that part's state, and a copy row by row from the whole. The product of the part is cut as suits it best over the rest of
  * the index, with its operands where the layer's layouts have them. Inside the room.

@@ -48,7 +48,7 @@ typedef struct tn_layer_kind {
      * features as its first input (or as the entry's `width` says). NULL: that is right. */
     tn_status (*shape)(const tn_layer_entry *entry, const tn_layer *const *input, tn_layer *layer,
                        tn_error *error);
-    /* Write arrays and operations (model/builder.h). `backward` is called only for layers that learn, or that
+    /* Write arrays and operations (step/builder.h). `backward` is called only for layers that learn, or that
      * something before them does. Both NULL: a block, which is no layer but layers that repeat. */
     tn_status (*forward)(tn_builder *b);
     tn_status (*backward)(tn_builder *b);

@@ -132,7 +132,7 @@ void tn_program_cache_shorten(tn_program_cache *cache, uint64_t whole, uint64_t 
 tn_status tn_step_build(const tn_model *model, tn_program_cache *cache, tn_arena *arena, tn_step *step,
                         tn_error *error);
 
-/* The same with only the first `transformations` of the table (model/transformation.h), of those that the model asks
+/* The same with only the first `transformations` of the table (step/transformation.h), of those that the model asks
  * for. */
 tn_status tn_step_build_part(const tn_model *model, tn_program_cache *cache, uint32_t transformations,
                              tn_arena *arena, tn_step *step, tn_error *error);

@@ -86,7 +86,7 @@ typedef struct tn_operation_row {
     tn_pass_row pass[TN_PASSES_MOST]; /* up to the first TN_PASS_NONE; a product has none */
     const char
         *published; /* where FLOPs and operators differ: the formula that is counted, and who published it */
-    bool may_fuse;  /* a product may do it on its results before they are written (model/fusion.h) */
+    bool may_fuse;  /* a product may do it on its results before they are written (step/fusion.h) */
     bool of_heads;  /* its rows may be heads of tokens */
 } tn_operation_row;
 extern const tn_operation_row tn_operation_rows[TN_OPERATION_KINDS];

@@ -32,7 +32,7 @@ tn_arithmetic tn_arithmetic_of(const tn_number_format *format);
 /* Whether one kernel serves both: the same operands in either order, the same sums; chunks serve all mantissas. */
 bool tn_arithmetic_same(const tn_arithmetic *a, const tn_arithmetic *b);
 
-/* Mantissas that grow with the steps and layers of a run (model/precision_schedule.c). */
+/* Mantissas that grow with the steps and layers of a run (step/precision_schedule.c). */
 typedef struct tn_precision_schedule {
     tn_number_format narrow;
     double steps, layers;    /* shares for which operands stay narrow; or, where a > 0, */

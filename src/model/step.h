@@ -5,7 +5,7 @@
  * done before (those that wrote what it reads, and for an update all that read the parameter). Arrays live
  * from `first` to `last` operation (inclusive); resident ones (tn_array_is_resident) throughout. An
  * operation may write an array that it also reads (in place): biases, softmax, sums of gradients, updates.
- * What changes how a step is done is a transformation of this list (model/transformation.h). What a list cannot say by
+ * What changes how a step is done is a transformation of this list (step/transformation.h). What a list cannot say by
  * kind, sizes and arrays stands in fields of its own, each of one technique: of an operation from `arithmetic` to `fused`,
  * of an array from `is_again` to `inputs`; the price, layouts, training and generated hardware each read those that
  * concern them. Operations know no hardware, but a step carries to its price what the model file says of it: a
@@ -17,9 +17,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/public.h"
-#include "flow/program.h"
 #include "model/attention.h"
 #include "model/precision.h"
+#include "program/program.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -94,7 +94,7 @@ typedef enum tn_operation_kind {
 
 enum { TN_OPERATION_READS = 4, TN_OPERATION_WRITES = 2, TN_PRODUCT_OPERANDS = 2 };
 
-/* A predictor of the gradients of a parameter, applied to each of its rows alike (model/predicted_gradients.c). What the
+/* A predictor of the gradients of a parameter, applied to each of its rows alike (step/predicted_gradients.c). What the
  * layer gives, summed over tokens, is before x rows x behind; the parameter left x rows x right; hidden units rows x
  * width; the predictor's own matrices width x before x behind and width x left x right. Its products are named by what
  * they make. */
@@ -102,7 +102,7 @@ typedef struct tn_predictor {
     uint64_t width, before, rows, behind, left, right;
 } tn_predictor;
 
-/* A look-up of the tokens and heads that stay (model/pruning.c): of every `from_tokens` rows `tokens`, of the `heads` parts of
+/* A look-up of the tokens and heads that stay (step/pruning.c): of every `from_tokens` rows `tokens`, of the `heads` parts of
  * a row `kept_heads`, side by side; or the heads back into their places among all. `chooses`: which they are follows
  * from what this one reads. */
 typedef struct tn_gather {
@@ -110,7 +110,7 @@ typedef struct tn_gather {
     bool chooses, spreads;
 } tn_gather;
 
-/* A product that runs over the first `kept` of an index of its program step alone (model/sparse_update.c), or the look-up
+/* A product that runs over the first `kept` of an index of its program step alone (step/sparse_update.c), or the look-up
  * that cuts these out of one of its operands: `tensor` of the layer's program, like the result of a product. */
 typedef struct tn_partial {
     const tn_program_step *step;
@@ -120,7 +120,7 @@ typedef struct tn_partial {
 
 enum { TN_FUSED_MOST = 4 };
 
-/* A vector operation that a product does on its results before they are written (model/fusion.h), in the order of the
+/* A vector operation that a product does on its results before they are written (step/fusion.h), in the order of the
  * product's list: an addition of another array, or an activation. */
 typedef struct tn_fused {
     tn_operation_kind kind;
@@ -199,7 +199,7 @@ typedef enum tn_array_part {
     TN_PART_ENTROPY,
     TN_PART_MASK, /* a bit for each element of a parameter */
     TN_PART_PREDICTOR_INPUT,
-    TN_PART_PREDICTOR_IN, /* matrices of predictors (model/predicted_gradients.c), and what they make */
+    TN_PART_PREDICTOR_IN, /* matrices of predictors (step/predicted_gradients.c), and what they make */
     TN_PART_PREDICTOR_OUT,
     TN_PART_PREDICTOR_HIDDEN,
     TN_PART_PREDICTOR_HIDDEN_GRADIENT,
@@ -293,7 +293,7 @@ uint64_t tn_step_macs(const uint64_t macs[TN_PHASES]);
 
 /* Parameters, the optimizer's state and constants. */
 bool tn_array_is_resident(const tn_array *array);
-/* A matrix of a predictor of gradients (model/predicted_gradients.c). */
+/* A matrix of a predictor of gradients (step/predicted_gradients.c). */
 bool tn_array_is_predictor(const tn_array *array);
 
 /* "encoder1.query.core2", in the arena. */

@@ -1,7 +1,7 @@
 /* What techniques of the field claim to save, as formulas: each from one publication, exact where it counts.
  *
  * They answer for a whole network or product at once and know nothing of a step's operations; what a
- * transformation of the step (model/transformation.h) changes is counted from its list. Ratios are to the
+ * transformation of the step (step/transformation.h) changes is counted from its list. Ratios are to the
  * same work without the technique. Figures outside a formula's range are TN_INPUT, counts past 64 bits
  * TN_OVERFLOW.
  */

@@ -3,10 +3,10 @@
 #include "base/checked.h"
 #include "base/digest.h"
 #include "kernel/vector.h"
-#include "model/fusion.h"
 #include "model/operation.h"
 #include "price/workload_data.h"
 #include "price/workload_kernels.h"
+#include "step/fusion.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-/* The write-back of a matmul kernel with what is fused into products (build.fusion, model/fusion.h): behind the sums, a
+/* The write-back of a matmul kernel with what is fused into products (build.fusion, step/fusion.h): behind the sums, a
  * lane of operators for each result that leaves in a cycle, R x C of them (of a systolic array a row of C). A tile goes
  * through its product's fused operations one behind the other while the next ones are summed, so a product takes longer
  * by their depths alone, once.

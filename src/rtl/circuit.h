@@ -5,8 +5,41 @@
 #ifndef TN_RTL_CIRCUIT_H
 #define TN_RTL_CIRCUIT_H
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "model/operation.h"
+
+/* The arithmetic of the generated operators beyond product and sum (templates/fp32_greater.sv, fp32_divide.sv,
+ * fp32_square_root.sv, fp32_exponential.sv, fp32_logarithm.sv) in C, bit for bit. As theirs, subnormal operands count as
+ * zero of their sign, results below 2^-126 are zero of their sign, and every NaN made is 0x7fc00000.
+ *
+ * Division and square root are exact to IEEE 754 (to nearest even). The exponential is a table of 256 values and a
+ * polynomial of second degree behind an argument reduced by multiples of ln 2; the logarithm a table of 128 reciprocals
+ * and a polynomial of fourth degree: the methods of Tang (ACM TOMS 15, 1989; 16, 1990) in the fixed-point form of Detrey
+ * and de Dinechin (2005). The exponential errs by less than one unit in the last place, the logarithm by less than
+ * one or 2^-33, whichever is more.
+ */
+
+/* The arithmetic of the generated operators (templates/fp32_multiply.sv, fp32_add.sv) in C, templates/fp32.c: IEEE 754 binary32, to
+ * nearest even, subnormals flushed to zero of their sign, every NaN 0x7fc00000. */
+
+/* A subnormal becomes zero. An exact result is rounded once, as every operator does it. */
+float tn_ieee_flushed(float value);
+float tn_ieee_rounded(double exact);
+
+float tn_ieee_multiply(float a, float b);
+float tn_ieee_add(float a, float b);
+
+/* x where a > b, else z; false where one is a NaN. x and z pass as they are. */
+float tn_ieee_greater(float a, float b, float x, float z);
+float tn_ieee_divide(float a, float b);
+float tn_ieee_square_root(float a);
+float tn_special_exponential(float x);
+float tn_special_logarithm(float x);
+
+/* exponential.hex and logarithm.hex, the tables that the templates read. */
+void tn_special_exponential_table(tn_buffer *out);
+void tn_special_logarithm_table(tn_buffer *out);
 
 enum { TN_CIRCUIT_NODES = TN_FORMULA_NODES, TN_CIRCUIT_LANES_MOST = 1024 };
 
@@ -54,5 +87,12 @@ bool tn_circuit_has_scalar(const tn_circuit *circuit, int output);
 
 /* The arithmetic of the hardware's operators. */
 extern const tn_scalar_arithmetic tn_hardware_arithmetic;
+
+/* One lane of the vector unit as SystemVerilog: the operators that the passes of a program need, each once, and what
+ * each of them takes in each pass. Operators of passes over rows alone exist in the first lane only. */
+
+/* Writes module vector_lane for `count` circuits; a pass's number is its circuit's place. */
+void tn_circuit_lane(const tn_circuit *circuit, uint32_t count, const tn_circuit_latencies *latencies,
+                     tn_buffer *out);
 
 #endif

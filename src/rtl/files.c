@@ -4,8 +4,7 @@
 #include "base/memory.h"
 #include "base/search_path.h"
 #include "rtl/bits.h"
-#include "rtl/circuit_lane.h"
-#include "rtl/special.h"
+#include "rtl/circuit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

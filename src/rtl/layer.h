@@ -8,8 +8,8 @@
 #define TN_RTL_LAYER_H
 
 #include "base/memory.h"
-#include "flow/program.h"
 #include "layout/tensor_layout.h"
+#include "program/program.h"
 #include "rtl/design.h"
 
 typedef struct tn_rtl_layer_options {

@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "design/handover.h"
-#include "flow/program.h"
 #include "layout/tensor_layout.h"
+#include "program/program.h"
 #include "rtl/design.h"
 
 /* The engine's host names a memory by 16 bits. */

@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "memory/laid_arrays.h"
 #include "model/attention.h"
-#include "model/fusion.h"
+#include "step/fusion.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/public.h"
-#include "flow/program.h"
+#include "program/program.h"
 #include "run/product.h"
 #include "run/trial.h"
 

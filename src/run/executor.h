@@ -3,13 +3,13 @@
  *
  * What it reports is measured, not predicted: multiply-adds from the dimensions of every gemm, live elements
  * from the allocator. A tensor is freed when the steps still to come, counted here, no longer read it; which
- * tensors outlive their last use is in flow/program.h.
+ * tensors outlive their last use is in program/program.h.
  */
 #ifndef TN_RUN_EXECUTOR_H
 #define TN_RUN_EXECUTOR_H
 
 #include "base/error.h"
-#include "flow/program.h"
+#include "program/program.h"
 #include "run/product.h"
 
 #include <stdint.h>

@@ -34,7 +34,7 @@ typedef struct tn_trial {
  * element of W has variance 1/N. Everything lives in `arena`. */
 tn_status tn_trial_draw(const tn_weight *weight, uint64_t tokens, uint64_t seed, tn_arena *arena,
                         tn_trial *trial, tn_error *error);
-/* The same for a look-up of `tokens` drawn words in a table W that is kept in cores (model/program_cache.h): the
+/* The same for a look-up of `tokens` drawn words in a table W that is kept in cores (step/program_cache.h): the
  * inputs are the cores, cut at the words, then dY; X is the first of them. Y must be the words' rows of W,
  * and each gradient the contraction of dY with the other cut cores by plain loops. */
 tn_status tn_trial_draw_lookup(const tn_weight *weight, uint64_t tokens, uint64_t seed, tn_arena *arena,

@@ -2,7 +2,7 @@
 
 #include "base/interrupt.h"
 #include "base/memory.h"
-#include "flow/training.h"
+#include "program/training.h"
 #include "search/evaluator.h"
 
 #include <inttypes.h>

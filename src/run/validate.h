@@ -20,7 +20,7 @@ TN_PUBLIC_BEGIN
 tn_status tn_validate_trial(tn_checks *checks, const tn_trial *trial, tn_flow_name flow,
                             const tn_cpu_rates *rates, tn_error *error);
 
-/* Every flow of the trial's training front (flow/training.h), its rows in so many micro-batches; their number
+/* Every flow of the trial's training front (program/training.h), its rows in so many micro-batches; their number
  * must divide the rows. */
 tn_status tn_validate_training(tn_checks *checks, const tn_trial *trial, uint64_t micro_batches,
                                const tn_cpu_rates *rates, tn_error *error);

@@ -2,7 +2,7 @@
 
 #include "base/checked.h"
 #include "model/layer_weight.h"
-#include "model/program_cache.h"
+#include "step/program_cache.h"
 
 #include <math.h>
 #include <string.h>

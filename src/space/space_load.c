@@ -263,8 +263,8 @@ static tn_status read_accuracy_table(const space_file *file, tn_arena *arena, tn
         space->accuracy_table_path = file->accuracy_table;
         TN_TRY(placed(tn_accuracy_table_read(file->accuracy_table, arena, &space->accuracy_table, error),
                       file->accuracy_table_at, error));
-        return placed(tn_accuracy_table_bind(&space->accuracy_table, space->choices.axis, space->choices.count,
-                                             space->model, arena, error),
+        return placed(tn_accuracy_table_bind(&space->accuracy_table, space->choices.axis,
+                                             space->choices.count, space->model, arena, error),
                       file->accuracy_table_at, error);
     }
     if (is_wanted(space, "accuracy") || is_wanted(space, "accuracy_interpolated"))

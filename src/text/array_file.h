@@ -26,7 +26,7 @@ struct tn_arrays {
     tn_array_entry *entry;
     size_t count;
     bool takes_integers; /* a .npy file of them opens */
-    tn_arrays **shard; /* files of arrays that an index names, opened */
+    tn_arrays **shard;   /* files of arrays that an index names, opened */
     size_t shards;
     tn_byte_source **beside; /* files that hold values of this one, opened */
     size_t besides;

@@ -4,7 +4,7 @@
 
 #include "train/trainer_state.h"
 
-/* Look-ups that leave out what is pruned (model/pruning.c), executed, and the choice of what stays: the first token of an
+/* Look-ups that leave out what is pruned (step/pruning.c), executed, and the choice of what stays: the first token of an
  * example, of which a class is read, and those whose values are the longest; the heads whose values are. Internal to the
  * room. */
 

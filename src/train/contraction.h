@@ -5,7 +5,7 @@
  * An array is a view: axes with strides. Of the eight orders of rows, columns and reduction that the operands
  * and the result suggest, the plan takes the one that copies the fewest elements. One axis of a view may be
  * `cut`: there the array is read (or, a result, added to) at one slice per token, chosen when the plan runs:
- * the digit of the token's word (model/program_cache.h). Internal to the room.
+ * the digit of the token's word (step/program_cache.h). Internal to the room.
  */
 #ifndef TN_TRAIN_CONTRACTION_H
 #define TN_TRAIN_CONTRACTION_H

@@ -81,7 +81,7 @@ typedef struct tn_kernels {
     /* In place, over the first `valid` of `columns`; the others become 0. */
     void (*softmax)(void *scores, size_t rows, size_t columns, size_t valid, double scale);
     void (*softmax_gradient)(const void *p, void *dp, size_t rows, size_t columns, double scale);
-    /* Rotary positions (model/attention.c) of rows x heads x depth, the first at row `first` of examples of `positions` rows;
+    /* Rotary positions (step/attention.c) of rows x heads x depth, the first at row `first` of examples of `positions` rows;
      * sign 1, or -1 for the gradient. */
     void (*rotate)(void *out, const void *x, const void *table, const tn_rotation *how);
     /* Returns the cross-entropy of one row's logits with `label`. dz (NULL: not wanted) = weight times its

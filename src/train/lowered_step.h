@@ -14,10 +14,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "flow/program.h"
 #include "model/formula.h"
 #include "model/model.h"
 #include "model/step.h"
+#include "program/program.h"
 #include "train/contraction.h"
 
 #include <stdbool.h>

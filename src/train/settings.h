@@ -37,7 +37,7 @@ typedef struct tn_train_settings {
     uint32_t lengths;          /* tn_lengths */
     uint64_t warmup_steps;     /* over which the rate rises; 0: none */
     double clip_norm;          /* most that the norm of all gradients together is; 0: any */
-    double rank_penalty;       /* under which slices of cores vanish (train/rank_penalty.h); 0: ranks stay */
+    double rank_penalty;       /* under which slices of cores vanish (learn/rank_penalty.h); 0: ranks stay */
     double rank_penalty_share; /* of the run's steps, from the first, in which it works */
     double momentum, beta1, beta2, adam_epsilon, layer_norm_epsilon;
     double matrix_deviation; /* of a matrix's elements; 0: 1 / sqrt(inputs) */

@@ -318,7 +318,7 @@ static tn_status describe_predictor(tn_trainer *t, const tn_array *array, tn_tra
                            array->number);
 }
 
-/* The constant of rotary positions, as model/attention.c has it. */
+/* The constant of rotary positions, as step/attention.c has it. */
 static tn_status fill_rotations(tn_trainer *t, const tn_array *array, void *memory, tn_error *error) {
     const tn_layer *layer = &t->model->layer[array->layer];
     const uint64_t depth = layer->width / layer->heads, half = depth / 2;

@@ -1,5 +1,5 @@
 /* How many of the operands of products are zero, measured in some of a run's steps: what `sparsity.activations` and
- * `sparsity.gradients` of a model say (model/precision_schedule.c). Operands are counted as they lie in memory, each as often as the
+ * `sparsity.gradients` of a model say (step/precision_schedule.c). Operands are counted as they lie in memory, each as often as the
  * product has multiply-adds. Internal to the room. */
 #ifndef TN_TRAIN_ZERO_SHARES_H
 #define TN_TRAIN_ZERO_SHARES_H

@@ -1,8 +1,8 @@
 /* The flows of a model side by side: each line as if the model had been built with that flow, and the tree of
  * fewest cycles against every tree in every order of operands. */
 #include "design/changes.h"
-#include "flow/program.h"
 #include "flow/search.h"
+#include "program/program.h"
 #include "support/models.h"
 
 #include <setjmp.h>

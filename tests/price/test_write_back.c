@@ -1,9 +1,9 @@
 /* Prices of fused steps against those of plain ones: what passes are gone, what lanes and waiting they cost. */
 #include "base/memory.h"
 #include "design/explain.h"
-#include "model/fusion.h"
 #include "model/model.h"
 #include "price/plan.h"
+#include "step/fusion.h"
 #include "support/prices.h"
 #include "support/shared.h"
 

@@ -2,7 +2,7 @@
  * reference has it, on linear layers with drawn layouts, cuts and kernels. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "flow/program.h"
+#include "program/program.h"
 #include "rtl/compile.h"
 #include "rtl/files.h"
 #include "rtl/image.h"

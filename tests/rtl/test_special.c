@@ -1,6 +1,6 @@
 /* The operators beyond product and sum: their arithmetic in C against the C library, and the templates in simulation
  * against that arithmetic, bit for bit at several latencies. */
-#include "rtl/special.h"
+#include "rtl/circuit.h"
 #include "support/program.h"
 #include "support/shared.h"
 

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "flow/training.h"
-#include "model/program_cache.h"
+#include "program/training.h"
 #include "run/check.h"
 #include "run/executor.h"
 #include "run/validate.h"
+#include "step/program_cache.h"
 
 static const tn_cpu_rates rates = {{1e-6, 1e-6}, {1e-7, 1e-7}, {1e-9, 1e-9}, {1e-9, 1e-9}};
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "train/generated.h"
+#include "learn/generated.h"
 
 static char data_folder[96];
 

@@ -2,8 +2,8 @@
 #ifndef TEST_SUPPORT_SMALL_RUN_H
 #define TEST_SUPPORT_SMALL_RUN_H
 
+#include "learn/training.h"
 #include "support/folder.h"
-#include "train/training.h"
 
 typedef struct test_small_run {
     tn_arena arena; /* of all that it holds; free it */

@@ -1,5 +1,5 @@
-/* The front of training flows by brute force, written from the definitions in flow/training.h and
- * flow/program.h and sharing nothing with the library: every pair of trees, every set of values that both
+/* The front of training flows by brute force, written from the definitions in program/training.h and
+ * program/program.h and sharing nothing with the library: every pair of trees, every set of values that both
  * have, every order of steps (by trying each next step, remembering sets of done steps). For networks of up
  * to 6 tensors. With several micro-batches: every tree, every set of kept values and of shared merges. */
 #ifndef TEST_SUPPORT_TRAINING_BRUTE_H

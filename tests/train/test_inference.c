@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "train/generated.h"
+#include "learn/generated.h"
+#include "learn/training.h"
 #include "train/initial.h"
-#include "train/training.h"
 
 static char data_folder[96], trained_folder[96], weights[128];
 

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/transformation.h"
 #include "price/price.h"
+#include "step/transformation.h"
 #include "train/initial.h"
 #include "train/trainer.h"
 

@@ -1,0 +1,73 @@
+/* A study of accuracies at work (learn/accuracy_study.h): its runs, the front of its last sweep, and what to train next. Internal
+ * to the room. */
+#ifndef TN_LEARN_ACCURACY_SESSION_H
+#define TN_LEARN_ACCURACY_SESSION_H
+
+#include "front/archive.h"
+#include "learn/accuracy_study.h"
+#include "search/evaluator.h"
+
+#include <pthread.h>
+
+/* A training: done, or in work where `epochs` is 0. */
+typedef struct {
+    uint64_t id, seed, epochs, parameters, macs;
+    double seconds;
+    bool collapsed;
+    tn_scores dev, test;
+    const char *curve; /* "0.81 0.86", after each epoch */
+} tn_study_run;
+
+/* The front of the last sweep, and what it says by the table of now. */
+typedef struct {
+    tn_arena arena;
+    bool swept, without; /* without: accuracy is no objective of the space, or no design is on the front */
+    size_t runs;         /* that the swept table had */
+    double seconds;      /* that the sweep took */
+    const tn_space *space;
+    size_t count;
+    tn_point *point;
+    double *macs; /* [count] of a step */
+} tn_study_front;
+
+typedef struct tn_study_session {
+    const tn_space *space;
+    const tn_study_options *options;
+    const char *data;
+    tn_study *study;
+    tn_arena *arena;
+    size_t axis[TN_AXES_MOST], axes; /* the choices that accuracy depends on */
+
+    pthread_mutex_t lock; /* of all that follows, and of the arena */
+    tn_study_run *run;
+    size_t runs, room;
+    uint64_t *begin; /* first candidates, in order */
+    size_t begins;
+    tn_study_front front;
+    double began;
+    uint64_t steps_told;
+    bool ends;
+    tn_status status; /* the first failure of a worker */
+    tn_error error;
+} tn_study_session;
+
+/* The first design of a combination; that with the choices of another one that accuracy depends on. */
+uint64_t tn_study_design_of(const tn_study_session *s, uint64_t combination);
+uint64_t tn_study_first_like(const tn_study_session *s, uint64_t id);
+
+/* All that follows: with the lock held. Place of a run among them, s->runs where there is none. */
+size_t tn_study_place_of_run(const tn_study_session *s, uint64_t id, uint64_t seed);
+tn_status tn_study_add_run(tn_study_session *s, tn_study_run of, tn_error *error);
+/* Takes up what runs.csv has of an earlier study, or of other shards. */
+tn_status tn_study_read_runs(tn_study_session *s, tn_error *error);
+/* Rows of all candidates with a run that is done, in s->study, and the file of them. */
+tn_status tn_study_write_table(tn_study_session *s, tn_evaluator *evaluator, tn_arena *arena,
+                               tn_error *error);
+
+/* The candidates that begin. */
+tn_status tn_study_plan(tn_study_session *s, tn_error *error);
+/* The next training, added to the runs: *place among them, or *found = false where there is none. */
+tn_status tn_study_next(tn_study_session *s, tn_arena *arena, tn_evaluator *evaluator, size_t *place,
+                        bool *found, tn_error *error);
+
+#endif

@@ -1,0 +1,421 @@
+/* Token and head pruning: of the tokens that enter the first attention a share stays, and those that are gone are gone for
+ * every later layer; of the heads of each attention a share stays. Wang et al., SpAtten, HPCA 2021.
+ *
+ * Behind the first attention the list is that of the model with so many tokens less; look-ups before it take the rows
+ * that stay out of what was made of all tokens. Products of attention see the heads that stay side by side, and a look-up
+ * behind them puts what they give into its place, with zeros for the others. Whoever executes the list chooses them.
+ */
+#include "base/checked.h"
+#include "model/technique.h"
+#include "step/recompute.h"
+#include "step/transformation.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Early exit: a share of the inputs leaves behind each repetition of the blocks, so that later ones run for the rest
+ * alone. At each such exit that some pass, what stands behind the blocks runs for all that come to it, and the entropy of
+ * its answers decides who leaves; at the last one it runs once more and nothing is decided. With a deadline the clock
+ * falls to what is left to do, and the voltage with it (price/energy.h). Tambe et al., EdgeBERT, MICRO 2021.
+ *
+ * Layers are the trunk, the blocks with what stands before and between them, or heads, what stands behind them. Counts are
+ * those of the mean input; the list of one exit (model/model.h, sorts) is that of an input which leaves there.
+ */
+
+static bool early_exit_wanted(const tn_model *model) {
+    return model->keys.exit.count > 0 || model->keys.dvfs.deadline_us > 0;
+}
+
+/* Shares as whole numbers of this, so that counts stay whole. */
+static const uint64_t PARTS = 1000000;
+
+typedef struct exits {
+    tn_builder *b;
+    uint64_t *reach;      /* [exits]: parts of the inputs that come to it */
+    bool *decides;        /* [exits]: some leave there and some pass */
+    uint32_t count, last; /* exits; the last one of this list */
+    uint32_t *stage;      /* [layers]: the repetition whose inputs run it; of layers before the blocks 0 */
+    bool *is_head;        /* [layers] */
+    uint32_t *copy;       /* [arrays]: of a head's array at the exit at hand, TN_NONE until it is there */
+    uint32_t arrays;
+    const tn_operation *before;
+    uint32_t operations;
+} exits;
+
+static tn_status find_shares(exits *x) {
+    const tn_model *model = x->b->model;
+    tn_error *error = x->b->error, unplaced = {0};
+    double layers, left = 1;
+    for (uint32_t i = 0; i < model->layers; i++)
+        if (model->layer[i].repetition != TN_NONE && model->layer[i].repetition >= x->count)
+            x->count = model->layer[i].repetition + 1;
+    if (model->keys.exit.count != x->count)
+        return tn_fail_at(error, TN_INPUT, model->keys.exit_at,
+                          "\"exit\" has %zu shares; the blocks are repeated %" PRIu32
+                          " times, and behind each a share leaves",
+                          model->keys.exit.count, x->count);
+    if (tn_early_exit_layers(model->keys.exit.item, model->keys.exit.count, &layers, &unplaced) != TN_OK)
+        return tn_fail_at(error, TN_INPUT, model->keys.exit_at, "\"exit\": %.300s", unplaced.message);
+    TN_TRY(TN_NEW(x->b->arena, x->count, &x->reach, error));
+    TN_TRY(TN_NEW(x->b->arena, x->count, &x->decides, error));
+    for (uint32_t e = 0; e < x->count; e++) {
+        x->reach[e] = (uint64_t)llround(fmax(left, 0) * (double)PARTS);
+        left -= model->keys.exit.item[e];
+        x->decides[e] = model->keys.exit.item[e] > 0 && llround(left * (double)PARTS) > 0;
+        if (x->reach[e] > 0) x->last = e;
+    }
+    if (x->b->sort != TN_SORT_MEAN) x->last = x->b->sort;
+    return TN_OK;
+}
+
+/* Trunk and heads: a layer that leads to none of a block, and comes from one, is a head. */
+static tn_status find_stages(exits *x) {
+    const tn_model *model = x->b->model;
+    bool *leads, *comes;
+    TN_TRY(TN_NEW(x->b->arena, model->layers, &leads, x->b->error));
+    TN_TRY(TN_NEW(x->b->arena, model->layers, &comes, x->b->error));
+    TN_TRY(TN_NEW(x->b->arena, model->layers, &x->stage, x->b->error));
+    TN_TRY(TN_NEW(x->b->arena, model->layers, &x->is_head, x->b->error));
+    for (uint32_t i = model->layers; i-- > 0;) {
+        const tn_layer *layer = &model->layer[i];
+        leads[i] |= layer->repetition != TN_NONE;
+        for (uint32_t k = 0; leads[i] && k < layer->input_count; k++) leads[layer->input[k]] = true;
+    }
+    for (uint32_t i = 0; i < model->layers; i++) {
+        const tn_layer *layer = &model->layer[i];
+        for (uint32_t k = 0; k < layer->input_count; k++) {
+            uint32_t from = layer->input[k],
+                     next = x->stage[from] + (model->layer[from].repetition != TN_NONE);
+            comes[i] |= comes[from];
+            if (next > x->stage[i]) x->stage[i] = next;
+        }
+        x->is_head[i] = comes[i] && !leads[i];
+        if (layer->repetition == TN_NONE) continue;
+        comes[i] = true;
+        x->stage[i] = layer->repetition;
+    }
+    return TN_OK;
+}
+
+/* What a layer of a later repetition gives is there what the same layer of the last repetition that runs gave. */
+static tn_status output_at_exit(exits *x, uint32_t array, uint32_t exit, uint32_t *at_exit) {
+    const tn_model *model = x->b->model;
+    const tn_step *step = x->b->step;
+    uint32_t layer = step->array[array].layer, here = 0, there = 0;
+    *at_exit = array;
+    if (model->layer[layer].repetition == TN_NONE || model->layer[layer].repetition <= exit) return TN_OK;
+    while (model->layer[here].repetition != exit) here++;
+    while (model->layer[there].repetition != model->layer[layer].repetition) there++;
+    uint32_t same = layer - there + here;
+    if (model->layer[here].block != model->layer[layer].block || step->layer[layer].output != array)
+        return tn_fail_at(
+            x->b->error, TN_INPUT, model->keys.exit_at,
+            "behind the blocks something is read that an input which leaves in another block, or "
+            "earlier, has not; give \"exit\" 0 there");
+    *at_exit = step->layer[same].output;
+    return TN_OK;
+}
+
+/* The heads have arrays of their own at each exit; those of the last one are the list's. */
+static tn_status array_at_exit(exits *x, uint32_t array, uint32_t exit, uint32_t *at_exit) {
+    tn_builder *b = x->b;
+    const tn_array of = b->step->array[array];
+    *at_exit = array;
+    if (tn_array_is_resident(&of)) return TN_OK;
+    if (!x->is_head[of.layer]) return output_at_exit(x, array, exit, at_exit);
+    if (exit == x->last) return TN_OK;
+    if (x->copy[array] == TN_NONE) {
+        b->at = of.layer;
+        TN_TRY(tn_builder_array(b, of.part, of.number, of.role, of.elements, &x->copy[array]));
+        b->step->array[x->copy[array]].exit = exit + 1;
+    }
+    *at_exit = x->copy[array];
+    return TN_OK;
+}
+
+/* As often as inputs come to that exit; an operation that runs for none is left out. */
+static tn_status keep(exits *x, const tn_operation *operation, uint32_t exit) {
+    tn_operation o = *operation;
+    if (x->b->sort == TN_SORT_MEAN && x->reach[exit] < PARTS) {
+        o.times = x->reach[exit];
+        o.of_times = PARTS;
+        if (o.times == 0) return TN_OK;
+    }
+    return tn_builder_keep(x->b, &o);
+}
+
+/* Of the answers of every loss, one number: the mean over its rows. */
+static tn_status add_entropies(exits *x, uint32_t exit) {
+    tn_builder *b = x->b;
+    for (uint32_t i = 0; i < b->model->layers; i++) {
+        const tn_layer *layer = &b->model->layer[i];
+        uint32_t logits, entropy;
+        if (layer->kind->family != TN_LAYER_LOSS) continue;
+        TN_TRY(array_at_exit(x, b->step->layer[layer->input[0]].output, exit, &logits));
+        b->at = i;
+        TN_TRY(tn_builder_array(b, TN_PART_ENTROPY, 0, TN_ARRAY_ACTIVATION, 1, &entropy));
+        b->step->array[entropy].exit = exit + 1;
+        uint64_t outputs = b->model->layer[layer->input[0]].width;
+        TN_TRY(keep(x,
+                    &(tn_operation){.kind = TN_OP_ENTROPY,
+                                    .phase = TN_FORWARD,
+                                    .layer = i,
+                                    .batch = 1,
+                                    .rows = b->step->array[logits].elements / outputs,
+                                    .reduction = 1,
+                                    .columns = outputs,
+                                    .read_count = 1,
+                                    .reads = {logits},
+                                    .write_count = 1,
+                                    .writes = {entropy}},
+                    exit));
+    }
+    return TN_OK;
+}
+
+/* What stands behind the blocks, behind repetition `exit`. */
+static tn_status add_heads(exits *x, uint32_t exit) {
+    if (exit != x->last && !x->decides[exit]) return TN_OK;
+    for (uint32_t a = 0; a < x->arrays; a++) x->copy[a] = TN_NONE;
+    for (uint32_t i = 0; i < x->operations; i++) {
+        tn_operation o = x->before[i];
+        if (!x->is_head[o.layer]) continue;
+        for (uint32_t k = 0; k < o.read_count; k++) TN_TRY(array_at_exit(x, o.reads[k], exit, &o.reads[k]));
+        for (uint32_t k = 0; k < o.write_count; k++)
+            TN_TRY(array_at_exit(x, o.writes[k], exit, &o.writes[k]));
+        TN_TRY(keep(x, &o, exit));
+    }
+    return x->decides[exit] ? add_entropies(x, exit) : TN_OK;
+}
+
+static tn_status early_exit_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+    b->step->deadline_us = b->model->keys.dvfs.deadline_us;
+    if (b->model->keys.exit.count == 0) {
+        for (uint32_t i = 0; i < operations; i++) TN_TRY(tn_builder_keep(b, &before[i]));
+        return TN_OK;
+    }
+    exits x = {.b = b, .before = before, .operations = operations, .arrays = b->step->arrays};
+    TN_TRY(find_shares(&x));
+    TN_TRY(find_stages(&x));
+    TN_TRY(TN_NEW(b->arena, x.arrays, &x.copy, b->error));
+    uint32_t exit = 0; /* whose heads come next */
+    for (uint32_t i = 0; i < operations; i++) {
+        uint32_t stage = x.stage[before[i].layer];
+        if (x.is_head[before[i].layer] || stage > x.last) continue;
+        for (; exit < stage; exit++) TN_TRY(add_heads(&x, exit));
+        TN_TRY(keep(&x, &before[i], stage));
+    }
+    for (; exit <= x.last; exit++) TN_TRY(add_heads(&x, exit));
+    return tn_builder_close_ranks(b, true);
+}
+
+const tn_transformation tn_early_exit = {
+    .name = "early-exit",
+    .keys = "exit, dvfs",
+    .source = "Tambe et al., EdgeBERT, MICRO 2021",
+    .needs = "phase: inference",
+    .changes = "how often each repetition of a block runs for a mean input; what stands behind the blocks, "
+               "and an entropy, at "
+               "each exit; with dvfs clock and voltage",
+    .inference_only = true,
+    .wanted = early_exit_wanted,
+    .apply = early_exit_apply,
+};
+
+typedef struct pruning {
+    tn_builder *b;
+    tn_step shorter;    /* of the model with the tokens that stay */
+    uint32_t first;     /* attention */
+    uint64_t tokens;    /* of an example that stay */
+    uint32_t *array_of; /* [arrays of shorter] in the list that is written, or TN_NONE */
+} pruning;
+
+static bool wanted(const tn_model *model) {
+    return model->keys.pruning.tokens < 1 || model->keys.pruning.heads < 1;
+}
+
+static bool is_attention(const tn_layer *layer) {
+    return layer->kind->family == TN_LAYER_ATTENTION;
+}
+
+static tn_status add_gather(pruning *p, uint32_t layer, uint32_t from, uint32_t to, uint64_t rows,
+                            uint64_t columns, const tn_gather *how) {
+    tn_gather *made;
+    TN_TRY(TN_NEW(p->b->arena, 1, &made, p->b->error));
+    *made = *how;
+    return tn_builder_keep(p->b, &(tn_operation){.kind = TN_OP_LOOKUP,
+                                                 .phase = TN_FORWARD,
+                                                 .layer = layer,
+                                                 .gather = made,
+                                                 .batch = 1,
+                                                 .rows = rows,
+                                                 .reduction = 1,
+                                                 .columns = columns,
+                                                 .read_count = 1,
+                                                 .reads = {from},
+                                                 .write_count = 1,
+                                                 .writes = {to}});
+}
+
+/* What a later layer reads: of shorter's own layers their arrays, of those before the first attention the rows that
+ * stay. The look-up stands before the layer that asks first. */
+static tn_status array_for(pruning *p, uint32_t array, uint32_t layer, bool chooses, uint32_t *found) {
+    tn_builder *b = p->b;
+    const tn_array *of = &p->shorter.array[array];
+    *found = p->array_of[array];
+    if (*found != TN_NONE) return TN_OK;
+    uint32_t from = b->step->layer[of->layer].output;
+    const tn_layer *giver = &b->model->layer[of->layer];
+    *found = from;
+    if (giver->sequence == 1 || p->tokens == giver->sequence) {
+        p->array_of[array] = from;
+        return TN_OK;
+    }
+    const tn_gather how = {giver->sequence, p->tokens, 1, 1, chooses, false};
+    b->at = of->layer;
+    TN_TRY(tn_builder_array(b, TN_PART_KEPT, 0, TN_ARRAY_ACTIVATION, of->elements, found));
+    p->array_of[array] = *found;
+    return add_gather(p, layer, from, *found, b->model->keys.batch * p->tokens, giver->width, &how);
+}
+
+static tn_status copy_arrays(pruning *p) {
+    tn_builder *b = p->b;
+    TN_TRY(TN_NEW(b->arena, p->shorter.arrays, &p->array_of, b->error));
+    for (uint32_t i = 0; i < p->shorter.arrays; i++) {
+        const tn_array *of = &p->shorter.array[i];
+        p->array_of[i] = TN_NONE;
+        if (of->layer < p->first) continue;
+        b->at = of->layer;
+        TN_TRY(tn_builder_array(b, of->part, of->number, of->role, of->elements, &p->array_of[i]));
+        b->step->array[p->array_of[i]].is_core = of->is_core;
+    }
+    for (uint32_t i = p->first; i < b->step->layers; i++) {
+        tn_step_layer *layer = &b->step->layer[i];
+        *layer = p->shorter.layer[i];
+        memset(layer->macs, 0, sizeof layer->macs);
+        memset(layer->flops, 0, sizeof layer->flops);
+        layer->peak_elements = layer->saved_elements = 0;
+        if (layer->output != TN_NONE) layer->output = p->array_of[layer->output];
+    }
+    return TN_OK;
+}
+
+/* The heads that stay of query, key or value, side by side. */
+static tn_status gather_heads(pruning *p, const tn_operation *o, uint32_t side, bool chooses,
+                              uint32_t *array) {
+    tn_builder *b = p->b;
+    const tn_layer *layer = &b->model->layer[o->layer];
+    uint64_t stay = tn_kept_of(layer->heads, b->model->keys.pruning.heads),
+             elements = b->step->array[*array].elements;
+    uint64_t columns = b->model->layer[layer->input[side]].width, rows = elements / columns;
+    const tn_gather how = {rows, rows, layer->heads, stay, chooses, false};
+    uint32_t from = *array;
+    b->at = o->layer;
+    TN_TRY(tn_builder_array(b, TN_PART_KEPT_HEADS, side + 1, TN_ARRAY_ACTIVATION,
+                            elements / layer->heads * stay, array));
+    return add_gather(p, o->layer, from, *array, rows, columns / layer->heads * stay, &how);
+}
+
+/* The three operations of attention with the heads that stay, and what brings them there and back. */
+static tn_status keep_heads(pruning *p, tn_operation *o, uint32_t values) {
+    enum { QUERY, KEY };
+    tn_builder *b = p->b;
+    const tn_layer *layer = &b->model->layer[o->layer];
+    uint64_t stay = tn_kept_of(layer->heads, b->model->keys.pruning.heads), examples = b->model->keys.batch;
+    if (stay == layer->heads) return tn_builder_keep(b, o);
+    if (o->kind != TN_OP_PRODUCT) { /* softmax, in place */
+        o->rows = o->rows / layer->heads * stay;
+        return tn_builder_keep(b, o);
+    }
+    o->batch = examples * stay;
+    if (b->step->array[o->writes[0]].part == TN_PART_SCORES) {
+        TN_TRY(gather_heads(p, o, QUERY, false, &o->reads[0]));
+        TN_TRY(gather_heads(p, o, KEY, false, &o->reads[1]));
+        tn_array *scores = &b->step->array[o->writes[0]];
+        scores->elements = scores->elements / layer->heads * stay;
+        return tn_builder_keep(b, o);
+    }
+    uint32_t whole = o->writes[0], mixed;
+    uint64_t elements = b->step->array[whole].elements, rows = elements / layer->width;
+    const tn_gather back = {rows, rows, layer->heads, stay, false, true};
+    o->reads[1] = values;
+    b->at = o->layer;
+    TN_TRY(
+        tn_builder_array(b, TN_PART_OUTPUT, 1, TN_ARRAY_ACTIVATION, elements / layer->heads * stay, &mixed));
+    o->writes[0] = mixed;
+    TN_TRY(tn_builder_keep(b, o));
+    return add_gather(p, o->layer, mixed, whole, rows, layer->width, &back);
+}
+
+static tn_status prune(pruning *p) {
+    tn_builder *b = p->b;
+    uint32_t last = TN_NONE, values = TN_NONE;
+    for (uint32_t i = 0; i < p->shorter.operations; i++) {
+        tn_operation o = p->shorter.operation[i];
+        const tn_layer *layer = &b->model->layer[o.layer];
+        if (o.layer < p->first) continue;
+        bool opens = is_attention(layer) && o.layer != last;
+        last = o.layer;
+        if (opens) { /* values first: by them tokens and heads are chosen */
+            uint32_t value = p->shorter.layer[layer->input[2]].output;
+            TN_TRY(array_for(p, value, o.layer, o.layer == p->first, &values));
+            if (tn_kept_of(layer->heads, b->model->keys.pruning.heads) < layer->heads)
+                TN_TRY(gather_heads(p, &o, 2, true, &values));
+        }
+        for (uint32_t k = 0; k < o.read_count; k++)
+            TN_TRY(array_for(p, o.reads[k], o.layer, false, &o.reads[k]));
+        for (uint32_t k = 0; k < o.write_count; k++) o.writes[k] = p->array_of[o.writes[k]];
+        TN_TRY(is_attention(layer) ? keep_heads(p, &o, values) : tn_builder_keep(b, &o));
+    }
+    return TN_OK;
+}
+
+/* What stays of tokens would need the places they had, and what stays of heads whole groups. */
+static tn_status refuse_places(const tn_builder *b) {
+    for (uint32_t i = 0; i < b->model->layers; i++) {
+        const tn_layer *layer = &b->model->layer[i];
+        if (layer->base > 0)
+            return tn_fail_at(
+                b->error, TN_INPUT, layer->at,
+                "pruning has no places for the tokens that stay, which rotary layer %.100s turns by; leave "
+                "pruning out",
+                layer->name);
+        if (layer->causal || (layer->kv_heads > 0 && layer->kv_heads < layer->heads))
+            return tn_fail_at(b->error, TN_INPUT, layer->at,
+                              "pruning knows no attention with %s, as layer %.100s has; leave pruning out",
+                              layer->causal ? "a causal mask" : "shared key heads", layer->name);
+    }
+    return TN_OK;
+}
+
+static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+    pruning p = {.b = b};
+    const tn_model *model = b->model;
+    tn_model *shorter;
+    enum { INFERENCE_ALONE = 1 }; /* the first of the table */
+    TN_TRY(refuse_places(b));
+    while (p.first < model->layers && !is_attention(&model->layer[p.first])) p.first++;
+    for (uint32_t i = 0; i < operations; i++)
+        if (before[i].layer < p.first) TN_TRY(tn_builder_keep(b, &before[i]));
+    if (p.first == model->layers) return TN_OK;
+    p.tokens = tn_kept_of(model->keys.sequence, model->keys.pruning.tokens);
+    TN_TRY(tn_model_resize(model, model->keys.batch, p.tokens, b->arena, &shorter, b->error));
+    TN_TRY(tn_step_build_part(shorter, b->cache, INFERENCE_ALONE, b->arena, &p.shorter, b->error));
+    TN_TRY(copy_arrays(&p));
+    TN_TRY(prune(&p));
+    return tn_builder_close_ranks(b, false);
+}
+
+const tn_transformation tn_pruning = {
+    .name = "pruning",
+    .keys = "pruning.tokens, pruning.heads",
+    .source = "Wang, Zhang, Han, SpAtten, HPCA 2021",
+    .needs = "phase: inference",
+    .changes = "tokens of all that stands behind the first attention, heads of attention's products; "
+               "look-ups of what "
+               "stays",
+    .inference_only = true,
+    .wanted = wanted,
+    .apply = apply,
+};

@@ -1,0 +1,422 @@
+/* Sparse update: of a trained weight only a share of the input channels is updated, the first ones, so that its gradient, the
+ * optimizer's state and what is kept of the layer's input are of these alone. Lin et al., On-Device Training Under 256KB
+ * Memory, NeurIPS 2022.
+ *
+ * Of a dense matrix those are columns. A core has no input channels of its own: its share is of the factor of the inputs
+ * that it carries, else of its factor of the outputs; a core without a factor is updated whole, as biases and all that
+ * is no linear layer's weight are. A share of 0 updates none of a weight.
+ *
+ * The gradient's product runs over that part of the factor. An operand that the forward pass made, and of which nothing
+ * else is read behind it, is cut out there by a copy, and the whole goes; others are read where they lie.
+ */
+#include "base/checked.h"
+#include "model/operation.h"
+#include "model/technique.h"
+#include "step/recompute.h"
+#include "step/trained_layers.h"
+#include "step/transformation.h"
+
+#include <gsl/gsl_cdf.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Sparse training: of every dense matrix of a linear layer a fixed share of the weights is live, those of the greatest
+ * accumulated gradient, the others are zero. Forward pass and input gradient multiply live weights alone; the weight
+ * gradient is of all weights, since any may become live; behind its update the live ones are selected anew, and a mask
+ * of a bit a weight says which they are. Yang et al., Procrustes, MICRO 2020. Tiles of a product wait for the fullest of
+ * them: how full that is follows from the spread of so many live weights over tiles, balanced or not. */
+
+static bool sparse_weights_wanted(const tn_model *model) {
+    return model->keys.sparsity.weights_at.line && model->keys.sparsity.weights < 1;
+}
+
+static bool is_sparse(const tn_array *array) {
+    return array->role == TN_ARRAY_PARAMETER && !array->is_core && array->part == TN_PART_WEIGHT;
+}
+
+/* The cycles of a product by those of the dense one: the fullest of the tiles, whose shares of the live weights are the
+ * expected order of so many draws (Blom, Statistical Estimates and Transformed Beta-Variables, 1958). */
+static tn_status fullest_share(const tn_builder *b, uint64_t elements, uint64_t live, double *share) {
+    const tn_model_sparsity *of = &b->model->keys.sparsity;
+    uint64_t *tile, fullest, balanced, tiles = of->tiles < elements ? of->tiles : elements;
+    double each = (double)elements / (double)tiles, density = (double)live / (double)elements;
+    double spread = sqrt(each * density * (1 - density));
+    TN_TRY(TN_NEW(b->arena, tiles, &tile, b->error));
+    for (uint64_t i = 0; i < tiles; i++) {
+        double quantile = ((double)i + 1 - 0.375) / ((double)tiles + 0.25);
+        double load = each * density + spread * gsl_cdf_ugaussian_Pinv(quantile);
+        tile[i] = (uint64_t)llround(fmin(fmax(load, 0), each));
+    }
+    TN_TRY(tn_procrustes_cycles(tile, tiles, &fullest, &balanced, b->error));
+    *share = fmin(1, (double)(of->balance == TN_BALANCE_PAIRS ? balanced : fullest) / each);
+    return TN_OK;
+}
+
+static tn_status add_mask(tn_builder *b, const tn_operation *update, uint32_t *mask) {
+    const tn_array of = b->step->array[update->writes[0]];
+    b->at = of.layer;
+    TN_TRY(tn_builder_array(b, TN_PART_MASK, 0, TN_ARRAY_OPTIMIZER, of.elements, mask));
+    if (!tn_add(b->step->optimizer_elements, of.elements, &b->step->optimizer_elements))
+        return tn_fail(b->error, TN_OVERFLOW, "masks of more than 2^64 elements");
+    return TN_OK;
+}
+
+/* Only the live weights of the operand are multiplied, each as often as in the dense product. */
+static tn_status thin(tn_builder *b, tn_operation *o) {
+    for (uint32_t k = 0; k < o->read_count && o->phase != TN_WEIGHT_GRADIENT; k++) {
+        const tn_array *array = &b->step->array[o->reads[k]];
+        if (!is_sparse(array)) continue;
+        o->live = array->live;
+        o->live_of = array->elements;
+        TN_TRY(fullest_share(b, array->elements, array->live, &o->cycle_ratio));
+    }
+    return TN_OK;
+}
+
+static tn_status sparse_weights_apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+    uint32_t matrices = 0;
+    for (uint32_t i = 0; i < b->step->arrays; i++) {
+        tn_array *array = &b->step->array[i];
+        if (!is_sparse(array)) continue;
+        array->live = (uint64_t)llround(fmax(1, b->model->keys.sparsity.weights * (double)array->elements));
+        matrices++;
+    }
+    if (matrices == 0)
+        return tn_fail_at(
+            b->error, TN_INPUT, b->model->keys.sparsity.weights_at,
+            "sparsity.weights is of dense matrices, of which no linear layer has one; set format=dense or "
+            "leave it out");
+    for (uint32_t i = 0; i < operations; i++) {
+        tn_operation o = before[i];
+        if (o.kind == TN_OP_PRODUCT) TN_TRY(thin(b, &o));
+        TN_TRY(tn_builder_keep(b, &o));
+        if (o.phase != TN_UPDATE || !is_sparse(&b->step->array[o.writes[0]])) continue;
+        uint32_t mask;
+        TN_TRY(add_mask(b, &o, &mask));
+        TN_TRY(tn_builder_keep(b, &(tn_operation){.kind = TN_OP_SELECT,
+                                                  .phase = TN_UPDATE,
+                                                  .layer = o.layer,
+                                                  .batch = 1,
+                                                  .rows = 1,
+                                                  .reduction = 1,
+                                                  .columns = o.columns,
+                                                  .read_count = 1,
+                                                  .reads = {o.writes[0]},
+                                                  .write_count = 2,
+                                                  .writes = {o.writes[0], mask}}));
+    }
+    return TN_OK;
+}
+
+static const char *const sparse_weights_excluded[] = {"zero-skipping", NULL};
+
+const tn_transformation tn_sparse_weights = {
+    .name = "sparse-weights",
+    .keys = "sparsity.weights, sparsity.balance",
+    .source = "Yang et al., Procrustes, MICRO 2020",
+    .needs = "linear layers with dense matrices",
+    .changes = "multiply-adds of forward pass and input gradient; cycles by the fullest tile; a selection "
+               "behind each "
+               "update; a mask of a bit a weight",
+    .excludes = sparse_weights_excluded,
+    .wanted = sparse_weights_wanted,
+    .apply = sparse_weights_apply,
+};
+
+static bool wanted(const tn_model *model) {
+    bool any = false;
+    for (size_t i = 0; i < model->keys.ratio.count; i++) any |= model->keys.ratio.item[i] < 1;
+    return any;
+}
+
+/* A parameter of which a part is updated: before x whole x behind elements, of which before x kept x behind. */
+typedef struct part {
+    uint32_t parameter, index; /* array; index of the layer's program */
+    uint64_t before, whole, kept, behind;
+} part;
+
+/* What is cut out of an array: of before x whole x behind elements before x kept x behind. */
+typedef struct cutout {
+    uint32_t from, to; /* arrays */
+    uint64_t before, kept, behind;
+} cutout;
+
+typedef struct updating {
+    tn_builder *b;
+    const tn_operation *before;
+    uint32_t operations, forward;
+    part *part; /* [parts] */
+    uint32_t parts;
+    const part **of_gradient; /* [arrays] the part that a gradient is of; NULL: it is whole */
+    bool *made;               /* [arrays] by the forward pass, */
+    bool *whole_later;        /* [arrays] and read whole behind it */
+    cutout *cut;
+    uint32_t cuts;
+} updating;
+
+/* --- which weights, and which part of them */
+
+/* The last pattern that names the weight says its share. */
+static tn_status ratio_of(tn_builder *b, uint32_t array, double *ratio) {
+    const tn_model *model = b->model;
+    const char *name;
+    *ratio = model->keys.ratio.item[0];
+    if (model->keys.ratio.count == 1) return TN_OK;
+    TN_TRY(tn_step_array_name(b->step, array, b->arena, &name, b->error));
+    for (size_t p = 0; p < model->keys.train.count; p++)
+        if (tn_parameter_is_named(model->keys.train.item[p], b->step->layer[b->step->array[array].layer].name,
+                                  name))
+            *ratio = model->keys.ratio.item[p];
+    return TN_OK;
+}
+
+static bool is_weight(const tn_builder *b, const tn_array *array) {
+    const tn_step_layer *layer = &b->step->layer[array->layer];
+    return array->role == TN_ARRAY_PARAMETER && layer->family == TN_LAYER_LINEAR &&
+           array->part != TN_PART_BIAS;
+}
+
+static const tn_indices *indices_of(const tn_builder *b, const tn_array *weight) {
+    const tn_program *program = b->step->layer[weight->layer].program;
+    uint32_t core = weight->number ? weight->number - 1 : 0, t = 0;
+    while (program->tensor[t].role != TN_ROLE_CORE || program->tensor[t].core != core) t++;
+    return &program->tensor[t].indices;
+}
+
+/* Place of the factor of the inputs, 1..d, else of that of the outputs, d+1..2d (tensor/weight.h); count: there is none. */
+static uint32_t factor_place(const tn_indices *of, uint32_t d) {
+    for (uint32_t least = 1; least <= d + 1; least += d)
+        for (uint32_t i = 0; i < of->count; i++)
+            if (of->index[i] >= least && of->index[i] < least + d) return i;
+    return of->count;
+}
+
+static void cut_part(updating *u, uint32_t parameter, double ratio) {
+    const tn_array *array = &u->b->step->array[parameter];
+    const tn_step_layer *layer = &u->b->step->layer[array->layer];
+    const tn_indices *of = indices_of(u->b, array);
+    uint32_t place = factor_place(of, layer->weight->d);
+    if (place == of->count) return;
+    part *made = &u->part[u->parts];
+    *made = (part){.parameter = parameter, .index = of->index[place], .behind = 1};
+    made->whole = layer->program->index_size[made->index];
+    made->kept = tn_kept_of(made->whole, ratio);
+    for (uint32_t i = place + 1; i < of->count; i++)
+        made->behind *= layer->program->index_size[of->index[i]]; /* of an array, whose elements fit */
+    made->before = array->elements / made->whole / made->behind;
+    if (made->kept < made->whole) u->parts++;
+}
+
+/* Updates of weights with a share of 0 are left out, with what only they need. */
+static tn_status drop_untrained(tn_builder *b, const tn_operation **before, uint32_t *operations) {
+    bool *updates, any = false;
+    TN_TRY(TN_NEW(b->arena, *operations, &updates, b->error));
+    for (uint32_t i = 0; i < *operations; i++) {
+        const tn_operation *o = &(*before)[i];
+        double ratio = 1;
+        if (o->phase != TN_UPDATE) continue;
+        if (is_weight(b, &b->step->array[o->writes[0]])) TN_TRY(ratio_of(b, o->writes[0], &ratio));
+        updates[i] = ratio > 0;
+        any |= ratio == 0;
+    }
+    if (!any) return TN_OK;
+    TN_TRY(tn_keep_updates(b, *before, *operations, updates, b->model->keys.ratio_at));
+    tn_builder_anew(b, before, operations);
+    return TN_OK;
+}
+
+static tn_status find_parts(updating *u) {
+    tn_builder *b = u->b;
+    TN_TRY(TN_NEW(b->arena, u->operations, &u->part, b->error));
+    TN_TRY(TN_NEW(b->arena, b->step->arrays, &u->of_gradient, b->error));
+    for (uint32_t i = 0; i < u->operations; i++) {
+        const tn_operation *o = &u->before[i];
+        double ratio;
+        uint32_t parts = u->parts;
+        if (o->phase != TN_UPDATE || !is_weight(b, &b->step->array[o->writes[0]])) continue;
+        TN_TRY(ratio_of(b, o->writes[0], &ratio));
+        cut_part(u, o->writes[0], ratio);
+        if (u->parts > parts) u->of_gradient[o->reads[1]] = &u->part[parts];
+    }
+    return TN_OK;
+}
+
+/* --- products */
+
+static const part *part_of(const updating *u, const tn_operation *o) {
+    return o->kind == TN_OP_PRODUCT && o->program_step ? u->of_gradient[o->writes[0]] : NULL;
+}
+
+/* The operand's tensor in its layer's program. */
+static uint32_t tensor_of(const tn_operation *o, int operand) {
+    return operand ? o->program_step->b : o->program_step->a;
+}
+
+/* The part's elements of an operand of the product of its gradient; false: that operand lacks the factor. */
+static bool find_cut(const updating *u, const tn_operation *o, int operand, cutout *cut) {
+    const part *of = part_of(u, o);
+    const tn_program *program = u->b->step->layer[o->layer].program;
+    if (!of) return false;
+    const tn_indices *indices = &program->tensor[tensor_of(o, operand)].indices;
+    uint32_t place = 0;
+    while (place < indices->count && indices->index[place] != of->index) place++;
+    if (place == indices->count) return false;
+    *cut = (cutout){.from = o->reads[operand], .kept = of->kept, .behind = 1};
+    for (uint32_t i = place + 1; i < indices->count; i++)
+        cut->behind *= program->index_size[indices->index[i]];
+    cut->before = u->b->step->array[cut->from].elements / of->whole / cut->behind;
+    return true;
+}
+
+static const cutout *find_known(const updating *u, const cutout *cut) {
+    for (uint32_t i = 0; i < u->cuts; i++)
+        if (u->cut[i].from == cut->from && u->cut[i].before == cut->before && u->cut[i].kept == cut->kept &&
+            u->cut[i].behind == cut->behind)
+            return &u->cut[i];
+    return NULL;
+}
+
+static tn_status find_reads(updating *u) {
+    tn_builder *b = u->b;
+    cutout cut;
+    TN_TRY(TN_NEW(b->arena, b->step->arrays, &u->made, b->error));
+    TN_TRY(TN_NEW(b->arena, b->step->arrays, &u->whole_later, b->error));
+    TN_TRY(TN_NEW(b->arena, (size_t)2 * u->parts, &u->cut, b->error));
+    for (uint32_t i = 0; i < u->operations; i++) {
+        const tn_operation *o = &u->before[i];
+        for (uint32_t k = 0; i < u->forward && k < o->write_count; k++) u->made[o->writes[k]] = true;
+        for (uint32_t k = 0; i >= u->forward && k < o->read_count; k++)
+            if (k >= 2 || !find_cut(u, o, (int)k, &cut)) u->whole_later[o->reads[k]] = true;
+    }
+    return TN_OK;
+}
+
+static tn_status say_part(updating *u, const tn_operation *product, uint32_t tensor, tn_operation *to) {
+    const part *of = part_of(u, product);
+    tn_partial *how;
+    TN_TRY(TN_NEW(u->b->arena, 1, &how, u->b->error));
+    *how =
+        (tn_partial){.step = product->program_step, .tensor = tensor, .index = of->index, .kept = of->kept};
+    to->partial = how;
+    return TN_OK;
+}
+
+/* Once for all layers that read the same part of the array. */
+static tn_status cut_out(updating *u, const tn_operation *product, uint32_t tensor, cutout *cut) {
+    tn_builder *b = u->b;
+    const tn_array from = b->step->array[cut->from];
+    tn_operation copy = {.kind = TN_OP_LOOKUP,
+                         .phase = TN_FORWARD,
+                         .layer = product->layer,
+                         .batch = 1,
+                         .rows = cut->before,
+                         .reduction = 1,
+                         .columns = cut->kept * cut->behind,
+                         .read_count = 1,
+                         .reads = {cut->from},
+                         .write_count = 1};
+    b->at = from.layer;
+    TN_TRY(tn_builder_array(b, from.part, from.number, from.role, copy.rows * copy.columns, &cut->to));
+    b->step->array[cut->to].is_part = true;
+    copy.writes[0] = cut->to;
+    u->cut[u->cuts++] = *cut;
+    TN_TRY(say_part(u, product, tensor, &copy));
+    return tn_builder_keep(b, &copy);
+}
+
+/* Behind the forward part of a layer what its gradients read of it. */
+static tn_status cut_layer(updating *u, uint32_t layer) {
+    cutout cut;
+    for (uint32_t i = u->forward; i < u->operations; i++)
+        for (int k = 0; k < 2 && u->before[i].layer == layer; k++) {
+            const tn_operation *o = &u->before[i];
+            if (!find_cut(u, o, k, &cut) || !u->made[cut.from] || u->whole_later[cut.from]) continue;
+            if (!find_known(u, &cut)) TN_TRY(cut_out(u, o, tensor_of(o, k), &cut));
+        }
+    return TN_OK;
+}
+
+/* --- the list */
+
+/* The part's rows or columns of the product alone. */
+static tn_status keep_product(updating *u, const tn_operation *whole) {
+    const part *of = part_of(u, whole);
+    tn_operation o = *whole;
+    cutout cut[2];
+    bool has[2];
+    for (int k = 0; k < 2; k++) {
+        has[k] = find_cut(u, whole, k, &cut[k]);
+        const cutout *known = has[k] ? find_known(u, &cut[k]) : NULL;
+        if (known) o.reads[k] = known->to;
+    }
+    uint64_t *size = has[0] && has[1] ? &o.batch : has[0] ? &o.rows : &o.columns;
+    *size = *size / of->whole * of->kept;
+    o.program_step = NULL;
+    TN_TRY(say_part(u, whole, whole->program_step->out, &o));
+    return tn_builder_keep(u->b, &o);
+}
+
+/* Gradient and state shrink to the part, and the update goes over it. */
+static tn_status keep_update(updating *u, const tn_operation *whole) {
+    tn_step *step = u->b->step;
+    const part *of = u->of_gradient[whole->reads[1]];
+    tn_operation o = *whole;
+    o.rows = of->before;
+    o.columns = of->kept * of->behind;
+    step->array[o.reads[1]].elements = o.rows * o.columns;
+    if (o.read_count > 2) {
+        tn_array *state = &step->array[o.reads[2]];
+        uint64_t elements = state->elements / of->whole * of->kept;
+        step->optimizer_elements -= state->elements - elements;
+        state->elements = elements;
+    }
+    return tn_builder_keep(u->b, &o);
+}
+
+static tn_status check_count(const tn_builder *b) {
+    const tn_model *model = b->model;
+    if (model->keys.ratio.count == 1 || model->keys.ratio.count == model->keys.train.count) return TN_OK;
+    return tn_fail_at(
+        b->error, TN_INPUT, model->keys.ratio_at,
+        "\"ratio\" has %zu shares and \"train\" %zu names; give one share for all, or one for each name",
+        model->keys.ratio.count, model->keys.train.count);
+}
+
+static tn_status apply(tn_builder *b, const tn_operation *before, uint32_t operations) {
+    updating u = {.b = b};
+    TN_TRY(check_count(b));
+    TN_TRY(drop_untrained(b, &before, &operations));
+    u.before = before;
+    u.operations = operations;
+    u.forward = tn_recompute_forward(before, operations);
+    TN_TRY(find_parts(&u));
+    TN_TRY(find_reads(&u));
+    for (uint32_t i = 0; i < operations; i++) {
+        const tn_operation *o = &before[i];
+        bool ends = i < u.forward && (i + 1 == u.forward || before[i + 1].layer != o->layer);
+        if (part_of(&u, o))
+            TN_TRY(keep_product(&u, o));
+        else if (o->phase == TN_UPDATE && u.of_gradient[o->reads[1]])
+            TN_TRY(keep_update(&u, o));
+        else
+            TN_TRY(tn_builder_keep(b, o));
+        if (ends) TN_TRY(cut_layer(&u, o->layer));
+    }
+    return TN_OK;
+}
+
+static const char *const excluded[] = {"inference", "predicted-gradients", "sparse-weights", NULL};
+
+const tn_transformation tn_sparse_update = {
+    .name = "sparse-update",
+    .keys = "ratio",
+    .source = "Lin et al., On-Device Training Under 256KB Memory, NeurIPS 2022",
+    .needs = "linear layers that are trained",
+    .changes =
+        "of the weights of linear layers a share of the input channels is updated: multiply-adds of weight "
+        "gradients, gradients, optimizer state, and inputs that only these keep",
+    .excludes = excluded,
+    .wanted = wanted,
+    .apply = apply,
+};
