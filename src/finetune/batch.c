@@ -32,6 +32,7 @@ uint64_t tn_batch_by_count(const tn_language_count *count, double memory_GB) {
 
 tn_batch_factor tn_framework_factor(const tn_framework *f, bool lengths_known) {
     const double nine_of_ten = 1.645; /* of a normal distribution lie within */
+    if (!f->given) return (tn_batch_factor){1, 0};
     if (lengths_known) return (tn_batch_factor){f->kept_factor, nine_of_ten * f->kept_error};
     return (tn_batch_factor){f->kept_factor * f->unknown_longest,
                              nine_of_ten * hypot(f->kept_error, f->unknown_error)};

@@ -40,7 +40,7 @@ typedef struct tn_batch_interval {
     uint64_t value, low, high;
 } tn_batch_interval;
 
-/* The framework's; `lengths_known`: sequences are the longest of their data set, not its median. */
+/* The framework's, 1 where the table has none; `lengths_known`: sequences are the longest of their data set, not its median. */
 tn_batch_factor tn_framework_factor(const tn_framework *framework, bool lengths_known);
 
 /* A limit 9 times of 10, where the factor is the framework's. */

@@ -295,30 +295,38 @@ static void put_range(double lower, double higher, tn_finetune_estimate *estimat
     rate->high = rate->value * value / seconds->low;
 }
 
-/* Of a normal distribution, 9 of 10 lie within. */
-static const double nine_of_ten = 1.645;
+/* How many standard deviations an end of the range is away, so that 9 of 10 lie within: 1.645 to both sides of a normal
+ * distribution; 1.282 where lengths that nobody said slow a step by far more than its error, as whatever they are, only one
+ * of the ends is near. */
+static double deviations(double slowed, double error) {
+    const double both = 1.645, one = 1.282;
+    return one + (both - one) * exp(-slowed / fmax(error, 1e-6));
+}
 
 tn_status tn_finetune_estimate_step(const tn_finetune_work *work, const tn_gpu *gpu, uint64_t batch,
                                     tn_finetune_estimate *estimate, tn_error *error) {
     tn_finetune_estimate slow;
-    double off = nine_of_ten * work->framework->time_error;
+    double off = work->framework->time_error;
     TN_TRY(reckon_said(work, gpu, batch, estimate, error));
     TN_TRY(reckon_slow(work, gpu, batch, &slow, error));
-    put_range(rise(&slow, estimate) + off, off, estimate);
+    double slowed = rise(&slow, estimate), times = deviations(slowed, off);
+    put_range(slowed + times * off, times * off, estimate);
     return TN_OK;
 }
 
 tn_status tn_finetune_estimate_largest(const tn_finetune_work *work, const tn_gpu *gpu,
                                        const tn_batch_interval *batch, tn_finetune_estimate *estimate,
                                        tn_error *error) {
+    const double of_batch = 1.645; /* deviations that the batch's own interval has */
     tn_finetune_estimate slow, least, most;
-    double off = nine_of_ten * work->framework->time_error;
+    double off = work->framework->time_error;
     TN_TRY(reckon_said(work, gpu, batch->value, estimate, error));
     TN_TRY(reckon_slow(work, gpu, batch->value, &slow, error));
     TN_TRY(reckon_slow(work, gpu, batch->low ? batch->low : 1, &least, error));
     TN_TRY(reckon_said(work, gpu, batch->high, &most, error));
-    put_range(rise(&slow, estimate) + hypot(off, rise(&least, &slow)), hypot(off, rise(estimate, &most)),
-              estimate);
+    double slowed = rise(&slow, estimate), times = deviations(slowed, off);
+    put_range(slowed + times * hypot(off, rise(&least, &slow) / of_batch),
+              times * hypot(off, rise(estimate, &most) / of_batch), estimate);
     return TN_OK;
 }
 

@@ -207,6 +207,16 @@ static void calibration_holds(void **state) {
     }
     print_message("%d of %d next ones held\n", held, rounds);
     assert_true(held > 0.93 * rounds && held < 0.985 * rounds);
+    tn_framework none = {0}, some = {.given = true,
+                                     .kept_factor = 1.1,
+                                     .kept_error = 0.1,
+                                     .unknown_longest = 2,
+                                     .unknown_error = 0.2};
+    assert_true(tn_framework_factor(&none, false).value == 1 &&
+                tn_framework_factor(&none, true).half_width == 0);
+    assert_true(tn_framework_factor(&some, true).value == 1.1 &&
+                fabs(tn_framework_factor(&some, false).value - 2.2) < 1e-12);
+    assert_true(tn_framework_factor(&some, false).half_width > tn_framework_factor(&some, true).half_width);
     assert_false(tn_batch_calibrate(NULL, 0, &(tn_batch_factor){0}));
 }
 
