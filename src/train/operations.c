@@ -452,7 +452,7 @@ static void run_team(tn_step_run *r, uint32_t from, uint32_t end) {
 /* Short steps take longer by a team than alone: its members wait for each other at every operation, and where others use the
  * processors too they wait long. Results are the same, so whichever was faster of late runs; the other is tried again from
  * time to time. */
-enum { TRIED_LEAST = 3, TRIED_AGAIN = 128 };
+enum { TRIED_LEAST = 2, TRIED_AGAIN = 200 };
 static const double forgetting = 1.03; /* of the least time, a try */
 
 static tn_pace *pace_of(tn_step_run *r, uint32_t from, uint32_t end, double *macs) {
@@ -470,7 +470,9 @@ static bool by_team(const tn_pace *pace) {
     uint64_t alone_tries = pace->tries[0], team_tries = pace->tries[1];
     if (team_tries < TRIED_LEAST || alone_tries < TRIED_LEAST) return team_tries <= alone_tries;
     bool faster = pace->seconds[1] < pace->seconds[0];
-    bool again = (alone_tries + team_tries) % TRIED_AGAIN == 0;
+    /* So rarely that trying costs half a per cent, however slow it is. */
+    double rare = TRIED_AGAIN * pace->seconds[!faster] / pace->seconds[faster];
+    bool again = (double)pace->since >= rare;
     return faster != again;
 }
 
@@ -490,6 +492,8 @@ void tn_run_operations(tn_step_run *r, uint32_t from, uint32_t end) {
             run_member(r, from, end, alone);
         double now = (tn_clock_seconds() - began) / macs, before = pace->seconds[team] * forgetting;
         pace->seconds[team] = pace->tries[team] > 1 && before < now ? before : now;
+        bool slower = pace->tries[!team] && now > pace->seconds[!team];
+        pace->since = slower ? 0 : pace->since + 1;
         pace->tries[team]++;
     }
     tn_blas_restore();

@@ -26,7 +26,7 @@ typedef struct tn_batch {
  * multiply-add of late, and how often it was tried. */
 typedef struct tn_pace {
     double seconds[2];
-    uint64_t tries[2];
+    uint64_t tries[2], since; /* since: the slower one was tried */
 } tn_pace;
 enum { TN_PACES = 64 }; /* by the logarithm of the multiply-adds */
 
