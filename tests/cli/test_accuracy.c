@@ -174,6 +174,34 @@ static void shipped_rows_are_foretold(void **state) {
     json_decref(json);
 }
 
+/* Without a table the first line says what was not looked at; with one accuracy has its ends, and the choice its probability. */
+static void recommended_by_what_is_known(void **state) {
+    (void)state;
+    expect(0,
+           "\"$TENFOLD\" sweep space.yaml -o without --quiet && \"$TENFOLD\" recommend without | head -n 2",
+           "accuracy was not looked at: weights.square.rank", "");
+    expect(0, "\"$TENFOLD\" recommend without | head -n 2", "`tenfold accuracy small --data FOLDER -o DIR`",
+           "");
+    json_t *json = json_of("\"$TENFOLD\" recommend without --json");
+    assert_string_equal(json_string_value(json_object_get(json, "unlearned")), "weights.square.rank");
+    assert_true(json_is_null(json_object_get(json, "accuracy")));
+    json_decref(json);
+    expect(0,
+           "\"$TENFOLD\" sweep space.yaml --set accuracy_table=study/accuracy.csv -o known --quiet && "
+           "\"$TENFOLD\" "
+           "recommend known",
+           "how firmly by accuracy", "");
+    json = json_of("\"$TENFOLD\" recommend known --json");
+    const json_t *accuracy = json_object_get(json, "accuracy"), *settled = json_object_get(json, "settled");
+    assert_true(real(accuracy, "low") < real(accuracy, "mean") &&
+                real(accuracy, "mean") < real(accuracy, "high"));
+    assert_true(real(accuracy, "constant") < real(accuracy, "dense"));
+    assert_true(real(accuracy, "mean") <= real(accuracy, "dense"));
+    assert_true(real(json, "probability") == real(settled, "kept") / real(settled, "draws"));
+    assert_true(json_is_null(json_object_get(json, "unlearned")));
+    json_decref(json);
+}
+
 static void refusals(void **state) {
     (void)state;
     expect(2, "\"$TENFOLD\" accuracy predict atis.csv --set weights.square.rnk=7", "", "no choice");
@@ -196,6 +224,7 @@ int main(void) {
         cmocka_unit_test(rows_run_again),
         cmocka_unit_test(predictions_agree),
         cmocka_unit_test(shipped_rows_are_foretold),
+        cmocka_unit_test(recommended_by_what_is_known),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
