@@ -4,6 +4,7 @@
 #include "cli/output.h"
 
 #include "base/name_index.h"
+#include "base/search_path.h"
 #include "space/accuracy_table.h"
 #include "text/csv.h"
 #include "text/number.h"
@@ -11,6 +12,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+/* A bare name that is no file here is one of the shipped tables, which lie beside their spaces. */
+static tn_status read_table(const char *name, tn_arena *arena, tn_accuracy_table *table, tn_error *error) {
+    const char *path = name;
+    if (!strchr(name, '/') && access(name, F_OK) != 0)
+        TN_TRY(tn_search_path_find_file("spaces", name, arena, &path, error));
+    return tn_accuracy_table_read(path, arena, table, error);
+}
 
 /* How the rows were made, and the ends between which every accuracy lies. */
 typedef struct {
@@ -231,7 +241,7 @@ static tn_status answer_fit(void *asked, int *answer, tn_error *error) {
     tn_accuracy_table table;
     fitted f = {0};
     (void)answer;
-    TN_TRY(tn_accuracy_table_read(r->common.argument[0], arena, &table, error));
+    TN_TRY(read_table(r->common.argument[0], arena, &table, error));
     f.protocol = protocol_of(&table);
     f.folding = table.model.folding;
     f.misfit = table.model.misfit;
@@ -463,7 +473,7 @@ static tn_status answer_predict(void *asked, int *answer, tn_error *error) {
     predicted p = {0};
     prediction single = {0};
     (void)answer;
-    TN_TRY(tn_accuracy_table_read(r->common.argument[0], arena, &table, error));
+    TN_TRY(read_table(r->common.argument[0], arena, &table, error));
     p.protocol = protocol_of(&table);
     if (r->batch) {
         TN_TRY(read_batch(r, &table, &p, arena, error));
